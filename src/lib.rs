@@ -1,0 +1,3 @@
+//! Everlog.
+pub mod model;
+pub mod log;

@@ -1,0 +1,207 @@
+//! Events to bytes: numbers them, follows heads, sets checkpoints, hashes, and
+//! seals. Streams; nothing of the log is held but a buffer and the index.
+
+use sha2::{Digest, Sha256};
+use std::io::Write;
+
+use crate::model::event::{Body, Draft, EventKind, Seal, to_log_json};
+use crate::model::heads::HeadName;
+use crate::model::ids::Seq;
+use crate::model::stream::{EventSink, StreamError};
+
+use super::fold::{PathRuns, State, checkpoint, moves_current};
+use super::index::Index;
+
+const BUFFER: usize = 256 * 1024;
+
+/// A checkpoint stands at least this many events behind the last one.
+const CHECKPOINT_EVERY: usize = 50;
+
+/// Writes one log.
+#[derive(Debug)]
+pub struct LogWriter<W> {
+    out: W,
+    buffer: Vec<u8>,
+    hash: Sha256,
+    index: Index,
+    state: State,
+    path: PathRuns,
+    since_checkpoint: usize,
+    last_checkpoint: u64,
+    facts_closed: bool,
+}
+
+/// A log that has been written to its end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Written {
+    /// Its size.
+    pub bytes: u64,
+    /// Its number of lines, the seal included.
+    pub events: u32,
+    /// The hash in its seal.
+    pub sha256: String,
+}
+
+impl<W: Write> LogWriter<W> {
+    /// A log with no line yet.
+    pub fn new(out: W) -> Self {
+        LogWriter {
+            out,
+            buffer: Vec::with_capacity(BUFFER + BUFFER / 4),
+            hash: Sha256::new(),
+            index: Index::new(),
+            state: State::default(),
+            path: PathRuns::default(),
+            since_checkpoint: 0,
+            last_checkpoint: 0,
+            facts_closed: false,
+        }
+    }
+
+    /// Writes the seal and hands the file back.
+    ///
+    /// # Errors
+    /// When the log cannot be written.
+    pub fn finish(mut self) -> Result<(W, Written), StreamError> {
+        self.flush()?;
+        let events = self.index.last().number();
+        let sha256 = hex(&self.hash.clone().finalize());
+        let seal = Seal { events, checkpoint: self.last_checkpoint, sha256: sha256.clone() };
+        let payload = json(&seal)?;
+        self.line(EventKind::Seal, None, None, None, &payload)?;
+        self.flush()?;
+        Ok((self.out, Written { bytes: self.index.end(), events: events + 1, sha256 }))
+    }
+
+    fn flush(&mut self) -> Result<(), StreamError> {
+        self.hash.update(&self.buffer);
+        self.out.write_all(&self.buffer).map_err(|source| StreamError::Io { doing: "write the log", source })?;
+        self.buffer.clear();
+        Ok(())
+    }
+
+    fn line(
+        &mut self,
+        kind: EventKind,
+        ts: Option<&str>,
+        parent: Option<Seq>,
+        repeat: Option<(Seq, Seq)>,
+        payload: &[u8],
+    ) -> Result<Seq, StreamError> {
+        let seq = self.index.next();
+        if seq.number() == u32::MAX - 1 {
+            return Err(StreamError::TooManyEvents);
+        }
+        let before = self.buffer.len();
+        self.buffer.extend_from_slice(b"{\"seq\":");
+        push_number(seq.number(), &mut self.buffer);
+        if let Some(ts) = ts {
+            self.buffer.extend_from_slice(b",\"ts\":\"");
+            self.buffer.extend_from_slice(ts.as_bytes());
+            self.buffer.push(b'"');
+        }
+        self.buffer.extend_from_slice(b",\"type\":\"");
+        self.buffer.extend_from_slice(kind.name().as_bytes());
+        self.buffer.push(b'"');
+        if let Some(parent) = parent {
+            self.buffer.extend_from_slice(b",\"parent\":");
+            push_number(parent.number(), &mut self.buffer);
+        }
+        self.buffer.extend_from_slice(b",\"payload\":");
+        self.buffer.extend_from_slice(payload);
+        self.buffer.extend_from_slice(b"}\n");
+        let len = (self.buffer.len() - before) as u64;
+        self.index.push(kind, parent, repeat, len);
+        if self.buffer.len() >= BUFFER {
+            self.flush()?;
+        }
+        Ok(seq)
+    }
+
+    fn checkpoint(&mut self, of: Option<&HeadName>) -> Result<(), StreamError> {
+        let state = checkpoint(&self.state, &mut self.path, of, &self.index)?;
+        self.last_checkpoint = self.index.end();
+        self.since_checkpoint = 0;
+        let payload = json(&state)?;
+        self.line(EventKind::Checkpoint, None, None, None, &payload)?;
+        Ok(())
+    }
+
+    /// Every 50 events, but never so often that checkpoints outgrow the events
+    /// they stand between.
+    fn checkpoint_is_due(&self) -> bool {
+        !self.facts_closed && self.since_checkpoint >= CHECKPOINT_EVERY.max(self.path.len() + self.state.head_count())
+    }
+}
+
+impl<W: Write> EventSink for LogWriter<W> {
+    fn put(&mut self, event: Draft<'_>) -> Result<Seq, StreamError> {
+        let seq = match event.body {
+            Body::Json(kind, payload) => {
+                let seq = self.line(kind, event.ts, event.parent, None, payload)?;
+                if moves_current(kind) {
+                    self.state.node(seq);
+                    self.path.append(seq, &self.index)?;
+                }
+                seq
+            }
+            Body::Repeat(repeat) => {
+                let payload = json(repeat)?;
+                let seq = self.line(EventKind::Repeat, event.ts, event.parent, Some((repeat.first, repeat.last)), &payload)?;
+                self.state.node(seq);
+                self.path.append(seq, &self.index)?;
+                seq
+            }
+            Body::Head(head) => {
+                let payload = json(head)?;
+                let seq = self.line(EventKind::Head, event.ts, None, None, &payload)?;
+                self.state.head_moved(head);
+                let current = self.state.current().and_then(|name| self.state.head(name)).unwrap_or(Seq::ROOT);
+                self.path.moved(current, &self.index)?;
+                seq
+            }
+        };
+        self.since_checkpoint += 1;
+        if self.checkpoint_is_due() {
+            self.checkpoint(None)?;
+        }
+        Ok(seq)
+    }
+
+    fn kind(&self, seq: Seq) -> EventKind {
+        self.index.kind(seq)
+    }
+
+    fn parent(&self, seq: Seq) -> Seq {
+        self.index.parent(seq)
+    }
+
+    fn close_facts(&mut self, active: &str) -> Result<(), StreamError> {
+        self.facts_closed = true;
+        self.checkpoint(Some(&HeadName::parse(active)))
+    }
+}
+
+fn json<T: serde::Serialize>(payload: &T) -> Result<Vec<u8>, StreamError> {
+    to_log_json(payload).map_err(|error| StreamError::Io { doing: "write the log", source: error.into() })
+}
+
+fn push_number(number: u32, out: &mut Vec<u8>) {
+    let mut digits = [0; 10];
+    let mut at = digits.len();
+    let mut rest = number;
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        if rest == 0 {
+            break;
+        }
+    }
+    out.extend_from_slice(&digits[at..]);
+}
+
+/// Lower-case hex digits.
+pub(super) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

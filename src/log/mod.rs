@@ -1,0 +1,19 @@
+//! The log itself: written line by line, read through a window, sealed,
+//! replayed, and turned back into files. Knows no source format.
+//!
+#![doc = include_str!("FORMAT.md")]
+
+pub mod contain;
+mod decode;
+mod encode;
+mod fold;
+mod index;
+pub mod restore;
+mod tail;
+mod view;
+
+pub use decode::decode_line;
+pub use encode::{LogWriter, Written};
+pub use fold::State;
+pub use tail::LogTail;
+pub use view::{LogProblem, LogView, SealState};

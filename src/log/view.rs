@@ -1,0 +1,381 @@
+//! A log read through a window: one pass numbers the lines, checks the seal
+//! and follows the heads; after that any event is read by its offset.
+
+use sha2::{Digest, Sha256};
+use std::fmt;
+
+use crate::model::event::{EventKind, EventRef, LOG_VERSION, Outcome, Seal, Session};
+use crate::model::heads::{Head, HeadName, Repeat};
+use crate::model::ids::Seq;
+use crate::model::json::{self, Dialect};
+use crate::model::shape::Order;
+use crate::model::stream::{LogAccess, ReadAt, StreamError};
+
+use super::decode::decode_line;
+use super::encode::hex;
+use super::fold::{State, moves_current};
+use super::index::Index;
+
+const WINDOW: usize = 256 * 1024;
+
+/// What is wrong with a log as a whole.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum LogProblem {
+    /// It could not be read.
+    Io(std::io::Error),
+    /// It holds nothing, or does not begin with a session event.
+    NotALog,
+    /// It was written by a newer version.
+    Version(u32),
+    /// A line is not an event, or not the next one.
+    Line {
+        /// Which, from 1.
+        line: u64,
+        /// What is wrong, in words that follow "line 7 …".
+        what: String,
+    },
+}
+
+impl fmt::Display for LogProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LogProblem::Io(_) => f.write_str("the log cannot be read"),
+            LogProblem::NotALog => f.write_str("not an everlog log: the first line is no `session` event"),
+            LogProblem::Version(found) => write!(f, "log version {found} is newer than this build can read ({LOG_VERSION})"),
+            LogProblem::Line { line, what } => write!(f, "line {line} {what}"),
+        }
+    }
+}
+
+impl std::error::Error for LogProblem {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            LogProblem::Io(source) => Some(source),
+            LogProblem::NotALog | LogProblem::Version(_) | LogProblem::Line { .. } => None,
+        }
+    }
+}
+
+/// How far a log can be trusted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SealState {
+    /// The last line is a seal, and it is right.
+    Good {
+        /// The hash that it holds.
+        sha256: String,
+    },
+    /// A good seal, and something behind it.
+    Behind {
+        /// The line where that begins, from 1.
+        line: u64,
+    },
+    /// A seal whose hash is not that of the bytes before it.
+    Broken {
+        /// The seal's line, from 1.
+        line: u64,
+    },
+    /// No seal at all, or a last line that was cut off.
+    Missing,
+}
+
+/// A log that was passed through once.
+#[derive(Debug)]
+pub struct LogView<R> {
+    source: R,
+    index: Index,
+    window: Vec<u8>,
+    window_start: u64,
+    /// What the log is of.
+    pub session: Session,
+    /// What a load by the source program ends in, where the log says so.
+    pub outcome: Outcome,
+    state: State,
+    files: Vec<Seq>,
+    shapes: Vec<Order>,
+    seal: SealState,
+    longest_path: usize,
+}
+
+impl<R: ReadAt> LogView<R> {
+    /// Passes through a log to its end.
+    ///
+    /// # Errors
+    /// When it cannot be read, or is no log that this version understands.
+    pub fn open(source: R) -> Result<Self, LogProblem> {
+        LogView::open_until(source, None)
+    }
+
+    /// Passes through a log, following heads only up to `until`.
+    ///
+    /// # Errors
+    /// As [`LogView::open`].
+    pub fn open_until(source: R, until: Option<Seq>) -> Result<Self, LogProblem> {
+        let mut pass = Pass::new(until);
+        let size = source.size().map_err(LogProblem::Io)?;
+        let mut window = Vec::new();
+        let mut offset = 0;
+        let mut want = WINDOW;
+        while offset < size {
+            source.fill_at(&mut window, offset, want.min(usize::try_from(size - offset).unwrap_or(want))).map_err(LogProblem::Io)?;
+            let Some(end) = memchr::memrchr(b'\n', &window) else {
+                if offset + window.len() as u64 >= size || window.is_empty() {
+                    pass.torn = true;
+                    break;
+                }
+                want *= 2;
+                continue;
+            };
+            for line in window[..end].split(|&b| b == b'\n') {
+                pass.line(line)?;
+            }
+            pass.hash(&window[..=end]);
+            offset += end as u64 + 1;
+            want = WINDOW;
+        }
+        pass.finish(source)
+    }
+
+    /// Whether the log is sealed.
+    #[must_use]
+    pub fn seal(&self) -> &SealState {
+        &self.seal
+    }
+
+    /// Heads and where they stand.
+    #[must_use]
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// The `file` events, by path.
+    #[must_use]
+    pub fn files(&self) -> &[Seq] {
+        &self.files
+    }
+
+    /// The orders of keys besides the usual one.
+    #[must_use]
+    pub fn shapes(&self) -> &[Order] {
+        &self.shapes
+    }
+
+    /// The number of the last event.
+    #[must_use]
+    pub fn last(&self) -> Seq {
+        self.index.last()
+    }
+
+    /// The size of all whole lines.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.index.end()
+    }
+
+    /// The head that is shown by default.
+    #[must_use]
+    pub fn active(&self) -> HeadName {
+        self.outcome.active.as_deref().map_or_else(HeadName::main, HeadName::parse)
+    }
+
+    /// An event's line as it stands in the log, without its `\n`.
+    ///
+    /// # Errors
+    /// When there is no such event, or it cannot be read.
+    pub fn line(&mut self, seq: Seq) -> Result<&[u8], StreamError> {
+        let (start, end) = self.index.span(seq).ok_or_else(|| StreamError::log(seq, "is not in the log"))?;
+        let window_end = self.window_start + self.window.len() as u64;
+        if start < self.window_start || end > window_end {
+            let ahead = (self.index.end() - start).min(WINDOW as u64).max(end - start);
+            let len = usize::try_from(ahead).map_err(|_| StreamError::TooLong)?;
+            let io = |source| StreamError::Io { doing: "read the log", source };
+            self.source.fill_at(&mut self.window, start, len).map_err(io)?;
+            self.window_start = start;
+        }
+        let from = (start - self.window_start) as usize;
+        let to = (end - self.window_start) as usize - 1;
+        self.window.get(from..to).ok_or_else(|| StreamError::log(seq, "was cut off while reading"))
+    }
+}
+
+impl<R: ReadAt> LogAccess for LogView<R> {
+    fn event(&mut self, seq: Seq) -> Result<EventRef<'_>, StreamError> {
+        decode_line(self.line(seq)?).map_err(|what| StreamError::log(seq, what))
+    }
+
+    fn kind(&self, seq: Seq) -> EventKind {
+        self.index.kind(seq)
+    }
+
+    fn parent(&self, seq: Seq) -> Seq {
+        self.index.parent(seq)
+    }
+
+    fn path(&mut self, node: Seq) -> Result<Vec<Seq>, StreamError> {
+        self.index.path(node, self.longest_path)
+    }
+}
+
+/// The one pass over a log.
+struct Pass {
+    index: Index,
+    hash: Sha256,
+    /// How many bytes the hash has seen.
+    hashed: u64,
+    until: Option<Seq>,
+    session: Option<Session>,
+    outcome: Outcome,
+    state: State,
+    files: Vec<Seq>,
+    shapes: Vec<Order>,
+    /// Seals of the current window, with offset and line, not yet checked.
+    pending_seals: Vec<(Seal, u64, u64)>,
+    /// Line and hash of the last good seal.
+    good_seal: Option<(u64, String)>,
+    broken_seal: Option<u64>,
+    torn: bool,
+}
+
+impl Pass {
+    fn new(until: Option<Seq>) -> Pass {
+        Pass {
+            index: Index::new(),
+            hash: Sha256::new(),
+            hashed: 0,
+            until,
+            session: None,
+            outcome: Outcome::default(),
+            state: State::default(),
+            files: Vec::new(),
+            shapes: Vec::new(),
+            pending_seals: Vec::new(),
+            good_seal: None,
+            broken_seal: None,
+            torn: false,
+        }
+    }
+
+    /// Hashes a window whose lines have been passed, checking the seals in it
+    /// on the way.
+    fn hash(&mut self, window: &[u8]) {
+        let start = self.hashed;
+        let mut from = 0;
+        for (seal, offset, line) in std::mem::take(&mut self.pending_seals) {
+            let to = usize::try_from(offset - start).unwrap_or(window.len()).min(window.len());
+            self.hash.update(&window[from..to]);
+            from = to;
+            let sha256 = hex(&self.hash.clone().finalize());
+            if seal.sha256 == sha256 && u64::from(seal.events) + 1 == line {
+                self.good_seal = Some((line, sha256));
+            } else {
+                self.broken_seal = Some(line);
+            }
+        }
+        self.hash.update(&window[from..]);
+        self.hashed += window.len() as u64;
+    }
+
+    fn seal_state(&self) -> SealState {
+        let last = u64::from(self.index.last().number());
+        match (&self.good_seal, self.broken_seal) {
+            (Some((line, sha256)), _) if *line == last && !self.torn => SealState::Good { sha256: sha256.clone() },
+            (Some((line, _)), _) => SealState::Behind { line: line + 1 },
+            (None, Some(line)) => SealState::Broken { line },
+            (None, None) => SealState::Missing,
+        }
+    }
+
+    fn line(&mut self, line: &[u8]) -> Result<(), LogProblem> {
+        let number = u64::from(self.index.next().number());
+        let problem = |what: &str| LogProblem::Line { line: number, what: what.to_owned() };
+        let event = match decode_line(line) {
+            Ok(event) => event,
+            Err(_) if number == 1 => return Err(LogProblem::NotALog),
+            Err(what) => return Err(problem(what)),
+        };
+        if u64::from(event.seq.number()) != number {
+            return Err(problem(&format!("has seq {}", event.seq)));
+        }
+        if (number == 1) != (event.kind == EventKind::Session) {
+            return Err(if number == 1 { LogProblem::NotALog } else { problem("is a second session event") });
+        }
+        if event.parent.is_some_and(|parent| parent >= event.seq) {
+            return Err(problem("has a parent that does not stand before it"));
+        }
+        let mut repeat = None;
+        let followed = self.until.is_none_or(|until| event.seq <= until);
+        match event.kind {
+            EventKind::Session => self.session = Some(session_of(event.payload)?),
+            EventKind::Repeat => {
+                let run: Repeat = parse(event.payload).map_err(|e| problem(&e))?;
+                repeat = Some((run.first, run.last));
+            }
+            EventKind::Head => {
+                let head: Head = parse(event.payload).map_err(|e| problem(&e))?;
+                if head.node >= event.seq {
+                    return Err(problem("moves a head to a node that does not stand before it"));
+                }
+                if followed {
+                    self.state.head_moved(&head);
+                }
+            }
+            EventKind::Outcome => self.outcome = parse(event.payload).map_err(|e| problem(&e))?,
+            EventKind::File => self.files.push(event.seq),
+            EventKind::Shapes => self.shapes = orders(event.payload).ok_or_else(|| problem("lists shapes that are none"))?,
+            EventKind::Seal => {
+                let seal = parse(event.payload).map_err(|e| problem(&e))?;
+                self.pending_seals.push((seal, self.index.end(), number));
+            }
+            _ => {}
+        }
+        if moves_current(event.kind) && followed {
+            self.state.node(event.seq);
+        }
+        self.index.push(event.kind, event.parent, repeat, line.len() as u64 + 1);
+        Ok(())
+    }
+
+    fn finish<R: ReadAt>(self, source: R) -> Result<LogView<R>, LogProblem> {
+        let seal = self.seal_state();
+        let session = self.session.ok_or(LogProblem::NotALog)?;
+        // No real list repeats its whole log this often; a hostile one could
+        // go on for ever.
+        let longest_path = self.index.last().index().saturating_mul(64);
+        Ok(LogView {
+            source,
+            index: self.index,
+            window: Vec::new(),
+            window_start: 0,
+            session,
+            outcome: self.outcome,
+            state: self.state,
+            files: self.files,
+            shapes: self.shapes,
+            seal,
+            longest_path,
+        })
+    }
+}
+
+fn parse<'a, T: serde::Deserialize<'a>>(payload: &'a [u8]) -> Result<T, String> {
+    serde_json::from_slice(payload).map_err(|error| format!("has a payload that cannot be read: {error}"))
+}
+
+fn session_of(payload: &[u8]) -> Result<Session, LogProblem> {
+    #[derive(serde::Deserialize)]
+    struct Version {
+        version: u32,
+    }
+    let Version { version } = parse(payload).map_err(|_| LogProblem::NotALog)?;
+    if version != LOG_VERSION {
+        return Err(LogProblem::Version(version));
+    }
+    parse(payload).map_err(|what| LogProblem::Line { line: 1, what })
+}
+
+fn orders(payload: &[u8]) -> Option<Vec<Order>> {
+    let mut members = Vec::new();
+    json::scan_object(payload, Dialect::Strict, &mut members).ok()?;
+    let list = members.iter().find(|member| member.name() == "orders")?;
+    json::elements(list.value).map(Order::from_json).collect()
+}

@@ -1,0 +1,122 @@
+//! The files of one session, as bytes.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// A path inside a session, as the bytes it has on disk, `/` between its parts.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RelPath(Vec<u8>);
+
+impl RelPath {
+    /// The path with these bytes.
+    pub fn new(bytes: impl Into<Vec<u8>>) -> RelPath {
+        RelPath(bytes.into())
+    }
+
+    /// The bytes on disk.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// The text, where the name is UTF-8.
+    #[must_use]
+    pub fn as_text(&self) -> Option<&str> {
+        std::str::from_utf8(&self.0).ok()
+    }
+
+    /// This path below a folder.
+    #[must_use]
+    pub fn below(&self, folder: &RelPath) -> RelPath {
+        if folder.0.is_empty() {
+            return self.clone();
+        }
+        RelPath([folder.as_bytes(), b"/", self.as_bytes()].concat())
+    }
+}
+
+impl fmt::Display for RelPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&String::from_utf8_lossy(&self.0))
+    }
+}
+
+/// What stands at a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Entry {
+    /// A regular file.
+    File(SourceFile),
+    /// A symbolic link, which is never followed.
+    Link {
+        /// The bytes of its target.
+        target: Vec<u8>,
+    },
+    /// A folder that holds nothing (others follow from their files).
+    EmptyFolder,
+}
+
+/// A regular file's bytes, and the one time a loader may ask for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SourceFile {
+    /// All of it.
+    pub bytes: Vec<u8>,
+    /// When it was last written, in nanoseconds since the epoch.
+    pub mtime_ns: i64,
+}
+
+/// All files of one session, by path in byte order.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Files {
+    name: String,
+    entries: BTreeMap<RelPath, Entry>,
+}
+
+impl Files {
+    /// No files yet; `name` is what the source program calls the session.
+    pub fn new(name: impl Into<String>) -> Files {
+        Files { name: name.into(), entries: BTreeMap::new() }
+    }
+
+    /// The session's own name: that of its folder, or of its file.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Puts an entry at a path.
+    pub fn insert(&mut self, path: RelPath, entry: Entry) {
+        self.entries.insert(path, entry);
+    }
+
+    /// The regular file at a path, if one is there.
+    #[must_use]
+    pub fn file(&self, path: &str) -> Option<&SourceFile> {
+        match self.entries.get(&RelPath::new(path)) {
+            Some(Entry::File(file)) => Some(file),
+            _ => None,
+        }
+    }
+
+    /// What stands at a path.
+    #[must_use]
+    pub fn entry(&self, path: &RelPath) -> Option<&Entry> {
+        self.entries.get(path)
+    }
+
+    /// Every path and what stands there, in byte order.
+    pub fn iter(&self) -> impl Iterator<Item = (&RelPath, &Entry)> {
+        self.entries.iter()
+    }
+
+    /// The sum of all file sizes.
+    #[must_use]
+    pub fn total_bytes(&self) -> u64 {
+        self.entries
+            .values()
+            .map(|entry| match entry {
+                Entry::File(file) => file.bytes.len() as u64,
+                Entry::Link { .. } | Entry::EmptyFolder => 0,
+            })
+            .sum()
+    }
+}

@@ -1,0 +1,156 @@
+//! Findings: what was noticed and did not stop us. Each has a stable code, a
+//! severity, a place and a sentence for people.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+use super::location::Location;
+
+/// How much a finding matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    /// Ordinary life of the source program.
+    Info,
+    /// Somebody should look at it.
+    Warn,
+    /// Something is lost or unusable in the source.
+    Error,
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Severity::Info => "info",
+            Severity::Warn => "warning",
+            Severity::Error => "error",
+        })
+    }
+}
+
+macro_rules! codes {
+    ($($variant:ident $severity:ident $doc:literal,)*) => {
+        /// What was noticed. The names are stable: programs match on them.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        #[non_exhaustive]
+        pub enum FindingCode {
+            $(#[doc = $doc] $variant,)*
+        }
+
+        impl FindingCode {
+            /// How much it matters.
+            #[must_use]
+            pub fn severity(self) -> Severity {
+                match self {
+                    $(FindingCode::$variant => Severity::$severity,)*
+                }
+            }
+        }
+    };
+}
+
+codes! {
+    TornTail Warn "The last line was cut off.",
+    FusedLine Warn "Two records stand on one line.",
+    NulRun Warn "A run of zero bytes, as after a power cut.",
+    NotJson Warn "A line that is not JSON.",
+    RejectedRecord Warn "A JSON line that the program's loader rejects.",
+    ReplacedBytes Warn "Bytes that are not UTF-8, which the program's loader replaces.",
+    UnknownField Info "A field that the program's loader drops.",
+    UnknownEvent Info "An event of a kind or form that the program does not know.",
+    EventsLackStartup Info "The event log lacks start-up messages, as it always does.",
+    EventsDisagree Warn "The event log and the conversation differ.",
+    EventsUnreadable Warn "The program could not replay the event log.",
+    MisplacedEvents Info "An event log where a branch should be.",
+    TranscriptLost Error "The conversation's file is gone; its event log is not.",
+    ViewMissing Warn "The active view's file is gone.",
+    ConfigInvalid Warn "The session's settings cannot be read.",
+    LoaderFails Error "The program cannot load this session at all.",
+    PromptsPending Info "Prompts wait that are not yet in the transcript.",
+    BlobMismatch Warn "A stored attachment does not have the content its name says.",
+    LockFile Info "A lock file, which belongs to no session.",
+    TemporaryKept Info "A leftover temporary that holds a complete document.",
+    TemporaryLeft Warn "A leftover temporary that is not carried in the log.",
+    SpecialFile Warn "Neither a file nor a folder nor a link.",
+    UnknownFile Info "A file that belongs to no session.",
+    StoreSkipped Info "A folder of logs, which is not a source.",
+    Unreadable Error "A file or folder that could not be read.",
+    SourceShrunk Warn "The source no longer has what an earlier log has.",
+    SourceRetired Info "The session was migrated and retired.",
+    SessionLive Info "The program has this session open.",
+}
+
+/// One thing that was noticed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finding {
+    /// What it is.
+    pub code: FindingCode,
+    /// How much it matters.
+    pub severity: Severity,
+    /// Where it is.
+    #[serde(flatten)]
+    pub location: Location,
+    /// A sentence for people.
+    pub message: String,
+    /// How many more like it the same file has, not listed one by one.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub more: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_zero(n: &u64) -> bool {
+    *n == 0
+}
+
+/// Of one code in one file, so many are listed; the rest is counted.
+const LISTED_PER_FILE: usize = 20;
+
+/// What was noticed about one session, in the order of noticing.
+#[derive(Debug, Clone, Default)]
+pub struct Findings {
+    list: Vec<Finding>,
+}
+
+impl Findings {
+    /// Notes something. A million broken lines must not make a million
+    /// findings, so from some point on they are only counted.
+    pub fn add(&mut self, code: FindingCode, location: Location, message: impl Into<String>) {
+        let mut same = self.list.iter_mut().rev().take(LISTED_PER_FILE * 8).filter(|f| f.code == code && f.location.file == location.file);
+        if let Some(last) = same.next()
+            && same.count() + 1 >= LISTED_PER_FILE
+        {
+            last.more += 1;
+            return;
+        }
+        self.list.push(Finding { code, severity: code.severity(), location, message: message.into(), more: 0 });
+    }
+
+    /// All of them.
+    #[must_use]
+    pub fn into_list(self) -> Vec<Finding> {
+        self.list
+    }
+
+    /// All of them, looked at.
+    #[must_use]
+    pub fn list(&self) -> &[Finding] {
+        &self.list
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_million_like_findings_are_counted_not_listed() {
+        let mut findings = Findings::default();
+        for line in 0..1_000_000 {
+            findings.add(FindingCode::NotJson, Location::at("f", line, 1), "x");
+        }
+        findings.add(FindingCode::NotJson, Location::at("g", 1, 1), "x");
+        assert_eq!(findings.list().len(), LISTED_PER_FILE + 1);
+        assert_eq!(findings.list()[LISTED_PER_FILE - 1].more, 1_000_000 - LISTED_PER_FILE as u64);
+    }
+}

@@ -1,0 +1,127 @@
+//! Equality of JSON values as a source program sees it: escapes, white space
+//! and key order do not count, the last of equal keys wins.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use super::scan::{Kind, elements, kind_of, members};
+
+/// Deeper than any loader we follow goes; below it only equal text is equal.
+const DEEPEST: usize = 1200;
+
+/// Whether two string tokens hold the same characters.
+#[must_use]
+pub fn same_string(a: &[u8], b: &[u8]) -> bool {
+    a == b || units(a) == units(b)
+}
+
+/// A token's UTF-16 units, because a lone surrogate is a character too.
+fn units(token: &[u8]) -> Vec<u16> {
+    let inner = token.get(1..token.len().saturating_sub(1)).unwrap_or_default();
+    let mut units = Vec::with_capacity(inner.len());
+    let mut rest = inner;
+    loop {
+        let plain = memchr::memchr(b'\\', rest).unwrap_or(rest.len());
+        units.extend(String::from_utf8_lossy(&rest[..plain]).encode_utf16());
+        rest = &rest[plain..];
+        let taken = match rest.get(1) {
+            None => return units,
+            Some(b'u') => {
+                let digits = rest.get(2..6).and_then(|d| std::str::from_utf8(d).ok());
+                units.extend(digits.and_then(|d| u16::from_str_radix(d, 16).ok()));
+                6
+            }
+            Some(b'n') => unit(&mut units, 10),
+            Some(b'r') => unit(&mut units, 13),
+            Some(b't') => unit(&mut units, 9),
+            Some(b'b') => unit(&mut units, 8),
+            Some(b'f') => unit(&mut units, 12),
+            Some(&other) => unit(&mut units, u16::from(other)),
+        };
+        rest = rest.get(taken..).unwrap_or_default();
+    }
+}
+
+fn unit(units: &mut Vec<u16>, code: u16) -> usize {
+    units.push(code);
+    2
+}
+
+/// Whether two accepted values are equal.
+#[must_use]
+pub fn same_value(a: &[u8], b: &[u8]) -> bool {
+    same_at_depth(a, b, 0)
+}
+
+fn same_at_depth(a: &[u8], b: &[u8], depth: usize) -> bool {
+    if a == b {
+        return true;
+    }
+    let kind = kind_of(a);
+    if kind != kind_of(b) || depth > DEEPEST {
+        return false;
+    }
+    match kind {
+        Kind::String => same_string(a, b),
+        Kind::Number => same_number(a, b),
+        Kind::True | Kind::False | Kind::Null => true,
+        Kind::Array => {
+            let (mut left, mut right) = (elements(a), elements(b));
+            loop {
+                match (left.next(), right.next()) {
+                    (None, None) => return true,
+                    (Some(x), Some(y)) if same_at_depth(x, y, depth + 1) => {}
+                    _ => return false,
+                }
+            }
+        }
+        Kind::Object => {
+            let (left, right) = (by_name(a), by_name(b));
+            left.len() == right.len() && left.iter().all(|(name, x)| right.get(name).is_some_and(|y| same_at_depth(x, y, depth + 1)))
+        }
+    }
+}
+
+fn by_name(object: &[u8]) -> BTreeMap<Cow<'_, str>, &[u8]> {
+    members(object).map(|member| (member.name(), member.value)).collect()
+}
+
+fn same_number(a: &[u8], b: &[u8]) -> bool {
+    let is_integer = |text: &[u8]| text.iter().all(|b| b.is_ascii_digit() || *b == b'-');
+    if is_integer(a) && is_integer(b) {
+        // Integers have no limit in Python: only the sign of zero is lost.
+        return matches!((a, b), (b"0" | b"-0", b"0" | b"-0"));
+    }
+    let as_float = |text: &[u8]| std::str::from_utf8(text).ok().and_then(|t| t.parse::<f64>().ok());
+    match (as_float(a), as_float(b)) {
+        (Some(x), Some(y)) => x == y || (x.is_nan() && y.is_nan()),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_compare_as_the_program_sees_them() {
+        for (a, b) in [
+            (r#"{"a": 1.0, "b": [ "\u00e9" ]}"#, r#"{"b":["é"],"a":1}"#),
+            (r#"{"a": 1, "a": 2}"#, r#"{"a":2}"#),
+            (r#""\ud83d\ude00""#, "\"😀\""),
+            ("1e400", "Infinity"),
+            ("-0", "0"),
+        ] {
+            assert!(same_value(a.as_bytes(), b.as_bytes()), "{a} {b}");
+        }
+        for (a, b) in [
+            ("18446744073709551616", "18446744073709551617"),
+            (r#"{"a":1}"#, r#"{"a":1,"b":null}"#),
+            (r#""\ud83d""#, "\"\u{fffd}\""),
+            ("[1,2]", "[2,1]"),
+            ("true", "1"),
+        ] {
+            assert!(!same_value(a.as_bytes(), b.as_bytes()), "{a} {b}");
+        }
+    }
+}

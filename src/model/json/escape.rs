@@ -1,0 +1,201 @@
+//! Strings between their three forms: the source's token, the log's token, and
+//! plain text.
+
+use std::borrow::Cow;
+
+use super::style::Escapes;
+
+/// The one key of an object that carries, as text, a value which not every
+/// JSON parser takes.
+pub const RAW_KEY: &str = "$raw";
+
+/// Whether the log escapes this character: what reaches a terminal as control,
+/// or ends a line for some readers.
+fn is_escaped_in_log(c: char) -> bool {
+    matches!(c, '"' | '\\' | '\u{0}'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}')
+}
+
+/// `\u` and four lower-case hex digits.
+pub(super) fn push_hex_escape(unit: u16, out: &mut Vec<u8>) {
+    const HEX: &[u8; 16] = b"0123456789abcdef";
+    out.extend_from_slice(b"\\u");
+    for shift in [12, 8, 4, 0] {
+        out.push(HEX[usize::from(unit >> shift) & 15]);
+    }
+}
+
+fn push_log_char(c: char, out: &mut Vec<u8>) {
+    if !is_escaped_in_log(c) {
+        out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
+        return;
+    }
+    match c {
+        '"' => out.extend_from_slice(b"\\\""),
+        '\\' => out.extend_from_slice(b"\\\\"),
+        '\n' => out.extend_from_slice(b"\\n"),
+        '\r' => out.extend_from_slice(b"\\r"),
+        '\t' => out.extend_from_slice(b"\\t"),
+        '\u{8}' => out.extend_from_slice(b"\\b"),
+        '\u{c}' => out.extend_from_slice(b"\\f"),
+        other => push_hex_escape(u32::from(other) as u16, out),
+    }
+}
+
+/// Writes plain text as the inside of a log string.
+pub fn push_escaped(text: &str, out: &mut Vec<u8>) {
+    let mut plain = 0;
+    for (at, c) in text.char_indices() {
+        if is_escaped_in_log(c) {
+            out.extend_from_slice(&text.as_bytes()[plain..at]);
+            push_log_char(c, out);
+            plain = at + c.len_utf8();
+        }
+    }
+    out.extend_from_slice(&text.as_bytes()[plain..]);
+}
+
+/// Writes plain text as a log string, quotes included.
+pub fn push_string(text: &str, out: &mut Vec<u8>) {
+    out.push(b'"');
+    push_escaped(text, out);
+    out.push(b'"');
+}
+
+/// A lone surrogate, which no UTF-8 string can hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct LoneSurrogate;
+
+/// Carries the inside of a source string into the log. An escape that the
+/// source's writer would itself have produced becomes the character; any other
+/// is kept as it is, so that rendering gives it back.
+pub(super) fn push_carried(inner: &[u8], writer: Escapes, out: &mut Vec<u8>) -> Result<(), LoneSurrogate> {
+    let ascii = writer == Escapes::Ascii && inner.is_ascii();
+    let mut rest = inner;
+    loop {
+        let stop = if ascii { memchr::memchr(b'\\', rest) } else { rest.iter().position(|&b| b == b'\\' || b >= 0x7f) };
+        let Some(at) = stop else {
+            // DEL is ASCII, and raw only where the writer leaves it raw.
+            return Ok(push_plain(rest, out));
+        };
+        push_plain(&rest[..at], out);
+        rest = &rest[at..];
+        if rest[0] != b'\\' {
+            let len = rest.iter().position(|&b| b < 0x7f).unwrap_or(rest.len());
+            for c in String::from_utf8_lossy(&rest[..len]).chars() {
+                push_log_char(c, out);
+            }
+            rest = &rest[len..];
+            continue;
+        }
+        if rest.get(1) != Some(&b'u') {
+            out.extend_from_slice(&rest[..rest.len().min(2)]);
+            rest = rest.get(2..).unwrap_or_default();
+            continue;
+        }
+        let (c, len) = decode_unicode_escape(rest).ok_or(LoneSurrogate)?;
+        if is_writers_own(&rest[..len], c, writer) {
+            push_log_char(c, out);
+        } else {
+            out.extend_from_slice(&rest[..len]);
+        }
+        rest = &rest[len..];
+    }
+}
+
+/// Text without escapes; a raw DEL in it is escaped as the log demands.
+fn push_plain(text: &[u8], out: &mut Vec<u8>) {
+    match memchr::memchr(0x7f, text) {
+        None => out.extend_from_slice(text),
+        Some(_) => text.split_inclusive(|&b| b == 0x7f).for_each(|run| match run.split_last() {
+            Some((0x7f, before)) => {
+                out.extend_from_slice(before);
+                push_hex_escape(0x7f, out);
+            }
+            _ => out.extend_from_slice(run),
+        }),
+    }
+}
+
+/// Whether a writer with these escapes writes this character as exactly this
+/// `\u` escape.
+fn is_writers_own(escape: &[u8], c: char, writer: Escapes) -> bool {
+    let has_short_form = matches!(c, '"' | '\\' | '\n' | '\r' | '\t' | '\u{8}' | '\u{c}');
+    let escapes_it = match writer {
+        Escapes::Ascii => !matches!(c, ' '..='~'),
+        Escapes::Utf8 => c < ' ',
+    };
+    escapes_it && !has_short_form && !escape.iter().any(u8::is_ascii_uppercase)
+}
+
+/// The character of a `\uXXXX` escape, or of a pair of them, and its length.
+fn decode_unicode_escape(text: &[u8]) -> Option<(char, usize)> {
+    let unit = |from: usize| -> Option<u32> {
+        let four = text.get(from..from + 6)?;
+        if &four[..2] != b"\\u" {
+            return None;
+        }
+        u32::from_str_radix(std::str::from_utf8(&four[2..]).ok()?, 16).ok()
+    };
+    let first = unit(0)?;
+    if let Some(c) = char::from_u32(first) {
+        return Some((c, 6));
+    }
+    let second = unit(6)?;
+    if !(0xd800..0xdc00).contains(&first) || !(0xdc00..0xe000).contains(&second) {
+        return None;
+    }
+    char::from_u32(0x10000 + ((first - 0xd800) << 10) + (second - 0xdc00)).map(|c| (c, 12))
+}
+
+/// The text of a string token, quotes included in the token.
+///
+/// # Errors
+/// With lone surrogates replaced by U+FFFD, where there are any.
+pub fn decode_string(token: &[u8]) -> Result<String, String> {
+    let inner = token.get(1..token.len().saturating_sub(1)).unwrap_or_default();
+    let mut text = String::with_capacity(inner.len());
+    let mut lone = false;
+    let mut rest = inner;
+    while let Some(at) = memchr::memchr(b'\\', rest) {
+        text.push_str(&String::from_utf8_lossy(&rest[..at]));
+        rest = &rest[at..];
+        let len = match rest.get(1) {
+            Some(b'u') => match decode_unicode_escape(rest) {
+                Some((c, len)) => {
+                    text.push(c);
+                    len
+                }
+                None => {
+                    lone = true;
+                    text.push('\u{fffd}');
+                    6
+                }
+            },
+            Some(short) => {
+                text.push(match short {
+                    b'n' => '\n',
+                    b'r' => '\r',
+                    b't' => '\t',
+                    b'b' => '\u{8}',
+                    b'f' => '\u{c}',
+                    other => char::from(*other),
+                });
+                2
+            }
+            None => 1,
+        };
+        rest = rest.get(len..).unwrap_or_default();
+    }
+    text.push_str(&String::from_utf8_lossy(rest));
+    if lone { Err(text) } else { Ok(text) }
+}
+
+/// The text of a string token, borrowed where it holds no escape.
+#[must_use]
+pub fn unescape(token: &[u8]) -> Cow<'_, str> {
+    let inner = token.get(1..token.len().saturating_sub(1)).unwrap_or_default();
+    if memchr::memchr(b'\\', inner).is_none() {
+        return String::from_utf8_lossy(inner);
+    }
+    Cow::Owned(decode_string(token).unwrap_or_else(|lossy| lossy))
+}

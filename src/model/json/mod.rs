@@ -1,0 +1,15 @@
+//! JSON as bytes: a tokenizer that keeps what `serde_json::Value` loses (number
+//! forms, key order, duplicate keys, lone surrogates, depth), the escapes of
+//! the log and of source programs, and comparison of values as text.
+
+mod carry;
+mod compare;
+mod escape;
+mod scan;
+mod style;
+
+pub use carry::{push_carried_string, push_carried_value};
+pub use compare::{same_string, same_value};
+pub use escape::{RAW_KEY, decode_string, push_escaped, push_string, unescape};
+pub use scan::{Dialect, Facts, Kind, Member, Scan, ScanError, elements, kind_of, members, scan_object, scan_value};
+pub use style::{Escapes, Separators, Style};

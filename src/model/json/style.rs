@@ -1,0 +1,165 @@
+//! How a source program writes JSON: separators and escapes. Rendering in a
+//! style is the inverse of carrying a value into the log.
+
+use serde::{Deserialize, Serialize};
+
+use super::carry::token_end;
+use super::escape::{RAW_KEY, decode_string, push_hex_escape};
+
+/// Which characters a writer escapes in strings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Escapes {
+    /// CPython's default: everything outside 0x20..0x7E becomes `\uXXXX`.
+    #[default]
+    Ascii,
+    /// Only quotes, backslashes and U+0000–U+001F: JavaScript, jq, and
+    /// CPython with `ensure_ascii=False`.
+    Utf8,
+}
+
+/// What stands between members and behind keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Separators {
+    /// `", "` and `": "`, CPython's default.
+    #[default]
+    Spaced,
+    /// `","` and `":"`.
+    Compact,
+}
+
+/// The writing style of one file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Style {
+    /// Between members and behind keys.
+    pub separators: Separators,
+    /// In strings.
+    pub escapes: Escapes,
+}
+
+impl Style {
+    /// What stands between two members.
+    #[must_use]
+    pub fn comma(self) -> &'static [u8] {
+        match self.separators {
+            Separators::Spaced => b", ",
+            Separators::Compact => b",",
+        }
+    }
+
+    /// What stands behind a key.
+    #[must_use]
+    pub fn colon(self) -> &'static [u8] {
+        match self.separators {
+            Separators::Spaced => b": ",
+            Separators::Compact => b":",
+        }
+    }
+
+    /// The style that a file's first record shows: nobody changes style in
+    /// mid-file, and a record that does differ is kept as a residual.
+    #[must_use]
+    pub fn of_file(bytes: &[u8]) -> Style {
+        let head = &bytes[..bytes.len().min(64 * 1024)];
+        let spaced = match memchr::memmem::find(head, b"\":") {
+            Some(at) => head.get(at + 2) == Some(&b' '),
+            None => true,
+        };
+        Style {
+            separators: if spaced { Separators::Spaced } else { Separators::Compact },
+            escapes: if head.is_ascii() { Escapes::Ascii } else { Escapes::Utf8 },
+        }
+    }
+
+    /// Renders a string token of the log as this style writes it.
+    pub fn push_string(self, token: &[u8], out: &mut Vec<u8>) {
+        match self.escapes {
+            // Every escape the log uses is one that CPython writes too, or one
+            // that the source had: all are copied. What is raw in the log and
+            // not ASCII is what CPython escapes.
+            Escapes::Ascii => {
+                let mut rest = token;
+                while let Some(at) = rest.iter().position(|b| !b.is_ascii()) {
+                    out.extend_from_slice(&rest[..at]);
+                    rest = &rest[at..];
+                    let len = rest.iter().position(u8::is_ascii).unwrap_or(rest.len());
+                    push_ascii_run(&rest[..len], out);
+                    rest = &rest[len..];
+                }
+                out.extend_from_slice(rest);
+            }
+            // Characters that the log alone escapes become raw again.
+            Escapes::Utf8 => {
+                let mut rest = token;
+                while let Some(at) = memchr::memchr(b'\\', rest) {
+                    out.extend_from_slice(&rest[..at]);
+                    rest = &rest[at..];
+                    let taken = match rest.get(1) {
+                        Some(b'u') => {
+                            let code = rest.get(2..6).and_then(|d| std::str::from_utf8(d).ok()).and_then(|d| u32::from_str_radix(d, 16).ok());
+                            match code.and_then(char::from_u32) {
+                                Some(c @ ('\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}')) => {
+                                    out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
+                                }
+                                _ => out.extend_from_slice(rest.get(..6).unwrap_or(rest)),
+                            }
+                            6
+                        }
+                        _ => {
+                            out.extend_from_slice(rest.get(..2).unwrap_or(rest));
+                            2
+                        }
+                    };
+                    rest = rest.get(taken..).unwrap_or_default();
+                }
+                out.extend_from_slice(rest);
+            }
+        }
+    }
+
+    /// Renders a value of the log (compact, log escapes, `$raw` for what not
+    /// every parser takes) as this style writes it. Token by token: nesting
+    /// costs no recursion.
+    pub fn push_value(self, value: &[u8], out: &mut Vec<u8>) {
+        let mut at = 0;
+        while let Some(&byte) = value.get(at) {
+            match byte {
+                b'"' => {
+                    let end = token_end(value, at);
+                    self.push_string(&value[at..end], out);
+                    at = end;
+                    continue;
+                }
+                b',' => out.extend_from_slice(self.comma()),
+                b':' => out.extend_from_slice(self.colon()),
+                b'{' if value[at..].starts_with(RAW_PREFIX) => {
+                    let end = token_end(value, at + RAW_PREFIX.len() - 1);
+                    let text = &value[at + RAW_PREFIX.len() - 1..end];
+                    out.extend_from_slice(decode_string(text).unwrap_or_else(|lossy| lossy).as_bytes());
+                    at = end + 1;
+                    continue;
+                }
+                other => out.push(other),
+            }
+            at += 1;
+        }
+    }
+}
+
+/// How a value that not every parser takes begins in the log: `{"$raw":"`.
+const RAW_PREFIX: &[u8] = b"{\"$raw\":\"";
+const _: () = assert!(RAW_KEY.len() == 4);
+
+fn push_ascii_run(run: &[u8], out: &mut Vec<u8>) {
+    for chunk in run.utf8_chunks() {
+        for c in chunk.valid().chars() {
+            for &mut unit in c.encode_utf16(&mut [0; 2]) {
+                push_hex_escape(unit, out);
+            }
+        }
+        // A log is UTF-8; in one that is not, the bytes stay as they are.
+        out.extend_from_slice(chunk.invalid());
+    }
+}

@@ -1,0 +1,147 @@
+//! Lines of a text file by universal newlines: `\n`, `\r\n` and a lone `\r`
+//! all end one, as in Python's text mode.
+
+/// One line of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Line<'a> {
+    /// Its number, from 1.
+    pub number: u64,
+    /// Where it starts in the file.
+    pub offset: usize,
+    /// Its bytes without the line end.
+    pub text: &'a [u8],
+    /// Its line end as it stands there; empty at the end of a file.
+    pub end: &'a [u8],
+}
+
+impl<'a> Line<'a> {
+    /// Whether the line holds nothing but Unicode white space.
+    #[must_use]
+    pub fn is_blank(&self) -> bool {
+        trim_unicode(self.text).is_empty()
+    }
+}
+
+/// Which bytes end a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Newlines {
+    /// `\n`, `\r\n` and `\r`.
+    Universal,
+    /// `\n` alone; a `\r` before it belongs to the line end all the same, and
+    /// elsewhere to the text.
+    LineFeed,
+}
+
+/// The lines of a file, cheap to copy for a look ahead.
+#[derive(Debug, Clone)]
+pub struct Lines<'a> {
+    text: &'a [u8],
+    at: usize,
+    number: u64,
+    newlines: Newlines,
+    /// Most files hold no `\r` at all: looked for once.
+    has_returns: bool,
+}
+
+impl<'a> Lines<'a> {
+    /// The lines of this text.
+    #[must_use]
+    pub fn new(text: &'a [u8], newlines: Newlines) -> Lines<'a> {
+        Lines { text, at: 0, number: 0, newlines, has_returns: memchr::memchr(b'\r', text).is_some() }
+    }
+}
+
+impl<'a> Iterator for Lines<'a> {
+    type Item = Line<'a>;
+
+    fn next(&mut self) -> Option<Line<'a>> {
+        let rest = self.text.get(self.at..).filter(|rest| !rest.is_empty())?;
+        let (len, end_len) = match (self.has_returns, self.newlines) {
+            (true, Newlines::Universal) => match memchr::memchr2(b'\n', b'\r', rest) {
+                Some(at) if rest[at] == b'\r' && rest.get(at + 1) == Some(&b'\n') => (at, 2),
+                Some(at) => (at, 1),
+                None => (rest.len(), 0),
+            },
+            (true, Newlines::LineFeed) => match memchr::memchr(b'\n', rest) {
+                Some(at) if at > 0 && rest[at - 1] == b'\r' => (at - 1, 2),
+                Some(at) => (at, 1),
+                None => (rest.len(), 0),
+            },
+            (false, _) => match memchr::memchr(b'\n', rest) {
+                Some(at) => (at, 1),
+                None => (rest.len(), 0),
+            },
+        };
+        let offset = self.at;
+        self.at += len + end_len;
+        self.number += 1;
+        Some(Line { number: self.number, offset, text: &rest[..len], end: &rest[len..len + end_len] })
+    }
+}
+
+/// Whether Python's `str.strip` removes this character.
+fn is_python_space(c: char) -> bool {
+    c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c)
+}
+
+/// The text without the white space around it that Python's `str.strip` would
+/// remove. Bytes that are not UTF-8 count as text.
+#[must_use]
+pub fn trim_unicode(text: &[u8]) -> &[u8] {
+    let plain = |b: Option<&u8>| b.is_none_or(|b| (0x21..0x7f).contains(b));
+    if plain(text.first()) && plain(text.last()) {
+        return text;
+    }
+    let mut start = 0;
+    for chunk in text.utf8_chunks() {
+        let kept = chunk.valid().trim_start_matches(is_python_space);
+        start += chunk.valid().len() - kept.len();
+        if !kept.is_empty() || !chunk.invalid().is_empty() {
+            break;
+        }
+    }
+    let mut end = text.len();
+    let tail_from = end.saturating_sub(4096).max(start);
+    let mut tail = &text[tail_from..end];
+    // Start the tail at a character, or its first bytes would look invalid.
+    while tail.first().is_some_and(|b| b & 0xc0 == 0x80) {
+        tail = &tail[1..];
+    }
+    let last = tail.utf8_chunks().last();
+    if let Some(chunk) = last
+        && chunk.invalid().is_empty()
+    {
+        end -= chunk.valid().len() - chunk.valid().trim_end_matches(is_python_space).len();
+        if end == tail_from && tail_from > start {
+            return trim_unicode(&text[start..end]);
+        }
+    }
+    &text[start..end.max(start)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn split(text: &str, newlines: Newlines) -> Vec<(&str, &str)> {
+        let as_text = |bytes| std::str::from_utf8(bytes).unwrap();
+        Lines::new(text.as_bytes(), newlines).map(|l| (as_text(l.text), as_text(l.end))).collect()
+    }
+
+    #[test]
+    fn every_byte_belongs_to_a_line_or_its_end() {
+        assert_eq!(split("a\r\nb\rc\n\nd", Newlines::Universal), [("a", "\r\n"), ("b", "\r"), ("c", "\n"), ("", "\n"), ("d", "")]);
+        assert_eq!(split("a\r\nb\rc\n", Newlines::LineFeed), [("a", "\r\n"), ("b\rc", "\n")]);
+        assert_eq!(split("", Newlines::Universal), []);
+    }
+
+    #[test]
+    fn strips_what_python_strips() {
+        for (text, kept) in [(" a ", "a"), ("\u{a0}\u{1c}x y\u{2003}\u{85}", "x y"), ("\u{feff}a", "\u{feff}a"), (" \t ", ""), ("", "")] {
+            assert_eq!(trim_unicode(text.as_bytes()), kept.as_bytes(), "{text:?}");
+        }
+        assert_eq!(trim_unicode(b" \xff "), b"\xff");
+        let long = format!("a{}", " ".repeat(10_000));
+        assert_eq!(trim_unicode(long.as_bytes()), b"a");
+    }
+}

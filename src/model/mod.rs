@@ -1,0 +1,16 @@
+//! What every other room of the house speaks about: events, messages, files,
+//! findings, places, and JSON as bytes. Depends on nothing else in the crate.
+
+pub mod event;
+pub mod files;
+pub mod finding;
+pub mod heads;
+pub mod ids;
+pub mod json;
+pub mod jsonl;
+pub mod loaded;
+pub mod location;
+pub mod recipe;
+pub mod shape;
+pub mod stream;
+pub mod time;

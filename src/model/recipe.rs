@@ -1,0 +1,201 @@
+//! A recipe: the pieces of a file in file order, as references to events.
+
+use std::fmt::Write as _;
+
+use super::ids::Seq;
+use super::json::{self, Kind};
+
+/// One piece of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Piece<'a> {
+    /// Every record event and every damage from the first to the last.
+    Events(Seq, Seq),
+    /// Bytes between records, so many times.
+    Gap {
+        /// The bytes.
+        bytes: String,
+        /// How often.
+        times: u64,
+    },
+    /// The verbatim record of this residual event.
+    Residual(Seq),
+    /// From here on a record ends in this.
+    LineEnd(String),
+    /// A piece that only the adapter understands.
+    Own(&'a [u8]),
+}
+
+/// Reads a recipe; `None` where it is not one.
+#[must_use]
+pub fn pieces(recipe: &[u8]) -> Option<Vec<Piece<'_>>> {
+    if json::kind_of(recipe) != Kind::Array {
+        return None;
+    }
+    json::elements(recipe).map(piece).collect()
+}
+
+fn number(text: &[u8]) -> Option<u64> {
+    std::str::from_utf8(text).ok()?.parse().ok()
+}
+
+fn seq(text: &[u8]) -> Option<Seq> {
+    number(text).and_then(|n| u32::try_from(n).ok()).map(Seq::new)
+}
+
+fn piece(text: &[u8]) -> Option<Piece<'_>> {
+    match json::kind_of(text) {
+        Kind::Number => seq(text).map(|only| Piece::Events(only, only)),
+        Kind::Array => {
+            let mut ends = json::elements(text);
+            let (first, last) = (seq(ends.next()?)?, seq(ends.next()?)?);
+            (ends.next().is_none() && first <= last).then_some(Piece::Events(first, last))
+        }
+        Kind::Object => {
+            let found: Vec<_> = json::members(text).collect();
+            let first = found.first()?;
+            match first.name().as_ref() {
+                "gap" => {
+                    let times = found.get(1).map_or(Some(1), |member| number(member.value))?;
+                    Some(Piece::Gap { bytes: json::unescape(first.value).into_owned(), times })
+                }
+                "residual" => seq(first.value).map(Piece::Residual),
+                "eol" => Some(Piece::LineEnd(json::unescape(first.value).into_owned())),
+                _ => Some(Piece::Own(text)),
+            }
+        }
+        Kind::String | Kind::True | Kind::False | Kind::Null => None,
+    }
+}
+
+/// Writes a recipe, joining what can be joined.
+#[derive(Debug, Default)]
+pub struct RecipeBuilder {
+    done: String,
+    open: Option<Open>,
+    line_end: Option<String>,
+}
+
+#[derive(Debug)]
+enum Open {
+    Events(Seq, Seq),
+    Gap(String, u64),
+}
+
+impl RecipeBuilder {
+    /// Adds the events from `first` to `last`. `joins` says whether no record
+    /// of this file's kind stands between the end so far and `first`.
+    pub fn events(&mut self, first: Seq, last: Seq, joins: impl FnOnce(Seq, Seq) -> bool) {
+        if let Some(Open::Events(_, end)) = &mut self.open
+            && *end < first
+            && joins(*end, first)
+        {
+            *end = last;
+            return;
+        }
+        self.close();
+        self.open = Some(Open::Events(first, last));
+    }
+
+    /// Adds bytes between records.
+    pub fn gap(&mut self, bytes: &str) {
+        if let Some(Open::Gap(open, times)) = &mut self.open
+            && open == bytes
+        {
+            *times += 1;
+            return;
+        }
+        self.close();
+        self.open = Some(Open::Gap(bytes.to_owned(), 1));
+    }
+
+    /// Says how the next record's line ends; `\n` needs no saying at first.
+    pub fn line_end(&mut self, end: &str) {
+        if self.line_end.as_deref().unwrap_or("\n") == end {
+            return;
+        }
+        self.close();
+        let mut text = Vec::new();
+        json::push_string(end, &mut text);
+        self.item(&format!("{{\"eol\":{}}}", String::from_utf8_lossy(&text)));
+        self.line_end = Some(end.to_owned());
+    }
+
+    /// Adds a residual.
+    pub fn residual(&mut self, event: Seq) {
+        self.close();
+        self.item(&format!("{{\"residual\":{event}}}"));
+    }
+
+    /// Adds a piece that only the adapter understands: a JSON object.
+    pub fn own(&mut self, piece: &str) {
+        self.close();
+        self.item(piece);
+    }
+
+    /// The recipe's JSON text.
+    #[must_use]
+    pub fn finish(mut self) -> String {
+        self.close();
+        format!("[{}]", self.done)
+    }
+
+    fn item(&mut self, text: &str) {
+        if !self.done.is_empty() {
+            self.done.push(',');
+        }
+        self.done.push_str(text);
+    }
+
+    fn close(&mut self) {
+        let mut text = String::new();
+        match self.open.take() {
+            None => return,
+            Some(Open::Events(first, last)) if first == last => {
+                let _ = write!(text, "{first}");
+            }
+            Some(Open::Events(first, last)) => {
+                let _ = write!(text, "[{first},{last}]");
+            }
+            Some(Open::Gap(bytes, times)) => {
+                let mut quoted = Vec::new();
+                json::push_string(&bytes, &mut quoted);
+                let _ = write!(text, "{{\"gap\":{}", String::from_utf8_lossy(&quoted));
+                if times > 1 {
+                    let _ = write!(text, ",\"times\":{times}");
+                }
+                text.push('}');
+            }
+        }
+        self.item(&text);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_recipe_reads_back_as_it_was_built() {
+        let at = Seq::new;
+        let mut recipe = RecipeBuilder::default();
+        recipe.events(at(2), at(2), |_, _| true);
+        recipe.events(at(3), at(5), |_, _| true);
+        recipe.gap("\n");
+        recipe.gap("\n");
+        recipe.events(at(9), at(9), |_, _| true);
+        recipe.line_end("\r\n");
+        recipe.residual(at(20));
+        recipe.own("{\"snapshot\":4}");
+        recipe.line_end("");
+        recipe.events(at(3), at(3), |_, _| true);
+        let text = recipe.finish();
+        assert_eq!(text, r#"[[2,5],{"gap":"\n","times":2},9,{"eol":"\r\n"},{"residual":20},{"snapshot":4},{"eol":""},3]"#);
+        let read = pieces(text.as_bytes()).unwrap();
+        assert_eq!(read.len(), 8);
+        assert_eq!(read[0], Piece::Events(at(2), at(5)));
+        assert_eq!(read[1], Piece::Gap { bytes: "\n".into(), times: 2 });
+        assert_eq!(read[5], Piece::Own(b"{\"snapshot\":4}"));
+        assert!(pieces(b"[[5,2]]").is_none());
+        assert!(pieces(b"[\"x\"]").is_none());
+    }
+}
