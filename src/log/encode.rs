@@ -4,12 +4,13 @@
 use sha2::{Digest, Sha256};
 use std::io::Write;
 
+use crate::model::digest::hex;
 use crate::model::event::{Body, Draft, EventKind, Seal, to_log_json};
 use crate::model::heads::HeadName;
 use crate::model::ids::Seq;
 use crate::model::stream::{EventSink, StreamError};
 
-use super::fold::{PathRuns, State, checkpoint, moves_current};
+use super::fold::{PathRuns, State, checkpoint};
 use super::index::Index;
 
 const BUFFER: usize = 256 * 1024;
@@ -139,7 +140,7 @@ impl<W: Write> EventSink for LogWriter<W> {
         let seq = match event.body {
             Body::Json(kind, payload) => {
                 let seq = self.line(kind, event.ts, event.parent, None, payload)?;
-                if moves_current(kind) {
+                if kind.moves_current_head() {
                     self.state.node(seq);
                     self.path.append(seq, &self.index)?;
                 }
@@ -166,6 +167,10 @@ impl<W: Write> EventSink for LogWriter<W> {
             self.checkpoint(None)?;
         }
         Ok(seq)
+    }
+
+    fn next(&self) -> Seq {
+        self.index.next()
     }
 
     fn kind(&self, seq: Seq) -> EventKind {
@@ -199,9 +204,4 @@ fn push_number(number: u32, out: &mut Vec<u8>) {
         }
     }
     out.extend_from_slice(&digits[at..]);
-}
-
-/// Lower-case hex digits.
-pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::event::{Checkpoint, EventKind, Run};
+use crate::model::event::{Checkpoint, Run};
 use crate::model::heads::{Head, HeadName, HeadOp};
 use crate::model::ids::Seq;
 use crate::model::stream::StreamError;
@@ -182,9 +182,4 @@ pub(super) fn checkpoint(state: &State, path: &mut PathRuns, of: Option<&HeadNam
         None => (current.clone().unwrap_or_default(), path.runs(index)?.to_vec()),
     };
     Ok(Checkpoint { heads, current, settings: BTreeMap::new(), open_turns: Vec::new(), of, path: runs })
-}
-
-/// Whether an event moves the current head.
-pub(super) fn moves_current(kind: EventKind) -> bool {
-    kind.is_message_record()
 }

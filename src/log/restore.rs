@@ -1,8 +1,7 @@
 //! From a log back to files: walks each file's recipe and lets the adapter
 //! render the records.
 
-use sha2::{Digest, Sha256};
-
+use crate::model::digest::residual_digest;
 use crate::model::event::{Damage, EventKind, FileEntry, FileKind, Residual, bytes_of};
 use crate::model::files::RelPath;
 use crate::model::ids::Seq;
@@ -10,7 +9,6 @@ use crate::model::recipe::{Piece, pieces};
 use crate::model::shape::Order;
 use crate::model::stream::{LogAccess, ReadAt, RecordRenderer, RecordSink, StreamError};
 
-use super::encode::hex;
 use super::view::LogView;
 
 /// Takes the bytes of one file in order.
@@ -144,12 +142,6 @@ fn residual<R: ReadAt>(
         of = of.next();
     }
     if residual_digest(&rendered.0) == kept.digest { lines.record(&bytes) } else { lines.record(&rendered.0) }
-}
-
-/// What a residual remembers of the rendering that it stands in for.
-#[must_use]
-pub fn residual_digest(rendered: &[u8]) -> String {
-    hex(&Sha256::digest(rendered)[..8])
 }
 
 /// Records in memory, without line ends.

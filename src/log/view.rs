@@ -4,6 +4,7 @@
 use sha2::{Digest, Sha256};
 use std::fmt;
 
+use crate::model::digest::hex;
 use crate::model::event::{EventKind, EventRef, LOG_VERSION, Outcome, Seal, Session};
 use crate::model::heads::{Head, HeadName, Repeat};
 use crate::model::ids::Seq;
@@ -12,11 +13,13 @@ use crate::model::shape::Order;
 use crate::model::stream::{LogAccess, ReadAt, StreamError};
 
 use super::decode::decode_line;
-use super::encode::hex;
-use super::fold::{State, moves_current};
+use super::fold::State;
 use super::index::Index;
 
 const WINDOW: usize = 256 * 1024;
+
+/// No real list is longer; in a hostile log repeats could go on for ever.
+const LONGEST_PATH: usize = 1 << 27;
 
 /// What is wrong with a log as a whole.
 #[derive(Debug)]
@@ -94,7 +97,6 @@ pub struct LogView<R> {
     files: Vec<Seq>,
     shapes: Vec<Order>,
     seal: SealState,
-    longest_path: usize,
 }
 
 impl<R: ReadAt> LogView<R> {
@@ -212,7 +214,7 @@ impl<R: ReadAt> LogAccess for LogView<R> {
     }
 
     fn path(&mut self, node: Seq) -> Result<Vec<Seq>, StreamError> {
-        self.index.path(node, self.longest_path)
+        self.index.path(node, LONGEST_PATH)
     }
 }
 
@@ -328,7 +330,7 @@ impl Pass {
             }
             _ => {}
         }
-        if moves_current(event.kind) && followed {
+        if event.kind.moves_current_head() && followed {
             self.state.node(event.seq);
         }
         self.index.push(event.kind, event.parent, repeat, line.len() as u64 + 1);
@@ -338,9 +340,6 @@ impl Pass {
     fn finish<R: ReadAt>(self, source: R) -> Result<LogView<R>, LogProblem> {
         let seal = self.seal_state();
         let session = self.session.ok_or(LogProblem::NotALog)?;
-        // No real list repeats its whole log this often; a hostile one could
-        // go on for ever.
-        let longest_path = self.index.last().index().saturating_mul(64);
         Ok(LogView {
             source,
             index: self.index,
@@ -352,7 +351,6 @@ impl Pass {
             files: self.files,
             shapes: self.shapes,
             seal,
-            longest_path,
         })
     }
 }

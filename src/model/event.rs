@@ -69,9 +69,9 @@ kinds! {
 }
 
 impl EventKind {
-    /// Whether a file that holds messages is made of such events.
+    /// Whether such an event moves the current head.
     #[must_use]
-    pub fn is_message_record(self) -> bool {
+    pub fn moves_current_head(self) -> bool {
         matches!(self, EventKind::Message | EventKind::Repeat)
     }
 }
@@ -125,6 +125,13 @@ pub struct Session {
     pub format: String,
     /// The session's id in its program.
     pub id: String,
+    /// The folder that the session is, where it is one; its files' paths are
+    /// relative to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folder: Option<String>,
+    /// That folder's name in base64, where it is not UTF-8.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folder_b64: Option<String>,
     /// Its title.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,

@@ -68,19 +68,27 @@ pub struct SourceFile {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Files {
     name: String,
+    name_bytes: Vec<u8>,
     entries: BTreeMap<RelPath, Entry>,
 }
 
 impl Files {
     /// No files yet; `name` is what the source program calls the session.
-    pub fn new(name: impl Into<String>) -> Files {
-        Files { name: name.into(), entries: BTreeMap::new() }
+    pub fn new(name: impl Into<Vec<u8>>) -> Files {
+        let name_bytes = name.into();
+        Files { name: String::from_utf8_lossy(&name_bytes).into_owned(), name_bytes, entries: BTreeMap::new() }
     }
 
     /// The session's own name: that of its folder, or of its file.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// The session's own name as the bytes it has on disk.
+    #[must_use]
+    pub fn name_bytes(&self) -> &[u8] {
+        &self.name_bytes
     }
 
     /// Puts an entry at a path.

@@ -4,10 +4,12 @@
 pub mod event;
 pub mod files;
 pub mod finding;
+pub mod folder;
 pub mod heads;
 pub mod ids;
 pub mod json;
 pub mod jsonl;
+pub mod digest;
 pub mod loaded;
 pub mod location;
 pub mod recipe;

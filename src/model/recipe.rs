@@ -70,42 +70,43 @@ fn piece(text: &[u8]) -> Option<Piece<'_>> {
 /// Writes a recipe, joining what can be joined.
 #[derive(Debug, Default)]
 pub struct RecipeBuilder {
-    done: String,
-    open: Option<Open>,
+    items: Vec<Item>,
     line_end: Option<String>,
 }
 
 #[derive(Debug)]
-enum Open {
+enum Item {
     Events(Seq, Seq),
     Gap(String, u64),
+    LineEnd(String),
+    /// Counted among the session's residuals, which get their numbers last.
+    Residual(u32),
+    Own(String),
 }
 
 impl RecipeBuilder {
     /// Adds the events from `first` to `last`. `joins` says whether no record
     /// of this file's kind stands between the end so far and `first`.
     pub fn events(&mut self, first: Seq, last: Seq, joins: impl FnOnce(Seq, Seq) -> bool) {
-        if let Some(Open::Events(_, end)) = &mut self.open
+        if let Some(Item::Events(_, end)) = self.items.last_mut()
             && *end < first
             && joins(*end, first)
         {
             *end = last;
             return;
         }
-        self.close();
-        self.open = Some(Open::Events(first, last));
+        self.items.push(Item::Events(first, last));
     }
 
     /// Adds bytes between records.
     pub fn gap(&mut self, bytes: &str) {
-        if let Some(Open::Gap(open, times)) = &mut self.open
+        if let Some(Item::Gap(open, times)) = self.items.last_mut()
             && open == bytes
         {
             *times += 1;
             return;
         }
-        self.close();
-        self.open = Some(Open::Gap(bytes.to_owned(), 1));
+        self.items.push(Item::Gap(bytes.to_owned(), 1));
     }
 
     /// Says how the next record's line ends; `\n` needs no saying at first.
@@ -113,61 +114,48 @@ impl RecipeBuilder {
         if self.line_end.as_deref().unwrap_or("\n") == end {
             return;
         }
-        self.close();
-        let mut text = Vec::new();
-        json::push_string(end, &mut text);
-        self.item(&format!("{{\"eol\":{}}}", String::from_utf8_lossy(&text)));
+        self.items.push(Item::LineEnd(end.to_owned()));
         self.line_end = Some(end.to_owned());
     }
 
-    /// Adds a residual.
-    pub fn residual(&mut self, event: Seq) {
-        self.close();
-        self.item(&format!("{{\"residual\":{event}}}"));
+    /// Adds the session's residual with this count, from 0.
+    pub fn residual(&mut self, count: u32) {
+        self.items.push(Item::Residual(count));
     }
 
     /// Adds a piece that only the adapter understands: a JSON object.
-    pub fn own(&mut self, piece: &str) {
-        self.close();
-        self.item(piece);
+    pub fn own(&mut self, piece: String) {
+        self.items.push(Item::Own(piece));
     }
 
-    /// The recipe's JSON text.
+    /// The recipe's JSON text, where the session's first residual has this number.
     #[must_use]
-    pub fn finish(mut self) -> String {
-        self.close();
-        format!("[{}]", self.done)
-    }
-
-    fn item(&mut self, text: &str) {
-        if !self.done.is_empty() {
-            self.done.push(',');
+    pub fn finish(self, first_residual: Seq) -> String {
+        let mut text = String::from("[");
+        for (n, item) in self.items.iter().enumerate() {
+            if n > 0 {
+                text.push(',');
+            }
+            // Writing to a string cannot fail.
+            let _ = match item {
+                Item::Events(first, last) if first == last => write!(text, "{first}"),
+                Item::Events(first, last) => write!(text, "[{first},{last}]"),
+                Item::Gap(bytes, 1) => write!(text, "{{\"gap\":{}}}", quoted(bytes)),
+                Item::Gap(bytes, times) => write!(text, "{{\"gap\":{},\"times\":{times}}}", quoted(bytes)),
+                Item::LineEnd(end) => write!(text, "{{\"eol\":{}}}", quoted(end)),
+                Item::Residual(count) => write!(text, "{{\"residual\":{}}}", first_residual.number() + count),
+                Item::Own(piece) => write!(text, "{piece}"),
+            };
         }
-        self.done.push_str(text);
+        text.push(']');
+        text
     }
+}
 
-    fn close(&mut self) {
-        let mut text = String::new();
-        match self.open.take() {
-            None => return,
-            Some(Open::Events(first, last)) if first == last => {
-                let _ = write!(text, "{first}");
-            }
-            Some(Open::Events(first, last)) => {
-                let _ = write!(text, "[{first},{last}]");
-            }
-            Some(Open::Gap(bytes, times)) => {
-                let mut quoted = Vec::new();
-                json::push_string(&bytes, &mut quoted);
-                let _ = write!(text, "{{\"gap\":{}", String::from_utf8_lossy(&quoted));
-                if times > 1 {
-                    let _ = write!(text, ",\"times\":{times}");
-                }
-                text.push('}');
-            }
-        }
-        self.item(&text);
-    }
+fn quoted(text: &str) -> String {
+    let mut out = Vec::new();
+    json::push_string(text, &mut out);
+    String::from_utf8_lossy(&out).into_owned()
 }
 
 #[cfg(test)]
@@ -184,11 +172,11 @@ mod tests {
         recipe.gap("\n");
         recipe.events(at(9), at(9), |_, _| true);
         recipe.line_end("\r\n");
-        recipe.residual(at(20));
-        recipe.own("{\"snapshot\":4}");
+        recipe.residual(0);
+        recipe.own("{\"snapshot\":4}".into());
         recipe.line_end("");
         recipe.events(at(3), at(3), |_, _| true);
-        let text = recipe.finish();
+        let text = recipe.finish(at(20));
         assert_eq!(text, r#"[[2,5],{"gap":"\n","times":2},9,{"eol":"\r\n"},{"residual":20},{"snapshot":4},{"eol":""},3]"#);
         let read = pieces(text.as_bytes()).unwrap();
         assert_eq!(read.len(), 8);

@@ -14,6 +14,9 @@ pub trait EventSink {
     /// When the log cannot be written.
     fn put(&mut self, event: Draft<'_>) -> Result<Seq, StreamError>;
 
+    /// The number that the next event will get.
+    fn next(&self) -> Seq;
+
     /// What an event that was put says.
     fn kind(&self, seq: Seq) -> EventKind;
 

@@ -1,0 +1,121 @@
+//! The one trait that a source format implements.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use crate::model::event::EventRef;
+use crate::model::files::{Files, RelPath};
+use crate::model::finding::{FindingCode, Findings};
+use crate::model::folder::FolderView;
+use crate::model::heads::HeadName;
+use crate::model::loaded::LoadOutcome;
+use crate::model::shape::Order;
+use crate::model::stream::{EventSink, RecordRenderer, StreamError};
+
+/// A source format: pure, bytes in and events or bytes out.
+pub trait Adapter: Sync {
+    /// The short name, as `--format` and logs have it.
+    fn id(&self) -> &'static str;
+
+    /// The program and its files, in one line for people.
+    fn describe(&self) -> &'static str;
+
+    /// What a folder is looked through for, in words that follow "looked for".
+    fn looked_for(&self) -> &'static str;
+
+    /// Judges a folder by names and first bytes, and says which files make one
+    /// session. Cannot fail, because unsure is no claim.
+    fn discover(&self, folder: &FolderView<'_>) -> Vec<UnitClaim>;
+
+    /// Puts every byte of `files` into some event. What the program's loader
+    /// would reject is carried as damage, and said in `findings`.
+    ///
+    /// # Errors
+    /// When the events cannot be written.
+    fn read(&self, files: &Files, check: Check, events: &mut dyn EventSink, findings: &mut Findings) -> Result<ReadSummary, StreamError>;
+
+    /// The inverse of `read`, record by record: a renderer for files that hold
+    /// these records in this style. `None` where it knows no such records.
+    fn renderer(&self, holds: &str, style: Option<&str>, shapes: &[Order]) -> Option<Box<dyn RecordRenderer>>;
+
+    /// What the program would show of the messages of a log with these shapes.
+    fn shower(&self, shapes: &[Order]) -> Box<Shower>;
+
+    /// Every head that the program could be asked for.
+    fn heads(&self, files: &Files) -> Vec<HeadName>;
+
+    /// What the program itself would show, message by message in the form of
+    /// [`Adapter::shower`], and how its load ends. Shares no code with `read`,
+    /// or the two could be wrong together.
+    fn load(&self, files: &Files, head: Option<&HeadName>, show: &mut dyn FnMut(&[u8])) -> LoadOutcome;
+}
+
+/// Writes one message of a log in the program's own shape, as one line of JSON.
+pub type Shower = dyn Fn(&EventRef<'_>, &mut Vec<u8>) -> Result<(), StreamError>;
+
+/// How sure an adapter is that files are its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Confidence {
+    /// The names fit, and the content does not speak against it.
+    Likely,
+    /// The content says so.
+    Sure,
+}
+
+/// Whether a session is to be converted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// It is there.
+    Live,
+    /// It was converted before, and its main file renamed.
+    Retired,
+}
+
+/// Files that make one session.
+#[derive(Debug, Clone)]
+pub struct UnitClaim {
+    /// The unit's name below the folder that was looked at; empty where that
+    /// folder as a whole is the unit.
+    pub name: RelPath,
+    /// The folder that the files' names are relative to, below the same.
+    pub root: RelPath,
+    /// Its files, links and empty folders, relative to `root`.
+    pub files: Vec<RelPath>,
+    /// Files that lie there and belong to no session, and what they are.
+    pub left_out: Vec<(RelPath, FindingCode, String)>,
+    /// The files that `--retire` renames.
+    pub retires: Vec<RelPath>,
+    /// How sure the adapter is.
+    pub confidence: Confidence,
+    /// Whether it is to be converted.
+    pub standing: Standing,
+}
+
+/// How `read` makes sure that each record can be rendered again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Check {
+    /// Not at all: the proof of the whole file will tell.
+    ByProof,
+    /// Each record is rendered and compared at once, and what differs is kept
+    /// as a residual.
+    EachRecord,
+}
+
+/// What `read` has to say besides events and findings.
+#[derive(Debug, Clone, Default)]
+pub struct ReadSummary {
+    /// The SHA-256 of every regular file.
+    pub hashes: BTreeMap<RelPath, String>,
+    /// Companions whose bytes go into blobs.
+    pub blobs: Vec<RelPath>,
+    /// How many bytes of the source could not be rendered from events.
+    pub residual_bytes: u64,
+    /// Whether a file's time entered the log.
+    pub uses_file_times: bool,
+}
+
+impl fmt::Debug for dyn Adapter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.id())
+    }
+}

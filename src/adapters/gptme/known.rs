@@ -1,0 +1,61 @@
+//! Which messages are in the log already: by the bytes of their record, and
+//! by their normal form. Found by hash, so finding repeats takes linear time.
+
+use foldhash::fast::RandomState;
+use hashbrown::HashTable;
+use std::hash::BuildHasher;
+
+use crate::model::ids::Seq;
+
+/// The messages of one session, each stored once.
+#[derive(Debug)]
+pub(super) struct Known<'a> {
+    messages: Vec<Entry<'a>>,
+    by_record: HashTable<u32>,
+    by_normal: HashTable<u32>,
+    hasher: RandomState,
+}
+
+#[derive(Debug)]
+struct Entry<'a> {
+    /// The record of the first occurrence.
+    record: &'a [u8],
+    /// The normal form, hashed: collisions are excluded by the proof.
+    normal: u64,
+    seq: Seq,
+    /// 0, or for a record without a time of its own the number of the file
+    /// time that it took: equal bytes are then not enough.
+    file_time: u32,
+}
+
+impl<'a> Known<'a> {
+    pub(super) fn new() -> Known<'a> {
+        Known { messages: Vec::new(), by_record: HashTable::new(), by_normal: HashTable::new(), hasher: RandomState::default() }
+    }
+
+    /// The message that a record with these bytes is, in a file with this time.
+    pub(super) fn by_record(&self, record: &[u8], file_time: u32) -> Option<Seq> {
+        let found = self.by_record.find(self.hasher.hash_one(record), |&at| {
+            let entry = &self.messages[at as usize];
+            entry.record == record && (entry.file_time == 0 || entry.file_time == file_time)
+        });
+        found.map(|&at| self.messages[at as usize].seq)
+    }
+
+    /// The message with this time and normal form.
+    pub(super) fn by_normal(&self, ts: &str, payload: &[u8]) -> Option<Seq> {
+        let normal = self.hasher.hash_one((ts, payload));
+        let found = self.by_normal.find(normal, |&at| self.messages[at as usize].normal == normal);
+        found.map(|&at| self.messages[at as usize].seq)
+    }
+
+    /// Notes a message that was put into the log.
+    pub(super) fn add(&mut self, record: &'a [u8], file_time: u32, ts: &str, payload: &[u8], seq: Seq) {
+        let normal = self.hasher.hash_one((ts, payload));
+        let at = self.messages.len() as u32;
+        self.messages.push(Entry { record, normal, seq, file_time });
+        let Known { messages, hasher, .. } = self;
+        self.by_record.insert_unique(hasher.hash_one(record), at, |&at| hasher.hash_one(messages[at as usize].record));
+        self.by_normal.insert_unique(normal, at, |&at| messages[at as usize].normal);
+    }
+}

@@ -1,0 +1,140 @@
+//! What gptme 0.35.1 itself would show: its loader, written again from its
+//! behaviour. It owns the rules of `LogManager.load` and `recover_messages`,
+//! odd ones included, and shares nothing with the rest of this adapter, so that
+//! the two cannot be wrong together.
+
+mod attachments;
+mod dump;
+mod events;
+mod exception;
+mod isoparse;
+mod lines;
+mod lists;
+mod number;
+mod pairs;
+mod parse;
+mod paths;
+mod record;
+mod skim;
+mod text;
+mod transcript;
+mod value;
+
+use crate::model::files::{Files, SourceFile};
+use crate::model::heads::{HeadKind, HeadName};
+use crate::model::loaded::LoadOutcome;
+
+use exception::Exception;
+use lists::{Found, MAIN};
+use transcript::Behind;
+
+/// So deep a nesting of the main transcript raises `RecursionError`, which
+/// nothing catches. Measured with gptme 0.35.1 on CPython 3.11.7, where
+/// `LogManager.load` is called from the top of a module and 991 still parses;
+/// each further caller takes one level away.
+const TOO_DEEP_IN_MAIN: usize = 992;
+
+/// The same for branches, views and the lossless copy, which the constructor
+/// reads from two calls further down.
+const TOO_DEEP_BESIDE: usize = 990;
+
+/// Every head that the program could be asked for, in byte order.
+#[must_use]
+pub fn heads(files: &Files) -> Vec<HeadName> {
+    lists::heads(files)
+}
+
+/// What the program would show: for `None` its default load, for a head the
+/// list of that name.
+pub fn load(files: &Files, head: Option<&HeadName>, show: &mut dyn FnMut(&[u8])) -> LoadOutcome {
+    match head {
+        None => load_default(files, show),
+        Some(head) => LoadOutcome { error: load_head(files, head, show).err().map(named), ..LoadOutcome::default() },
+    }
+}
+
+fn named(exception: Exception) -> String {
+    exception.name().to_owned()
+}
+
+fn load_default(files: &Files, show: &mut dyn FnMut(&[u8])) -> LoadOutcome {
+    let (view, marker_error) = match restored_view(files) {
+        Ok(view) => (view, None),
+        Err(exception) => (None, Some(exception)),
+    };
+    let active = view.unwrap_or_else(HeadName::main);
+    let error = if files.file(MAIN).is_none() { Some(Exception::FileNotFound) } else { session_error(files).or(marker_error) };
+    if error.is_none() {
+        let file = lists::file_of(files, &active);
+        file.iter().for_each(|file| transcript::show(file, Behind::Snapshot(files), show));
+    }
+    let fails = |head: HeadName| {
+        let exception = lists::file_of(files, &head).and_then(events::exception)?;
+        Some((head.to_string(), named(exception)))
+    };
+    LoadOutcome {
+        active: Some(active),
+        model: model(files),
+        error: error.map(named),
+        failures: heads(files).into_iter().filter(|head| head.kind == HeadKind::Events).filter_map(fails).collect(),
+        ..LoadOutcome::default()
+    }
+}
+
+fn load_head(files: &Files, head: &HeadName, show: &mut dyn FnMut(&[u8])) -> Result<(), Exception> {
+    let file = lists::file_of(files, head);
+    if head.kind == HeadKind::Events {
+        // Without a log, nothing is recovered and nothing is wrong.
+        return file.map_or(Ok(()), |file| events::show(file, show));
+    }
+    let file = file.ok_or(Exception::FileNotFound)?;
+    if let Some(exception) = session_error(files) {
+        return Err(exception);
+    }
+    if *head == HeadName::main() {
+        restored_view(files)?;
+    }
+    if head.kind != HeadKind::Backup || head.name == "lossless" {
+        transcript::show(file, Behind::Snapshot(files), show);
+        return Ok(());
+    }
+    // The load does not read a stray transcript, so nobody has tried it yet.
+    if let Some(exception) = transcript::exception(file, TOO_DEEP_IN_MAIN, Behind::Nothing) {
+        return Err(exception);
+    }
+    transcript::show(file, Behind::Nothing, show);
+    Ok(())
+}
+
+/// Why the session cannot be loaded, whichever of its lists is wanted.
+fn session_error(files: &Files) -> Option<Exception> {
+    // The program takes such a path for that of a file, and looks in the folder
+    // above.
+    if files.name().ends_with(".jsonl") {
+        return Some(Exception::FileNotFound);
+    }
+    lists::transcripts(files).into_iter().find_map(|(found, too_deep)| match found {
+        Found::File(file) => transcript::exception(file, too_deep, Behind::Snapshot(files)),
+        Found::Folder => Some(Exception::IsADirectory),
+    })
+}
+
+/// The view that `views/.current` names, if it is one that the load has found.
+fn restored_view(files: &Files) -> Result<Option<HeadName>, Exception> {
+    let Some(marker) = files.file("views/.current") else { return Ok(None) };
+    let text = std::str::from_utf8(&marker.bytes).map_err(|_| Exception::UnicodeDecode)?;
+    // Read in text mode, where every line end is one `\n`.
+    let text = text.replace("\r\n", "\n").replace('\r', "\n");
+    let name = std::str::from_utf8(lines::strip(text.as_bytes())).unwrap_or_default();
+    let is_view = !name.is_empty() && !name.contains(['/', '\\']) && lists::has_view(files, name);
+    Ok(is_view.then(|| HeadName::new(HeadKind::View, name)))
+}
+
+/// The model that the session is set to.
+fn model(files: &Files) -> Option<String> {
+    let SourceFile { bytes, .. } = files.file("config.toml")?;
+    // Python's parser takes no byte order mark.
+    let text = std::str::from_utf8(bytes).ok().filter(|text| !text.starts_with('\u{feff}'))?;
+    let table: toml::Table = toml::from_str(text).ok()?;
+    table.get("chat")?.as_table()?.get("model")?.as_str().map(str::to_owned)
+}

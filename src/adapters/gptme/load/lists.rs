@@ -1,0 +1,156 @@
+//! Which file of a session is which list, and in what order a load reads them.
+
+use std::collections::BTreeSet;
+
+use crate::model::files::{Entry, Files, SourceFile};
+use crate::model::heads::{HeadKind, HeadName};
+
+use super::events::holds_events;
+use super::transcript::records;
+use super::{TOO_DEEP_BESIDE, TOO_DEEP_IN_MAIN};
+
+/// The main transcript.
+pub const MAIN: &str = "conversation.jsonl";
+/// The full history behind a compacted transcript.
+pub const LOSSLESS: &str = "lossless.jsonl";
+
+/// Files beside the main transcript that hold no messages, or have a name of
+/// their own.
+const COMPANIONS: [&str; 12] = [
+    MAIN,
+    LOSSLESS,
+    "events.jsonl",
+    "conv-checkpoints.jsonl",
+    "prompt-queue.jsonl",
+    "control.jsonl",
+    "progress.jsonl",
+    "compaction.jsonl",
+    "phase0-shadow.jsonl",
+    "lesson-emissions.jsonl",
+    "skill-events.jsonl",
+    "context-savings.jsonl",
+];
+
+/// Every head that has a file.
+#[must_use]
+pub fn heads(files: &Files) -> Vec<HeadName> {
+    let mut found = BTreeSet::new();
+    for (path, entry) in files.iter() {
+        let (Entry::File(file), Some(path)) = (entry, path.as_text()) else { continue };
+        match path.split('/').collect::<Vec<_>>().as_slice() {
+            [MAIN] => found.extend([HeadName::main()]),
+            [LOSSLESS] => found.extend([HeadName::new(HeadKind::Backup, "lossless")]),
+            ["events.jsonl"] => found.extend([HeadName::new(HeadKind::Events, "main")]),
+            [name] if is_stray_transcript(name, file) => found.extend([HeadName::new(HeadKind::Backup, *name)]),
+            ["views", name] if name.ends_with(".jsonl") => found.extend([HeadName::new(HeadKind::View, stem(name))]),
+            ["branches", name] if name.ends_with(".jsonl") => {
+                // A branch file called main is never read: that name is taken.
+                found.extend((stem(name) != "main").then(|| HeadName::new(HeadKind::Branch, stem(name))));
+                found.extend((*name == "events.jsonl" && holds_events(file)).then(|| HeadName::new(HeadKind::Events, "*")));
+            }
+            ["branches", name, "events.jsonl"] => found.extend([HeadName::new(HeadKind::Events, *name)]),
+            _ => {}
+        }
+    }
+    found.into_iter().collect()
+}
+
+/// The file of a head, if it has one.
+#[must_use]
+pub fn file_of<'f>(files: &'f Files, head: &HeadName) -> Option<&'f SourceFile> {
+    let name = head.name.as_str();
+    match head.kind {
+        HeadKind::Branch if name == "main" => files.file(MAIN),
+        HeadKind::Branch => in_folder(files, "branches", name),
+        HeadKind::View => in_folder(files, "views", name),
+        HeadKind::Backup if name == "lossless" => files.file(LOSSLESS),
+        HeadKind::Backup => files.file(name).filter(|file| is_stray_transcript(name, file)),
+        HeadKind::Events => events_file(files, name),
+        HeadKind::Context => None,
+    }
+}
+
+fn in_folder<'f>(files: &'f Files, folder: &str, name: &str) -> Option<&'f SourceFile> {
+    // A file called just `.jsonl` is its own stem.
+    let names = [format!("{folder}/{name}.jsonl"), format!("{folder}/{name}")];
+    let count = if name == ".jsonl" { 2 } else { 1 };
+    names.iter().take(count).find_map(|path| files.file(path))
+}
+
+fn events_file<'f>(files: &'f Files, name: &str) -> Option<&'f SourceFile> {
+    let special = match name {
+        "main" => files.file("events.jsonl"),
+        "*" => files.file("branches/events.jsonl").filter(|file| holds_events(file)),
+        _ => None,
+    };
+    special.or_else(|| files.file(&format!("branches/{name}/events.jsonl")).filter(|_| !name.contains('/')))
+}
+
+/// `Path(name).stem` of a name that ends in `.jsonl`.
+fn stem(name: &str) -> &str {
+    name.strip_suffix(".jsonl").filter(|stem| !stem.is_empty()).unwrap_or(name)
+}
+
+/// Whether a file in the session's folder is a transcript that the program has
+/// left there, or that a person has.
+fn is_stray_transcript(name: &str, file: &SourceFile) -> bool {
+    let is_leftover = name.strip_prefix("tmp").is_some_and(|random| {
+        random.len() == 8 && random.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
+    });
+    if is_leftover {
+        // Half a rewrite says nothing that the file it was to replace does not.
+        let mut records = records(file, TOO_DEEP_IN_MAIN).peekable();
+        return file.bytes.ends_with(b"\n") && records.peek().is_some() && records.all(|record| record.is_ok());
+    }
+    let is_list = name.ends_with(".jsonl") && !name.contains('/') && !COMPANIONS.contains(&name);
+    is_list && records(file, TOO_DEEP_IN_MAIN).next().is_some_and(|record| record.is_ok())
+}
+
+/// What a load finds where it expects a transcript.
+pub enum Found<'f> {
+    /// A file.
+    File(&'f SourceFile),
+    /// A folder, which cannot be read.
+    Folder,
+}
+
+/// What `*.jsonl` finds in a folder of the session, in byte order; the program
+/// takes them as the disk gives them. Names need not be UTF-8.
+fn glob<'f>(files: &'f Files, folder: &[u8]) -> Vec<(&'f [u8], Found<'f>)> {
+    let mut found: Vec<(&[u8], Found<'_>)> = Vec::new();
+    for (path, entry) in files.iter() {
+        let Some(rest) = path.as_bytes().strip_prefix(folder) else { continue };
+        let name = rest.split(|b| *b == b'/').next().unwrap_or_default();
+        let is_inside = name.len() < rest.len();
+        if !name.ends_with(b".jsonl") || found.last().is_some_and(|(last, _)| *last == name) {
+            continue;
+        }
+        match entry {
+            _ if is_inside => found.push((name, Found::Folder)),
+            Entry::File(file) => found.push((name, Found::File(file))),
+            Entry::EmptyFolder => found.push((name, Found::Folder)),
+            Entry::Link { .. } => {}
+        }
+    }
+    found
+}
+
+/// Everything that a load reads as a transcript, in its order, with the nesting
+/// that is too deep there.
+#[must_use]
+pub fn transcripts(files: &Files) -> Vec<(Found<'_>, usize)> {
+    let main = files.file(MAIN);
+    // The name of the main branch is taken as soon as there is one.
+    let is_read = |(name, _): &(&[u8], _)| main.is_none() || *name != b"main.jsonl";
+    let branches = glob(files, b"branches/").into_iter().filter(is_read);
+    let lossless = glob(files, b"").into_iter().filter(|(name, _)| *name == LOSSLESS.as_bytes());
+    let views = glob(files, b"views/").into_iter();
+    let beside = branches.chain(lossless).chain(views).map(|(_, found)| (found, TOO_DEEP_BESIDE));
+    main.map(|file| (Found::File(file), TOO_DEEP_IN_MAIN)).into_iter().chain(beside).collect()
+}
+
+/// Whether a load finds a view of this name.
+#[must_use]
+pub fn has_view(files: &Files, name: &str) -> bool {
+    in_folder(files, "views", name).is_some()
+}

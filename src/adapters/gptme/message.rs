@@ -1,0 +1,328 @@
+//! A message record to its normalised payload. What has no canonical place, or
+//! is not in the usual form, is kept in `ext` as it was.
+
+use crate::model::json::{self, Escapes, Kind, Member};
+use crate::model::shape::Shapes;
+
+use super::pytext;
+use super::wire::{self, Record, TOKENS, Time, is_truthy};
+
+/// The `ext` key that names fields which the canonical form has and the record
+/// has not. No field of gptme begins with `$`.
+pub(super) const ABSENT: &str = "$absent";
+
+/// A record in its normal form.
+#[derive(Debug, Default)]
+pub(super) struct Normal {
+    /// The payload without its closing brace and shape, so that two records
+    /// which differ only in key order are the same message.
+    pub payload: Vec<u8>,
+    /// The time for the envelope; empty where the file's own is to be taken.
+    pub ts: String,
+}
+
+impl Normal {
+    /// The whole payload, with the number of its shape.
+    pub(super) fn finished(&self, shape: usize) -> Vec<u8> {
+        let mut whole = self.payload.clone();
+        if shape > 0 {
+            whole.extend_from_slice(format!(",\"shape\":{shape}").as_bytes());
+        }
+        whole.push(b'}');
+        whole
+    }
+}
+
+/// Normalises a record that was written with these escapes. `file_time` stands
+/// in where the record has no time of its own.
+pub(super) fn normalise(record: &Record<'_>, writer: Escapes, file_time: &str, normal: &mut Normal) {
+    normal.payload.clear();
+    normal.ts.clear();
+    let mut ext = Ext::default();
+    set_time(record, file_time, &mut normal.ts, &mut ext, writer);
+    let out = &mut normal.payload;
+    out.extend_from_slice(b"{\"role\":");
+    json::push_carried_string(record.role, writer, out);
+    push_content(record, writer, out, &mut ext);
+    let metadata = Metadata::of(record.metadata);
+    if let Some(model) = metadata.model {
+        out.extend_from_slice(b",\"model\":");
+        json::push_carried_string(model, writer, out);
+    }
+    metadata.push_usage(out);
+    if record.pinned.is_some_and(is_truthy) {
+        out.extend_from_slice(b",\"pinned\":true");
+    }
+    push_hidden(record, out);
+    for (key, value) in [("pinned", record.pinned), ("hide", record.hide), ("ui_only", record.ui_only)] {
+        if let Some(value) = value.filter(|value| *value != b"true") {
+            ext.carried(key, value, writer);
+        }
+    }
+    for member in &record.others {
+        ext.member(member, writer);
+    }
+    metadata.push_rest(&mut ext, writer);
+    ext.finish(out);
+}
+
+/// The number of the shape that renders this record, a new one if need be.
+pub(super) fn shape_of(text: &[u8], record: &Record<'_>, shapes: &mut Shapes) -> Option<usize> {
+    let usual_metadata = record.metadata.is_none_or(|meta| json::kind_of(meta) != Kind::Object || wire::metadata_is_usual(meta));
+    if !record.unusual_order && usual_metadata {
+        return Some(0);
+    }
+    let order = wire::order_of(text);
+    let flat = Metadata::of(record.metadata).flat;
+    // Only an order that lists the counts in the metadata itself puts them there.
+    shapes.number_for(&order, |shape| {
+        let inside = shape.keys().find(|(key, _)| *key == "metadata").and_then(|(_, inside)| inside);
+        let lists_flat = inside.is_some_and(|meta| TOKENS.iter().any(|(token, _)| meta.contains(token)));
+        flat == lists_flat || record.metadata.is_none()
+    })
+}
+
+fn set_time(record: &Record<'_>, file_time: &str, ts: &mut String, ext: &mut Ext, writer: Escapes) {
+    match record.time {
+        Time::Log(time) => ts.push_str(time),
+        Time::Other(stamp) => ts.push_str(&stamp.isoformat()),
+        Time::Absent => {
+            ts.push_str(file_time);
+            ext.raw(ABSENT, b"[\"timestamp\"]");
+        }
+        Time::Overflow => {}
+    }
+    if let (Some(token), Time::Other(_) | Time::Overflow) = (record.timestamp, record.time) {
+        ext.carried("timestamp", token, writer);
+    }
+}
+
+fn push_content(record: &Record<'_>, writer: Escapes, out: &mut Vec<u8>, ext: &mut Ext) {
+    out.extend_from_slice(b",\"content\":[");
+    // The result of a tool call is a system message that names the call.
+    let call_id = record.call_id.filter(|id| json::kind_of(id) == Kind::String && is_truthy(id) && record.role == b"\"system\"");
+    match call_id {
+        Some(id) => {
+            out.extend_from_slice(b"{\"type\":\"tool_result\",\"call_id\":");
+            json::push_carried_string(id, writer, out);
+            out.extend_from_slice(b",\"content\":[{\"type\":\"text\",\"text\":");
+            json::push_carried_string(record.content, writer, out);
+            out.extend_from_slice(b"}]}");
+        }
+        None => {
+            out.extend_from_slice(b"{\"type\":\"text\",\"text\":");
+            json::push_carried_string(record.content, writer, out);
+            out.push(b'}');
+            if let Some(id) = record.call_id {
+                ext.carried("call_id", id, writer);
+            }
+        }
+    }
+    push_files(record, writer, out, ext);
+    out.push(b']');
+}
+
+fn push_files(record: &Record<'_>, writer: Escapes, out: &mut Vec<u8>, ext: &mut Ext) {
+    let listed: Vec<&[u8]> = match record.files {
+        Some(files) if json::kind_of(files) == Kind::Array => json::elements(files).collect(),
+        _ => Vec::new(),
+    };
+    let plain = !listed.is_empty() && listed.iter().all(|item| json::kind_of(item) == Kind::String);
+    if let Some(files) = record.files.filter(|_| !plain) {
+        ext.carried("files", files, writer);
+    }
+    let hashes = record.file_hashes.filter(|_| plain).and_then(|hashes| hashes_in_order(hashes, &listed));
+    if let Some(carried) = record.file_hashes.filter(|_| hashes.is_none()) {
+        ext.carried("file_hashes", carried, writer);
+    }
+    if plain {
+        for (n, token) in listed.iter().enumerate() {
+            let key: &[u8] = if pytext::is_uri(&json::unescape(token)) { b"uri" } else { b"path" };
+            out.extend_from_slice(b",{\"type\":\"file\",\"");
+            out.extend_from_slice(key);
+            out.extend_from_slice(b"\":");
+            json::push_carried_string(token, writer, out);
+            if let Some(hash) = hashes.as_ref().and_then(|hashes| hashes[n]) {
+                out.extend_from_slice(b",\"hash\":");
+                json::push_carried_string(hash, writer, out);
+            }
+            out.push(b'}');
+        }
+        return;
+    }
+    // In another form: what the loader makes of it is the fact, and `ext`
+    // holds how it was written.
+    for path in record.files.map(pytext::iterated).unwrap_or_default() {
+        out.extend_from_slice(if pytext::is_uri(&path) { b",{\"type\":\"file\",\"uri\":" } else { b",{\"type\":\"file\",\"path\":" });
+        json::push_string(&path, out);
+        out.push(b'}');
+    }
+}
+
+/// For each listed file its hash, where the keys are a subsequence of the
+/// paths and the values texts.
+fn hashes_in_order<'a>(hashes: &'a [u8], listed: &[&[u8]]) -> Option<Vec<Option<&'a [u8]>>> {
+    if json::kind_of(hashes) != Kind::Object {
+        return None;
+    }
+    let mut found = vec![None; listed.len()];
+    let mut next = 0;
+    for Member { key, value } in json::members(hashes) {
+        let at = next + listed[next..].iter().position(|token| *token == key)?;
+        if json::kind_of(value) != Kind::String {
+            return None;
+        }
+        found[at] = Some(value);
+        next = at + 1;
+    }
+    (next > 0).then_some(found)
+}
+
+fn push_hidden(record: &Record<'_>, out: &mut Vec<u8>) {
+    let from: &[u8] = match (record.hide.is_some_and(is_truthy), record.ui_only.is_some_and(is_truthy)) {
+        (false, false) => return,
+        (true, false) => b"\"display\"",
+        (false, true) => b"\"model\"",
+        (true, true) => b"\"display\",\"model\"",
+    };
+    out.extend_from_slice(b",\"hidden\":{\"from\":[");
+    out.extend_from_slice(from);
+    out.extend_from_slice(b"]}");
+}
+
+/// The parts of `metadata` that have a canonical place, and those that have not.
+#[derive(Default)]
+struct Metadata<'a> {
+    model: Option<&'a [u8]>,
+    cost: Option<&'a [u8]>,
+    tokens: [Option<&'a [u8]>; TOKENS.len()],
+    rest: Vec<Member<'a>>,
+    /// Unknown counts of `usage`.
+    usage_rest: Vec<Member<'a>>,
+    usage_opened: bool,
+    /// Carried as it is: not an object, or one without members.
+    whole: Option<&'a [u8]>,
+    /// Token counts stand in the metadata itself, as 0.31 wrote them.
+    flat: bool,
+}
+
+impl<'a> Metadata<'a> {
+    fn of(metadata: Option<&'a [u8]>) -> Metadata<'a> {
+        let Some(text) = metadata else { return Metadata::default() };
+        if json::kind_of(text) != Kind::Object || !is_truthy(text) {
+            return Metadata { whole: Some(text), ..Metadata::default() };
+        }
+        let members: Vec<Member<'a>> = json::members(text).collect();
+        let has_usage = members.iter().any(|member| member.name() == "usage");
+        let mut parts = Metadata::default();
+        for member in members {
+            let is_number = json::kind_of(member.value) == Kind::Number;
+            let name = member.name();
+            match name.as_ref() {
+                "model" if json::kind_of(member.value) == Kind::String => parts.model = Some(member.value),
+                "cost" if is_number => parts.cost = Some(member.value),
+                "usage" if json::kind_of(member.value) == Kind::Object && is_truthy(member.value) => parts.open_usage(member.value),
+                _ => match TOKENS.iter().position(|(token, _)| *token == name) {
+                    Some(at) if is_number && !has_usage => {
+                        parts.flat = true;
+                        parts.tokens[at] = Some(member.value);
+                    }
+                    _ => parts.rest.push(member),
+                },
+            }
+        }
+        parts
+    }
+
+    fn open_usage(&mut self, usage: &'a [u8]) {
+        self.usage_opened = true;
+        for member in json::members(usage) {
+            match TOKENS.iter().position(|(token, _)| *token == member.name()) {
+                Some(at) if json::kind_of(member.value) == Kind::Number => self.tokens[at] = Some(member.value),
+                _ => self.usage_rest.push(member),
+            }
+        }
+    }
+
+    fn push_usage(&self, out: &mut Vec<u8>) {
+        let counts = TOKENS.iter().zip(self.tokens).filter_map(|((_, ours), value)| value.map(|value| (*ours, value)));
+        let mut separator: &[u8] = b",\"usage\":{\"";
+        for (name, value) in counts.chain(self.cost.map(|cost| ("cost", cost))) {
+            out.extend_from_slice(separator);
+            out.extend_from_slice(name.as_bytes());
+            out.extend_from_slice(b"\":");
+            json::push_carried_value(value, Escapes::Ascii, out);
+            separator = b",\"";
+        }
+        if separator.len() == 2 {
+            out.push(b'}');
+        }
+    }
+
+    fn push_rest(&self, ext: &mut Ext, writer: Escapes) {
+        if let Some(whole) = self.whole {
+            return ext.carried("metadata", whole, writer);
+        }
+        let mut rest = Ext::default();
+        for member in &self.rest {
+            rest.member(member, writer);
+        }
+        if self.usage_opened && (!self.usage_rest.is_empty() || self.tokens.iter().all(Option::is_none)) {
+            let mut usage = Ext::default();
+            for member in &self.usage_rest {
+                usage.member(member, writer);
+            }
+            rest.raw("usage", &usage.into_object());
+        }
+        if !rest.is_empty() {
+            ext.raw("metadata", &rest.into_object());
+        }
+    }
+}
+
+/// Members of an object under construction, in log form.
+#[derive(Default)]
+struct Ext(Vec<u8>);
+
+impl Ext {
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    fn key(&mut self, key: &str) {
+        self.0.push(if self.0.is_empty() { b'{' } else { b',' });
+        json::push_string(key, &mut self.0);
+        self.0.push(b':');
+    }
+
+    fn raw(&mut self, key: &str, value: &[u8]) {
+        self.key(key);
+        self.0.extend_from_slice(value);
+    }
+
+    fn carried(&mut self, key: &str, value: &[u8], writer: Escapes) {
+        self.key(key);
+        json::push_carried_value(value, writer, &mut self.0);
+    }
+
+    fn member(&mut self, member: &Member<'_>, writer: Escapes) {
+        // A key with a lone surrogate cannot be carried; it is kept readable
+        // here, and the record's bytes as a residual.
+        self.carried(&member.name(), member.value, writer);
+    }
+
+    fn into_object(mut self) -> Vec<u8> {
+        if self.0.is_empty() {
+            self.0.push(b'{');
+        }
+        self.0.push(b'}');
+        self.0
+    }
+
+    fn finish(self, out: &mut Vec<u8>) {
+        if !self.is_empty() {
+            out.extend_from_slice(b",\"ext\":");
+            out.extend_from_slice(&self.into_object());
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! gptme: one folder per conversation, with its branches, views and event logs.
+//!
+#![doc = include_str!("FORMAT.md")]
+
+mod damage;
+mod discover;
+mod event_log;
+mod event_wire;
+mod known;
+mod layout;
+mod load;
+mod message;
+mod place;
+mod pytext;
+mod read;
+mod recover;
+mod render;
+mod time;
+mod transcript;
+mod wire;
+mod write;
+
+use crate::adapters::adapter::{Adapter, Check, ReadSummary, Shower, UnitClaim};
+use crate::model::files::Files;
+use crate::model::finding::Findings;
+use crate::model::folder::FolderView;
+use crate::model::heads::HeadName;
+use crate::model::loaded::LoadOutcome;
+use crate::model::shape::{Order, Shapes};
+use crate::model::stream::{EventSink, RecordRenderer, StreamError};
+
+const ID: &str = "gptme";
+
+/// The gptme adapter.
+pub struct Gptme;
+
+impl Adapter for Gptme {
+    fn id(&self) -> &'static str {
+        ID
+    }
+
+    fn describe(&self) -> &'static str {
+        "gptme conversations: conversation.jsonl, branches, views, event logs (0.1 to 0.35)"
+    }
+
+    fn looked_for(&self) -> &'static str {
+        "folders with a conversation.jsonl of role and content, or an events.jsonl of gptme events"
+    }
+
+    fn discover(&self, folder: &FolderView<'_>) -> Vec<UnitClaim> {
+        discover::discover(folder).into_iter().collect()
+    }
+
+    fn read(&self, files: &Files, check: Check, events: &mut dyn EventSink, findings: &mut Findings) -> Result<ReadSummary, StreamError> {
+        read::read(files, check, events, findings)
+    }
+
+    fn renderer(&self, holds: &str, style: Option<&str>, shapes: &[Order]) -> Option<Box<dyn RecordRenderer>> {
+        write::renderer(holds, style, shapes)
+    }
+
+    fn shower(&self, shapes: &[Order]) -> Box<Shower> {
+        let shapes = Shapes::with_others(wire::usual_order(), shapes.to_vec());
+        Box::new(move |message, out| render::show(message, &shapes, out))
+    }
+
+    fn heads(&self, files: &Files) -> Vec<HeadName> {
+        load::heads(files)
+    }
+
+    fn load(&self, files: &Files, head: Option<&HeadName>, show: &mut dyn FnMut(&[u8])) -> LoadOutcome {
+        load::load(files, head, show)
+    }
+}

@@ -1,0 +1,483 @@
+//! A message of the log back to gptme's record, and to what the program shows.
+
+use crate::model::event::EventRef;
+use crate::model::json::{self, Kind, Member, Style};
+use crate::model::shape::{Order, Shapes};
+use crate::model::stream::StreamError;
+
+use super::message::ABSENT;
+use super::pytext;
+use super::wire::{TOKENS, is_truthy};
+
+/// A message's payload, taken apart. All spans are in log form.
+#[derive(Debug, Default)]
+struct Parts<'a> {
+    role: &'a [u8],
+    /// The text parts; a record has one string, so several are joined.
+    texts: Vec<&'a [u8]>,
+    call_id: Option<&'a [u8]>,
+    files: Vec<FilePart<'a>>,
+    model: Option<&'a [u8]>,
+    usage: Option<&'a [u8]>,
+    pinned: bool,
+    hidden_from_display: bool,
+    hidden_from_model: bool,
+    ext: Vec<Member<'a>>,
+    shape: usize,
+}
+
+#[derive(Debug)]
+struct FilePart<'a> {
+    name: &'a [u8],
+    is_uri: bool,
+    hash: Option<&'a [u8]>,
+}
+
+/// How our own writer begins a payload with one text part: parts of it need
+/// not be looked for.
+const PLAIN_CONTENT: &[u8] = b",\"content\":[{\"type\":\"text\",\"text\":\"";
+
+impl<'a> Parts<'a> {
+    fn of(payload: &'a [u8]) -> Parts<'a> {
+        let mut parts = Parts::default();
+        let mut rest = payload;
+        if let Some((role, text, behind)) = split_plain(payload) {
+            parts.role = role;
+            parts.texts.push(text);
+            rest = behind;
+        }
+        // `members` starts behind the opening byte, whatever that is.
+        for member in json::members(rest) {
+            match member.name().as_ref() {
+                "role" => parts.role = member.value,
+                "content" => parts.content(member.value, 0),
+                "model" => parts.model = Some(member.value),
+                "usage" => parts.usage = Some(member.value),
+                "pinned" => parts.pinned = member.value == b"true",
+                "hidden" => parts.hidden(member.value),
+                "ext" => parts.ext = json::members(member.value).collect(),
+                "shape" => parts.shape = std::str::from_utf8(member.value).ok().and_then(|n| n.parse().ok()).unwrap_or(0),
+                _ => {}
+            }
+        }
+        parts
+    }
+
+    /// Results stand inside parts; a hostile log could nest them for ever.
+    fn content(&mut self, list: &'a [u8], depth: usize) {
+        for part in json::elements(list) {
+            let field = |name: &str| json::members(part).find(|member| member.name() == name).map(|member| member.value);
+            match field("type") {
+                Some(b"\"text\"") => self.texts.extend(field("text")),
+                Some(b"\"tool_result\"") => {
+                    self.call_id = field("call_id");
+                    if let Some(inner) = field("content").filter(|_| depth < 4) {
+                        self.content(inner, depth + 1);
+                    }
+                }
+                Some(b"\"file\"") => {
+                    let (path, uri) = (field("path"), field("uri"));
+                    if let Some(name) = path.or(uri) {
+                        self.files.push(FilePart { name, is_uri: path.is_none(), hash: field("hash") });
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn hidden(&mut self, hidden: &'a [u8]) {
+        let from = json::members(hidden).find(|member| member.name() == "from");
+        for who in from.iter().flat_map(|member| json::elements(member.value)) {
+            self.hidden_from_display |= who == b"\"display\"";
+            self.hidden_from_model |= who == b"\"model\"";
+        }
+    }
+
+    fn ext(&self, key: &str) -> Option<&'a [u8]> {
+        self.ext.iter().rev().find(|member| member.name() == key).map(|member| member.value)
+    }
+
+    fn is_absent(&self, key: &str) -> bool {
+        self.ext(ABSENT).is_some_and(|list| json::elements(list).any(|name| json::unescape(name) == key))
+    }
+
+    fn push_text(&self, style: Style, out: &mut Vec<u8>) {
+        match self.texts.as_slice() {
+            [only] => style.push_value(only, out),
+            several => {
+                let joined: String = several.iter().map(|text| json::unescape(text)).collect();
+                let mut token = Vec::new();
+                json::push_string(&joined, &mut token);
+                style.push_string(&token, out);
+            }
+        }
+    }
+}
+
+/// Role, text and what is behind the content, of a payload as we write it.
+fn split_plain(payload: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
+    let rest = payload.strip_prefix(b"{\"role\":")?;
+    let role_len = 2 + memchr::memchr(b'"', rest.strip_prefix(b"\"")?)?;
+    let (role, rest) = rest.split_at(role_len);
+    if role.contains(&b'\\') {
+        return None;
+    }
+    let rest = rest.strip_prefix(PLAIN_CONTENT)?;
+    let mut end = 0;
+    loop {
+        end += memchr::memchr2(b'"', b'\\', rest.get(end..)?)?;
+        if rest[end] == b'"' {
+            break;
+        }
+        end += 2;
+    }
+    let behind = rest[end + 1..].strip_prefix(b"}]")?;
+    let from = payload.len() - rest.len() - 1;
+    Some((role, &payload[from..from + end + 2], behind))
+}
+
+/// Members of one object, rendered one behind the other.
+struct Object<'o> {
+    style: Style,
+    out: &'o mut Vec<u8>,
+    empty: bool,
+}
+
+impl<'o> Object<'o> {
+    fn open(style: Style, out: &'o mut Vec<u8>) -> Object<'o> {
+        out.push(b'{');
+        Object { style, out, empty: true }
+    }
+
+    /// Writes a key given in log form; its value goes to the buffer next.
+    fn key(&mut self, key: &[u8]) -> &mut Vec<u8> {
+        if !self.empty {
+            self.out.extend_from_slice(self.style.comma());
+        }
+        self.empty = false;
+        self.style.push_string(key, self.out);
+        self.out.extend_from_slice(self.style.colon());
+        self.out
+    }
+
+    fn named(&mut self, name: &str) -> &mut Vec<u8> {
+        let mut key = Vec::with_capacity(name.len() + 2);
+        json::push_string(name, &mut key);
+        self.key(&key)
+    }
+
+    fn value(&mut self, name: &str, value: &[u8]) {
+        let style = self.style;
+        style.push_value(value, self.named(name));
+    }
+
+    fn close(self) {
+        self.out.push(b'}');
+    }
+}
+
+/// Renders the record of a message in a file's style.
+///
+/// # Errors
+/// When the message names a shape that the log does not have.
+pub(super) fn record(ts: Option<&str>, payload: &[u8], shapes: &Shapes, style: Style, out: &mut Vec<u8>) -> Result<(), String> {
+    let parts = Parts::of(payload);
+    let order = shapes.get(parts.shape).ok_or_else(|| format!("names shape {}, which the log does not have", parts.shape))?;
+    let mut object = Object::open(style, out);
+    for (key, inside) in order.keys() {
+        field(&parts, ts, key, inside, &mut object);
+    }
+    for member in &parts.ext {
+        let name = member.name();
+        if !order.contains(&name) && name != ABSENT {
+            object.key(member.key);
+            style.push_value(member.value, object.out);
+        }
+    }
+    object.close();
+    Ok(())
+}
+
+fn field(parts: &Parts<'_>, ts: Option<&str>, key: &str, inside: Option<&Order>, object: &mut Object<'_>) {
+    let style = object.style;
+    if key == "metadata" {
+        return metadata(parts, inside, object);
+    }
+    if let Some(verbatim) = parts.ext(key) {
+        return object.value(key, verbatim);
+    }
+    match key {
+        "role" => style.push_value(parts.role, object.key(b"\"role\"")),
+        "content" => parts.push_text(style, object.key(b"\"content\"")),
+        "timestamp" => {
+            if let Some(ts) = ts.filter(|_| !parts.is_absent("timestamp")) {
+                let out = object.key(b"\"timestamp\"");
+                out.push(b'"');
+                out.extend_from_slice(ts.as_bytes());
+                out.push(b'"');
+            }
+        }
+        "files" if !parts.files.is_empty() => {
+            let out = object.key(b"\"files\"");
+            out.push(b'[');
+            for (n, file) in parts.files.iter().enumerate() {
+                if n > 0 {
+                    out.extend_from_slice(style.comma());
+                }
+                style.push_value(file.name, out);
+            }
+            out.push(b']');
+        }
+        "file_hashes" if parts.files.iter().any(|file| file.hash.is_some()) => hashes(parts, object),
+        "pinned" if parts.pinned => object.value(key, b"true"),
+        "hide" if parts.hidden_from_display => object.value(key, b"true"),
+        "ui_only" if parts.hidden_from_model => object.value(key, b"true"),
+        "call_id" => {
+            if let Some(id) = parts.call_id {
+                object.value(key, id);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn hashes(parts: &Parts<'_>, object: &mut Object<'_>) {
+    let style = object.style;
+    let mut inner = Object::open(style, object.key(b"\"file_hashes\""));
+    for file in &parts.files {
+        if let Some(hash) = file.hash {
+            style.push_value(hash, inner.key(file.name));
+        }
+    }
+    inner.close();
+}
+
+/// Metadata: canonical facts and what `ext` has of it, in the shape's order.
+fn metadata(parts: &Parts<'_>, order: Option<&Order>, object: &mut Object<'_>) {
+    let style = object.style;
+    let rest = parts.ext("metadata");
+    if let Some(whole) = rest.filter(|rest| json::kind_of(rest) != Kind::Object || rest.starts_with(b"{\"$raw\":")) {
+        return object.value("metadata", whole);
+    }
+    if rest.is_none() && parts.model.is_none() && parts.usage.is_none() {
+        return;
+    }
+    let rest: Vec<Member<'_>> = rest.map(|rest| json::members(rest).collect()).unwrap_or_default();
+    let usage: Vec<Member<'_>> = parts.usage.map(|usage| json::members(usage).collect()).unwrap_or_default();
+    let count = |ours: &str| usage.iter().find(|member| member.name() == ours).map(|member| member.value);
+    let empty = Order::default();
+    let order = order.unwrap_or(&empty);
+    let flat = TOKENS.iter().any(|(token, _)| order.contains(token));
+    let mut inner = Object::open(style, object.key(b"\"metadata\""));
+    for (key, inside) in order.keys() {
+        let extra = rest.iter().find(|member| member.name() == key).map(|member| member.value);
+        let token = TOKENS.iter().find(|(token, _)| *token == key);
+        match (key, extra, token) {
+            ("usage", extra, _) if !flat => push_usage(extra, &count, inside, &mut inner),
+            (_, Some(extra), _) => inner.value(key, extra),
+            ("model", None, _) => {
+                if let Some(model) = parts.model {
+                    inner.value(key, model);
+                }
+            }
+            ("cost", None, _) => {
+                if let Some(cost) = count("cost") {
+                    inner.value(key, cost);
+                }
+            }
+            (_, None, Some((_, ours))) => {
+                if let Some(value) = count(ours) {
+                    inner.value(key, value);
+                }
+            }
+            (_, None, None) => {}
+        }
+    }
+    for member in &rest {
+        if !order.contains(&member.name()) {
+            style.push_value(member.value, inner.key(member.key));
+        }
+    }
+    inner.close();
+}
+
+fn push_usage<'a>(extra: Option<&'a [u8]>, count: &dyn Fn(&str) -> Option<&'a [u8]>, order: Option<&Order>, metadata: &mut Object<'_>) {
+    let style = metadata.style;
+    if let Some(whole) = extra.filter(|extra| json::kind_of(extra) != Kind::Object || extra.starts_with(b"{\"$raw\":")) {
+        return metadata.value("usage", whole);
+    }
+    if extra.is_none() && TOKENS.iter().all(|(_, ours)| count(ours).is_none()) {
+        return;
+    }
+    let rest: Vec<Member<'_>> = extra.map(|extra| json::members(extra).collect()).unwrap_or_default();
+    let empty = Order::default();
+    let order = order.unwrap_or(&empty);
+    let mut inner = Object::open(style, metadata.key(b"\"usage\""));
+    for (key, _) in order.keys() {
+        let own = TOKENS.iter().find(|(token, _)| *token == key).and_then(|(_, ours)| count(ours));
+        let extra = rest.iter().find(|member| member.name() == key).map(|member| member.value);
+        if let Some(value) = extra.or(own) {
+            inner.value(key, value);
+        }
+    }
+    for member in &rest {
+        if !order.contains(&member.name()) {
+            style.push_value(member.value, inner.key(member.key));
+        }
+    }
+    inner.close();
+}
+
+/// What the program would show of a message: its own `to_dict`, as it would
+/// write it, with files as they are stored.
+///
+/// # Errors
+/// When the message names a shape that the log does not have.
+pub(super) fn show(message: &EventRef<'_>, shapes: &Shapes, out: &mut Vec<u8>) -> Result<(), StreamError> {
+    let parts = Parts::of(message.payload);
+    let style = Style::default();
+    let order = shapes
+        .get(parts.shape)
+        .ok_or_else(|| StreamError::log(message.seq, format!("names shape {}, which the log does not have", parts.shape)))?;
+    let mut object = Object::open(style, out);
+    style.push_value(parts.role, object.key(b"\"role\""));
+    parts.push_text(style, object.key(b"\"content\""));
+    let time = object.key(b"\"timestamp\"");
+    time.push(b'"');
+    push_isoformat(message.ts.unwrap_or_default(), time);
+    time.push(b'"');
+    if !parts.files.is_empty() {
+        shown_files(&parts, &mut object);
+    }
+    match parts.ext("file_hashes") {
+        Some(hashes) if is_truthy(hashes) => shown_hashes(hashes, &parts, &mut object),
+        Some(_) => {}
+        None if parts.files.iter().any(|file| file.hash.is_some()) => hashes(&parts, &mut object),
+        None => {}
+    }
+    for (key, shown) in [("pinned", parts.pinned), ("hide", parts.hidden_from_display), ("ui_only", parts.hidden_from_model)] {
+        if shown {
+            object.value(key, b"true");
+        }
+    }
+    if let Some(ttl) = parts.ext("ephemeral_ttl").filter(|ttl| *ttl != b"null") {
+        object.value("ephemeral_ttl", ttl);
+    }
+    if let Some(id) = parts.call_id.or_else(|| parts.ext("call_id").filter(|id| is_truthy(id))) {
+        object.value("call_id", id);
+    }
+    shown_metadata(&parts, order, &mut object);
+    object.close();
+    Ok(())
+}
+
+fn shown_files(parts: &Parts<'_>, object: &mut Object<'_>) {
+    let style = object.style;
+    let out = object.key(b"\"files\"");
+    out.push(b'[');
+    for (n, file) in parts.files.iter().enumerate() {
+        if n > 0 {
+            out.extend_from_slice(style.comma());
+        }
+        let text = json::unescape(file.name);
+        let normal = pytext::path_text(&text);
+        if file.is_uri || normal == text {
+            style.push_value(file.name, out);
+        } else {
+            let mut token = Vec::new();
+            json::push_string(&normal, &mut token);
+            style.push_string(&token, out);
+        }
+    }
+    out.push(b']');
+}
+
+/// Hashes in another form than the usual. Beside files the program makes a
+/// dict of them; alone it shows them as they are.
+fn shown_hashes(hashes: &[u8], parts: &Parts<'_>, object: &mut Object<'_>) {
+    let style = object.style;
+    if parts.files.is_empty() || json::kind_of(hashes) != Kind::Array {
+        return object.value("file_hashes", hashes);
+    }
+    let mut inner = Object::open(style, object.key(b"\"file_hashes\""));
+    for pair in json::elements(hashes) {
+        let two = pytext::iterated(pair);
+        if let [key, value] = two.as_slice() {
+            let mut token = Vec::new();
+            json::push_string(value, &mut token);
+            style.push_string(&token, inner.named(key));
+        }
+    }
+    inner.close();
+}
+
+/// The metadata as loaded: flat token counts move into `usage`, last.
+fn shown_metadata(parts: &Parts<'_>, order: &Order, object: &mut Object<'_>) {
+    let inside = order.keys().find(|(key, _)| *key == "metadata").and_then(|(_, inside)| inside);
+    let mut whole = Vec::new();
+    let mut scratch = Object::open(object.style, &mut whole);
+    metadata(parts, inside, &mut scratch);
+    scratch.close();
+    let Some(rendered) = json::members(&whole).next().map(|member| member.value) else { return };
+    if json::kind_of(rendered) != Kind::Object || !is_truthy(rendered) {
+        return;
+    }
+    let is_token = |member: &Member<'_>| TOKENS.iter().any(|(token, _)| *token == member.name());
+    let members: Vec<Member<'_>> = json::members(rendered).collect();
+    let out = object.key(b"\"metadata\"");
+    if members.iter().any(|member| member.name() == "usage") || !members.iter().any(is_token) {
+        return out.extend_from_slice(rendered);
+    }
+    let style = Style::default();
+    let mut inner = Object::open(style, out);
+    for member in members.iter().filter(|member| !is_token(member)) {
+        inner.key(member.key).extend_from_slice(member.value);
+    }
+    let mut usage = Object::open(style, inner.key(b"\"usage\""));
+    for member in members.iter().filter(|member| is_token(member)) {
+        usage.key(member.key).extend_from_slice(member.value);
+    }
+    usage.close();
+    inner.close();
+}
+
+/// A time of the log as Python's `isoformat` has it: six digits or none, and
+/// `+00:00` for UTC.
+fn push_isoformat(ts: &str, out: &mut Vec<u8>) {
+    let (clock, rest) = ts.split_at_checked(19).unwrap_or((ts, ""));
+    out.extend_from_slice(clock.as_bytes());
+    let digits = rest.strip_prefix('.').map_or(0, |rest| rest.bytes().take_while(u8::is_ascii_digit).count());
+    if digits > 0 {
+        let mut micros = [b'0'; 6];
+        let kept = digits.min(6);
+        micros[..kept].copy_from_slice(&rest.as_bytes()[1..1 + kept]);
+        if micros != [b'0'; 6] {
+            out.push(b'.');
+            out.extend_from_slice(&micros);
+        }
+    }
+    match &rest[if digits > 0 { 1 + digits } else { 0 }..] {
+        "Z" | "-00:00" => out.extend_from_slice(b"+00:00"),
+        offset => out.extend_from_slice(offset.as_bytes()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_show_as_python_prints_them() {
+        for (ts, want) in [
+            ("2026-01-01T00:00:00.1Z", "2026-01-01T00:00:00.100000+00:00"),
+            ("2026-01-01T00:00:00.000000", "2026-01-01T00:00:00"),
+            ("2026-01-01T00:00:00.123456789-00:00", "2026-01-01T00:00:00.123456+00:00"),
+            ("2026-01-01T00:00:00+05:30", "2026-01-01T00:00:00+05:30"),
+        ] {
+            let mut out = Vec::new();
+            push_isoformat(ts, &mut out);
+            assert_eq!(String::from_utf8(out).unwrap(), want);
+        }
+    }
+}

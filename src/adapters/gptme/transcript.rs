@@ -1,0 +1,275 @@
+//! One list of messages, line by line: conversation, branch, view, backup.
+
+use crate::adapters::adapter::Check;
+use crate::model::event::{Body, Draft, EventKind};
+use crate::model::files::{RelPath, SourceFile};
+use crate::model::finding::FindingCode;
+use crate::model::heads::{HeadKind, HeadName};
+use crate::model::ids::Seq;
+use crate::model::json::Style;
+use crate::model::jsonl::{Line, Lines, Newlines, trim_unicode};
+use crate::model::location::Location;
+use crate::model::recipe::RecipeBuilder;
+use crate::model::stream::{EventSink, StreamError};
+
+use super::damage::{Kind, classify};
+use super::layout::TRANSCRIPT;
+use super::message::{normalise, shape_of};
+use super::place::Placing;
+use super::read::{DEEPEST_MAIN, DEEPEST_OTHER, Reader, shown};
+use super::render;
+use super::wire::{Record, Rejection, Time};
+
+/// What a file of messages holds, in its recipe's words.
+pub(super) const MESSAGES: &str = "messages";
+
+/// One list on its way into the log.
+struct List<'a> {
+    path: &'a RelPath,
+    style: Style,
+    file_time: (String, u32),
+    deepest: usize,
+    placing: Placing,
+    recipe: RecipeBuilder,
+    messages: Vec<Seq>,
+    damage: Option<OpenDamage>,
+    /// Whether the loader shows this list at all; a stray copy cannot make a
+    /// load fail.
+    is_loaded: Loaded,
+}
+
+#[derive(PartialEq, Eq, Clone, Copy)]
+enum Loaded {
+    ByProgram,
+    ByNobody,
+}
+
+/// Rejected bytes that the next line may still add to.
+struct OpenDamage {
+    line: u64,
+    start: usize,
+    end: usize,
+    kind: Kind,
+}
+
+impl<'a> Reader<'a, '_> {
+    /// Reads one list; returns its messages in order.
+    pub(super) fn transcript(&mut self, path: &'a RelPath, file: &'a SourceFile, head: &HeadName) -> Result<Vec<Seq>, StreamError> {
+        let is_main = path.as_text() == Some(TRANSCRIPT);
+        let is_stray = head.kind == HeadKind::Backup && path.as_text() != Some("lossless.jsonl");
+        let mut list = List {
+            path,
+            style: Style::of_file(&file.bytes),
+            file_time: self.file_time(file),
+            deepest: if is_main { DEEPEST_MAIN } else { DEEPEST_OTHER },
+            // The log starts on the main branch: it need not be made, unless
+            // nothing would move it.
+            placing: if is_main && !file.bytes.is_empty() { Placing::without_head() } else { Placing::for_head(head.clone()) },
+            recipe: RecipeBuilder::default(),
+            messages: Vec::new(),
+            damage: None,
+            is_loaded: if is_stray { Loaded::ByNobody } else { Loaded::ByProgram },
+        };
+        let mut lines = Lines::new(&file.bytes, Newlines::Universal);
+        while let Some(line) = lines.next() {
+            self.line(&mut list, line, &lines, &file.bytes)?;
+        }
+        self.close_damage(&mut list, &file.bytes)?;
+        let List { placing, recipe, messages, style, .. } = list;
+        let node = placing.finish(self.events, &mut self.repeats)?;
+        if is_main && messages.is_empty() && !file.bytes.is_empty() {
+            self.put_head(head, node, crate::model::heads::HeadOp::Branch)?;
+        }
+        self.rebuilt(path, MESSAGES, style, recipe);
+        Ok(messages)
+    }
+
+    fn line(&mut self, list: &mut List<'a>, line: Line<'a>, following: &Lines<'a>, file: &'a [u8]) -> Result<(), StreamError> {
+        if let Some(known) = self.known.by_record(line.text, list.file_time.1) {
+            self.close_damage(list, file)?;
+            return self.known_record(list, line, known, following);
+        }
+        if line.is_blank() {
+            self.close_damage(list, file)?;
+            list.recipe.gap(&String::from_utf8_lossy(&file[line.offset..line.offset + line.text.len() + line.end.len()]));
+            return Ok(());
+        }
+        let text = String::from_utf8_lossy(trim_unicode(line.text));
+        let mut spare = Vec::new();
+        match Record::parse(text.as_bytes(), &mut spare) {
+            Err(rejection) => self.rejected(list, line, &rejection, file),
+            Ok(record) => {
+                self.close_damage(list, file)?;
+                self.note_oddities(list, line, &record, matches!(text, std::borrow::Cow::Owned(_)).then_some(()));
+                self.new_record(list, line, text.as_bytes(), &record, following)
+            }
+        }
+    }
+
+    /// A record whose bytes are in the log already.
+    fn known_record(&mut self, list: &mut List<'a>, line: Line<'a>, message: Seq, following: &Lines<'a>) -> Result<(), StreamError> {
+        self.place_known(list, message, following)?;
+        if self.check == Check::ByProof {
+            return self.piece(list, line, message, None);
+        }
+        let text = String::from_utf8_lossy(trim_unicode(line.text)).into_owned();
+        let mut spare = Vec::new();
+        let Ok(record) = Record::parse(text.as_bytes(), &mut spare) else {
+            return self.piece(list, line, message, None);
+        };
+        let mut normal = std::mem::take(&mut self.normal);
+        normalise(&record, list.style.escapes, &list.file_time.0, &mut normal);
+        let rendered = self.rendered(&normal, message, list.style);
+        self.normal = normal;
+        self.piece(list, line, message, Some(rendered))
+    }
+
+    fn place_known(&mut self, list: &mut List<'a>, message: Seq, following: &Lines<'a>) -> Result<(), StreamError> {
+        list.messages.push(message);
+        let mut rest = following.clone().filter(|line| !line.is_blank());
+        let mut seen = vec![Some(message)];
+        let known = &self.known;
+        let file_time = list.file_time.1;
+        let mut ahead = |n: usize| {
+            while seen.len() <= n {
+                seen.push(rest.next().and_then(|line| known.by_record(line.text, file_time)));
+            }
+            seen[n]
+        };
+        list.placing.known(message, self.events, &mut self.repeats, &mut ahead)
+    }
+
+    /// What a message's event renders to in a style.
+    pub(super) fn rendered(&self, normal: &super::message::Normal, message: Seq, style: Style) -> Vec<u8> {
+        let shape = self.shape_of.get(&message).copied().unwrap_or(0);
+        let mut out = Vec::new();
+        let ts = Some(normal.ts.as_str()).filter(|ts| !ts.is_empty());
+        // A shape of our own table is always there.
+        let _ = render::record(ts, &normal.finished(shape), &self.shapes, style, &mut out);
+        out
+    }
+
+    fn new_record(
+        &mut self,
+        list: &mut List<'a>,
+        line: Line<'a>,
+        text: &[u8],
+        record: &Record<'_>,
+        following: &Lines<'a>,
+    ) -> Result<(), StreamError> {
+        let mut normal = std::mem::take(&mut self.normal);
+        normalise(record, list.style.escapes, &list.file_time.0, &mut normal);
+        let known = self.known.by_normal(&normal.ts, &normal.payload);
+        let message = match known {
+            Some(message) => {
+                self.place_known(list, message, following)?;
+                message
+            }
+            None => {
+                let parent = list.placing.parent_of_new(self.events, &mut self.repeats)?;
+                let file_time = if record.time == Time::Absent { list.file_time.1 } else { 0 };
+                let message = self.put_message(line.text, text, record, &normal, parent, file_time)?;
+                list.placing.added(message);
+                list.messages.push(message);
+                message
+            }
+        };
+        // A copy in other bytes is looked at at once: its message's own record
+        // proves nothing about it.
+        let rendered = (known.is_some() || self.check == Check::EachRecord).then(|| self.rendered(&normal, message, list.style));
+        self.normal = normal;
+        self.piece(list, line, message, rendered)
+    }
+
+    /// Puts a message that the log does not have yet.
+    pub(super) fn put_message(
+        &mut self,
+        record_bytes: &'a [u8],
+        text: &[u8],
+        record: &Record<'_>,
+        normal: &super::message::Normal,
+        parent: Seq,
+        file_time: u32,
+    ) -> Result<Seq, StreamError> {
+        let shape = shape_of(text, record, &mut self.shapes).unwrap_or(0);
+        let payload = normal.finished(shape);
+        let ts = Some(normal.ts.as_str()).filter(|ts| !ts.is_empty());
+        let draft = Draft { ts, parent: Some(parent), body: Body::Json(EventKind::Message, &payload) };
+        let seq = self.events.put(draft)?;
+        self.known.add(record_bytes, file_time, &normal.ts, &normal.payload, seq);
+        if shape > 0 {
+            self.shape_of.insert(seq, shape);
+        }
+        self.mark_role(seq, record.role);
+        self.summary.uses_file_times |= record.time == Time::Absent;
+        Ok(seq)
+    }
+
+    /// Adds a record to its file's recipe, by its message or as a residual.
+    fn piece(&mut self, list: &mut List<'a>, line: Line<'a>, message: Seq, rendered: Option<Vec<u8>>) -> Result<(), StreamError> {
+        list.recipe.line_end(&String::from_utf8_lossy(line.end));
+        match rendered {
+            Some(rendered) if rendered != line.text => {
+                let count = self.residual((message, message), &rendered, line.text);
+                list.recipe.residual(count);
+            }
+            _ => list.recipe.events(message, message, |end, next| no_record_between(self.events, end, next)),
+        }
+        Ok(())
+    }
+
+    fn rejected(&mut self, list: &mut List<'a>, line: Line<'a>, rejection: &Rejection, file: &'a [u8]) -> Result<(), StreamError> {
+        let (kind, at) = classify(line, rejection);
+        let sentence = kind.sentence(rejection);
+        self.findings.add(kind.finding(), Location::at(shown(list.path), line.number, at as u64 + 1), sentence);
+        // Deep enough to break the parser before it sees that it is no JSON.
+        if list.is_loaded == Loaded::ByProgram && super::damage::opens_deeper_than(line.text, list.deepest) {
+            self.fails(list.path, line.number, "RecursionError");
+        }
+        let end = line.offset + line.text.len() + line.end.len();
+        match &mut list.damage {
+            Some(open) if open.kind == kind && open.end == line.offset => open.end = end,
+            _ => {
+                self.close_damage(list, file)?;
+                list.damage = Some(OpenDamage { line: line.number, start: line.offset, end, kind });
+            }
+        }
+        Ok(())
+    }
+
+    fn close_damage(&mut self, list: &mut List<'a>, file: &'a [u8]) -> Result<(), StreamError> {
+        if let Some(open) = list.damage.take() {
+            let seq = self.put_damage(list.path, open.line, open.start, open.kind.word(), &file[open.start..open.end])?;
+            list.recipe.events(seq, seq, |end, next| no_record_between(self.events, end, next));
+        }
+        Ok(())
+    }
+
+    fn note_oddities(&mut self, list: &List<'a>, line: Line<'a>, record: &Record<'_>, replaced: Option<()>) {
+        let place = |byte| Location::at(shown(list.path), line.number, byte);
+        if replaced.is_some() {
+            let at = std::str::from_utf8(line.text).map_or_else(|error| error.valid_up_to() as u64 + 1, |_| 1);
+            self.findings.add(FindingCode::ReplacedBytes, place(at), "bytes that are not UTF-8; gptme shows U+FFFD in their place");
+        }
+        for field in record.unknown_fields() {
+            self.findings.add(FindingCode::UnknownField, place(1), format!("field `{field}` is unknown to gptme, which drops it"));
+        }
+        if list.is_loaded == Loaded::ByProgram
+            && let Some(error) = record.fatal(list.deepest)
+        {
+            self.fails(list.path, line.number, error);
+        }
+    }
+
+    /// The program cannot load this session, because of this line.
+    fn fails(&mut self, path: &RelPath, line: u64, error: &str) {
+        let message = format!("gptme fails to load the whole conversation because of this line: {error}");
+        self.findings.add(FindingCode::LoaderFails, Location::at(shown(path), line, 1), message);
+        self.outcome.error.get_or_insert_with(|| error.to_owned());
+    }
+}
+
+/// Whether neither a message nor damage stands between two events.
+fn no_record_between(events: &dyn EventSink, end: Seq, next: Seq) -> bool {
+    (end.number() + 1..next.number()).map(Seq::new).all(|seq| !matches!(events.kind(seq), EventKind::Message | EventKind::Damage))
+}

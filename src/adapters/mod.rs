@@ -1,0 +1,16 @@
+//! The source formats, one folder each, and how files are told apart.
+
+pub mod adapter;
+pub mod discover;
+mod gptme;
+
+use adapter::Adapter;
+
+/// Every format that this build converts.
+pub const ALL: &[&dyn Adapter] = &[&gptme::Gptme];
+
+/// The adapter with this id.
+#[must_use]
+pub fn by_id(id: &str) -> Option<&'static dyn Adapter> {
+    ALL.iter().copied().find(|adapter| adapter.id() == id)
+}

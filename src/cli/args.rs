@@ -1,0 +1,150 @@
+//! What was typed, nothing more.
+
+use clap::{Args as ClapArgs, Parser, Subcommand};
+use clap_complete::Shell;
+use std::path::PathBuf;
+
+/// Moves AI-agent sessions into one append-only event log, and proves that nothing was lost.
+#[derive(Debug, Parser)]
+#[command(name = "everlog", version, about, max_term_width = 100, propagate_version = true)]
+#[command(after_help = "Exit codes: 0 done and all well; 1 done, and something differs, failed or was found; 2 could not be done.")]
+pub struct Args {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+
+    /// One JSON object per line on stdout.
+    #[arg(long, global = true)]
+    pub json: bool,
+
+    /// Say only what went wrong.
+    #[arg(long, short, global = true)]
+    pub quiet: bool,
+
+    /// How many sessions at once; all cores if not given.
+    #[arg(long, short, global = true, value_name = "N")]
+    pub jobs: Option<usize>,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Say what is there: formats, sessions, files, damage.
+    Detect {
+        /// Folders or files to look at.
+        #[arg(required = true)]
+        paths: Vec<PathBuf>,
+        /// Only this format.
+        #[arg(long, value_name = "FORMAT")]
+        format: Option<String>,
+    },
+    /// Convert sessions into logs, prove each, and replace what was there.
+    Migrate(Migrate),
+    /// Check logs: seal, restore and replay, against their source where one is given.
+    Verify(Verify),
+    /// Print the messages of a log.
+    Replay(Replay),
+    /// Rebuild the original files from logs, byte for byte.
+    Restore {
+        /// Logs, or folders of logs.
+        #[arg(required = true)]
+        logs: Vec<PathBuf>,
+        /// The folder to restore into; nothing in it is overwritten.
+        #[arg(long, short, value_name = "DIR")]
+        output: PathBuf,
+    },
+    /// List the formats that can be converted.
+    Formats,
+    /// Print a completion script for a shell.
+    Completions {
+        /// The shell.
+        shell: Shell,
+    },
+    /// Print the manual page, or write one per command into a folder.
+    Man {
+        /// The folder.
+        #[arg(long, value_name = "DIR")]
+        dir: Option<PathBuf>,
+    },
+}
+
+/// `everlog migrate`.
+#[derive(Debug, ClapArgs)]
+pub struct Migrate {
+    /// A sessions folder, one that holds several, one session's folder, or one file.
+    pub source: PathBuf,
+    /// Where logs go; `<SOURCE>.everlog` beside the source if not given.
+    #[arg(long, short, value_name = "DEST")]
+    pub output: Option<PathBuf>,
+    /// Do everything but give logs their names.
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Rename proven sources to `*.migrated`, so that their program no longer lists them.
+    #[arg(long, conflicts_with = "dry_run")]
+    pub retire: bool,
+    /// Give retired sources their names back.
+    #[arg(long, conflicts_with_all = ["dry_run", "retire"])]
+    pub unretire: bool,
+    /// Convert again even what has not changed by size and time.
+    #[arg(long)]
+    pub rehash: bool,
+    /// Only sessions whose name matches; may be given several times.
+    #[arg(long, value_name = "GLOB")]
+    pub include: Vec<String>,
+    /// No sessions whose name matches; may be given several times.
+    #[arg(long, value_name = "GLOB")]
+    pub exclude: Vec<String>,
+    /// Only this format.
+    #[arg(long, value_name = "FORMAT")]
+    pub format: Option<String>,
+    /// Only sessions written since: a date (2026-11-01), a time, or a span (7d, 12h).
+    #[arg(long, value_name = "WHEN")]
+    pub since: Option<String>,
+}
+
+/// `everlog verify`.
+#[derive(Debug, ClapArgs)]
+pub struct Verify {
+    /// A folder of logs, or one log.
+    pub dest: PathBuf,
+    /// Compare with this source too.
+    #[arg(long, value_name = "SOURCE")]
+    pub source: Option<PathBuf>,
+    /// Let findings count, not only differences.
+    #[arg(long)]
+    pub strict: bool,
+    /// Quote nothing from sessions.
+    #[arg(long)]
+    pub no_content: bool,
+    /// Write a JUnit report.
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
+    /// Print annotations for GitHub Actions.
+    #[arg(long)]
+    pub github: bool,
+}
+
+/// `everlog replay`.
+#[derive(Debug, ClapArgs)]
+pub struct Replay {
+    /// The log.
+    pub log: PathBuf,
+    /// Another head: a branch, or KIND:NAME (view:…, backup:…, events:…).
+    #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
+    pub head: Option<String>,
+    /// The state after this event.
+    #[arg(long, value_name = "SEQ")]
+    pub at: Option<u32>,
+    /// Only the last N messages.
+    #[arg(long, value_name = "N")]
+    pub last: Option<usize>,
+    /// Only what a model would see.
+    #[arg(long)]
+    pub context: bool,
+    /// In the source program's own shape.
+    #[arg(long = "as", value_name = "SHAPE", value_parser = ["source"])]
+    pub shape: Option<String>,
+    /// Also what the source program's loader would not show.
+    #[arg(long)]
+    pub salvage: bool,
+}

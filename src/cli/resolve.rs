@@ -1,0 +1,202 @@
+//! What was typed to what is done: defaults, globs and conflicts settled, the
+//! clock read once.
+
+use clap::{CommandFactory, Parser, error::ErrorKind};
+use glob::Pattern;
+use jiff::{Span, Timestamp, Zoned, civil};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::adapters::adapter::Adapter;
+use crate::adapters::{ALL, by_id};
+use crate::commands::convert::Mode;
+use crate::commands::detect::DetectJob;
+use crate::commands::migrate::{MigrateJob, Sources, Trust};
+use crate::commands::replay::{ReplayJob, Salvage, Shape, View};
+use crate::commands::restore::RestoreJob;
+use crate::commands::source::Selection;
+use crate::commands::verify::{Annotations, Strictness, VerifyJob};
+use crate::commands::{CommandError, detect, formats, migrate, replay, restore, verify};
+use crate::model::heads::HeadName;
+use crate::model::ids::Seq;
+use crate::report::exit::ExitStatus;
+use crate::report::printer::{Form, Printer, Talk};
+use crate::report::text::{self, Quoting};
+use crate::store::disk::{Disk, RealDisk};
+
+use super::args::{self, Args, Command};
+
+/// Set by the first Ctrl-C; the second one ends the process.
+static STOP: AtomicBool = AtomicBool::new(false);
+
+/// Parses, runs, and says how it ended.
+pub fn run(words: impl IntoIterator<Item = OsString>) -> ExitStatus {
+    let args = match Args::try_parse_from(words) {
+        Ok(args) => args,
+        Err(error) => {
+            let told = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
+            // Help goes to stdout and errors to stderr; a closed pipe is no news.
+            let _ = error.print();
+            return if told { ExitStatus::Well } else { ExitStatus::Failed };
+        }
+    };
+    let form = if args.json { Form::Json } else { Form::Text };
+    let out = Printer::new(form, if args.quiet { Talk::Quiet } else { Talk::Usual });
+    match dispatch(args, &out) {
+        Ok(status) => status,
+        Err(Problem::Usage(what)) => {
+            out.complain(&format!("error: {what}\nhint: `everlog help` lists commands and options"));
+            ExitStatus::Failed
+        }
+        Err(Problem::Command(error)) => {
+            out.complain(&text::error(&error, None, error.hint().as_deref()));
+            ExitStatus::Failed
+        }
+    }
+}
+
+/// Why nothing was done.
+enum Problem {
+    Usage(String),
+    Command(CommandError),
+}
+
+impl From<CommandError> for Problem {
+    fn from(error: CommandError) -> Self {
+        Problem::Command(error)
+    }
+}
+
+impl From<crate::store::StoreError> for Problem {
+    fn from(error: crate::store::StoreError) -> Self {
+        Problem::Command(error.into())
+    }
+}
+
+fn dispatch(args: Args, out: &Printer) -> Result<ExitStatus, Problem> {
+    let jobs = args.jobs.filter(|jobs| *jobs > 0).unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
+    match args.command {
+        Command::Detect { paths, format } => Ok(detect::run(&DetectJob { paths, adapters: adapters(format.as_deref())? }, out)?),
+        Command::Migrate(args) => run_migrate(args, jobs, out),
+        Command::Verify(args) => Ok(verify::run(&verify_job(args, jobs), out)?),
+        Command::Replay(args) => Ok(replay::run(&replay_job(args), out)?),
+        Command::Restore { logs, output } => Ok(restore::run(&RestoreJob { logs, dest: output, jobs, disk: &RealDisk }, out)?),
+        Command::Formats => Ok(formats::run(out)),
+        Command::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Args::command(), "everlog", &mut script);
+            out.line(&script);
+            Ok(ExitStatus::Well)
+        }
+        Command::Man { dir } => manual(dir, out),
+    }
+}
+
+fn adapters(format: Option<&str>) -> Result<Vec<&'static dyn Adapter>, Problem> {
+    match format {
+        None => Ok(ALL.to_vec()),
+        Some(id) => match by_id(id) {
+            Some(adapter) => Ok(vec![adapter]),
+            None => Err(CommandError::UnknownFormat { format: id.to_owned() }.into()),
+        },
+    }
+}
+
+fn run_migrate(args: args::Migrate, jobs: usize, out: &Printer) -> Result<ExitStatus, Problem> {
+    // Without a handler Ctrl-C still stops us, only less politely.
+    let _ = ctrlc::set_handler(|| {
+        if STOP.swap(true, Ordering::SeqCst) {
+            std::process::exit(2);
+        }
+    });
+    let dest = match args.output {
+        Some(dest) => dest,
+        None => default_dest(&args.source)?,
+    };
+    let job = MigrateJob {
+        selection: Selection {
+            include: patterns(&args.include)?,
+            exclude: patterns(&args.exclude)?,
+            since_ns: args.since.as_deref().map(since).transpose()?,
+        },
+        adapters: adapters(args.format.as_deref())?,
+        source: args.source,
+        dest,
+        mode: if args.dry_run { Mode::DryRun } else { Mode::Replace },
+        sources: match (args.retire, args.unretire) {
+            (true, _) => Sources::Retire,
+            (false, true) => Sources::Unretire,
+            (false, false) => Sources::Stay,
+        },
+        trust: if args.rehash { Trust::Nothing } else { Trust::SizeAndTime },
+        jobs,
+        stop: &STOP,
+        disk: &RealDisk,
+    };
+    Ok(migrate::run(&job, out)?)
+}
+
+/// `<source>.everlog` beside the source.
+fn default_dest(source: &Path) -> Result<PathBuf, Problem> {
+    let whole = std::fs::canonicalize(source).map_err(crate::store::StoreError::io("find", source))?;
+    let mut name = whole.file_name().ok_or_else(|| Problem::Usage("name a destination with `-o`".to_owned()))?.to_owned();
+    name.push(".everlog");
+    Ok(whole.with_file_name(name))
+}
+
+fn patterns(globs: &[String]) -> Result<Vec<Pattern>, Problem> {
+    globs.iter().map(|text| Pattern::new(text).map_err(|error| Problem::Usage(format!("{text:?} is no pattern: {error}")))).collect()
+}
+
+/// A date, a time or a span back from now, in nanoseconds since the epoch.
+fn since(text: &str) -> Result<i64, Problem> {
+    let wrong = || Problem::Usage(format!("{text:?} is neither a date (2026-11-01) nor a span (7d, 12h)"));
+    let zone = jiff::tz::TimeZone::system();
+    let moment = if let Ok(moment) = text.parse::<Timestamp>() {
+        moment
+    } else if let Ok(span) = text.parse::<Span>() {
+        Zoned::now().checked_sub(span).map_err(|_| wrong())?.timestamp()
+    } else {
+        text.parse::<civil::DateTime>().ok().and_then(|date| date.to_zoned(zone).ok()).ok_or_else(wrong)?.timestamp()
+    };
+    i64::try_from(moment.as_nanosecond()).map_err(|_| wrong())
+}
+
+fn verify_job(args: args::Verify, jobs: usize) -> VerifyJob {
+    VerifyJob {
+        logs: args.dest,
+        source: args.source,
+        selection: Selection::default(),
+        strictness: if args.strict { Strictness::Findings } else { Strictness::Differences },
+        quoting: if args.no_content { Quoting::Nothing } else { Quoting::Windows },
+        junit: args.junit,
+        annotations: if args.github { Annotations::GitHub } else { Annotations::None },
+        jobs,
+    }
+}
+
+fn replay_job(args: args::Replay) -> ReplayJob {
+    ReplayJob {
+        log: args.log,
+        head: args.head.as_deref().map(HeadName::parse),
+        at: args.at.map(Seq::new),
+        last: args.last,
+        view: if args.context { View::Context } else { View::Whole },
+        shape: if args.shape.is_some() { Shape::Source } else { Shape::Log },
+        salvage: if args.salvage { Salvage::Shown } else { Salvage::Hidden },
+    }
+}
+
+fn manual(dir: Option<PathBuf>, out: &Printer) -> Result<ExitStatus, Problem> {
+    let Some(dir) = dir else {
+        let mut page = Vec::new();
+        let made = clap_mangen::Man::new(Args::command()).render(&mut page);
+        made.map_err(|error| Problem::Usage(format!("the manual cannot be made: {error}")))?;
+        out.line(&page);
+        return Ok(ExitStatus::Well);
+    };
+    RealDisk.create_folders(&dir)?;
+    clap_mangen::generate_to(Args::command(), &dir).map_err(crate::store::StoreError::io("write the manual to", &dir))?;
+    Ok(ExitStatus::Well)
+}

@@ -1,0 +1,70 @@
+//! The loop over sessions: in parallel, the largest first, and never more
+//! bytes in memory at once than the largest session has.
+
+use rayon::prelude::*;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Condvar, Mutex, PoisonError};
+
+use super::convert::ConvertError;
+
+/// Small sessions may go together up to this size.
+const ALWAYS_ALLOWED: u64 = 32 * 1024 * 1024;
+
+/// How many bytes of sessions are in memory.
+#[derive(Debug)]
+struct Budget {
+    left: Mutex<u64>,
+    freed: Condvar,
+}
+
+impl Budget {
+    fn take(&self, bytes: u64) {
+        let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
+        while *left < bytes {
+            left = self.freed.wait(left).unwrap_or_else(PoisonError::into_inner);
+        }
+        *left -= bytes;
+    }
+
+    fn give_back(&self, bytes: u64) {
+        *self.left.lock().unwrap_or_else(PoisonError::into_inner) += bytes;
+        self.freed.notify_all();
+    }
+}
+
+/// Runs `work` on every item, `jobs` at a time. Items come with their size;
+/// results come back in the order of the items, and are missing for those that
+/// were not begun because `stop` was set. A panic stays with its item.
+pub fn run<T: Sync, R: Send>(
+    items: &[(T, u64)],
+    jobs: usize,
+    stop: &AtomicBool,
+    work: impl Fn(&T) -> Result<R, ConvertError> + Sync,
+) -> Vec<Option<Result<R, ConvertError>>> {
+    let largest = items.iter().map(|(_, bytes)| *bytes).max().unwrap_or(0);
+    let budget = Budget { left: Mutex::new(largest.max(ALWAYS_ALLOWED)), freed: Condvar::new() };
+    let mut order: Vec<usize> = (0..items.len()).collect();
+    order.sort_by_key(|&n| std::cmp::Reverse(items[n].1));
+    let one = |&n: &usize| {
+        if stop.load(Ordering::Relaxed) {
+            return (n, None);
+        }
+        let (item, bytes) = &items[n];
+        budget.take(*bytes);
+        let done = catch_unwind(AssertUnwindSafe(|| work(item))).unwrap_or_else(|panic| {
+            let what = panic.downcast_ref::<&str>().map(ToString::to_string).or_else(|| panic.downcast_ref::<String>().cloned());
+            Err(ConvertError::Bug(what.unwrap_or_default()))
+        });
+        budget.give_back(*bytes);
+        (n, Some(done))
+    };
+    // One item at a time, so that large ones do not wait behind each other.
+    let run = || order.par_iter().with_max_len(1).map(one).collect::<Vec<_>>();
+    let mut results = match rayon::ThreadPoolBuilder::new().num_threads(jobs).build() {
+        Ok(pool) => pool.install(run),
+        Err(_) => run(),
+    };
+    results.sort_by_key(|(n, _)| *n);
+    results.into_iter().map(|(_, done)| done).collect()
+}

@@ -1,0 +1,414 @@
+//! One session on the road: snapshot, events, log, both proofs, and what the
+//! store has of it already.
+
+use std::fmt;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use crate::adapters::adapter::{Check, ReadSummary};
+use crate::log::contain::{self, Missing};
+use crate::log::{LogProblem, LogView, LogWriter, SealState, Written};
+use crate::model::files::{Entry, Files, RelPath};
+use crate::model::finding::{Finding, FindingCode, Findings};
+use crate::model::folder::Listing;
+use crate::model::location::Location;
+use crate::model::stream::{ReadAt, StreamError};
+use crate::store::disk::{self, Disk, OpenFile};
+use crate::store::layout::Store;
+use crate::store::receipts::{Counts, FileReceipt, Receipt};
+use crate::store::replace::{Ready, temporary_in};
+use crate::store::{StoreError, blobs, snapshot};
+use crate::verify::{Difference, Proof, prove};
+
+use super::source::SourceUnit;
+
+/// Why a session could not be converted.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ConvertError {
+    /// The disk.
+    Store(StoreError),
+    /// The log could not be written or read back.
+    Stream(StreamError),
+    /// The log as read back is none.
+    Log(LogProblem),
+    /// A proof failed: nothing was kept.
+    Unproven(Box<Difference>),
+    /// The log that is there was written by a newer version.
+    NewerLog(u32),
+    /// The session was retired, and its log is gone.
+    RetiredWithoutLog,
+    /// A panic: a bug in everlog, kept to its session.
+    Bug(String),
+}
+
+impl ConvertError {
+    /// What a person can do about it.
+    #[must_use]
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            ConvertError::Store(error) => error.hint(),
+            ConvertError::Unproven(_) | ConvertError::Bug(_) => Some("the source is untouched and no log was kept; this is a bug in everlog, please report it"),
+            ConvertError::NewerLog(_) => Some("upgrade everlog, or choose another destination with `-o`"),
+            ConvertError::RetiredWithoutLog => Some("rename the *.migrated file back and migrate again"),
+            ConvertError::Stream(_) | ConvertError::Log(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for ConvertError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ConvertError::Store(error) => error.fmt(f),
+            ConvertError::Stream(error) => error.fmt(f),
+            ConvertError::Log(error) => error.fmt(f),
+            ConvertError::Unproven(difference) => write!(f, "not proven: {} ({})", difference.what, difference.location),
+            ConvertError::NewerLog(version) => write!(f, "the log that is there has version {version}, which is newer than this build"),
+            ConvertError::RetiredWithoutLog => f.write_str("the session was retired, and its log is missing"),
+            ConvertError::Bug(what) => write!(f, "a bug in everlog: {what}"),
+        }
+    }
+}
+
+impl std::error::Error for ConvertError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            ConvertError::Store(error) => error.source(),
+            ConvertError::Stream(error) => error.source(),
+            ConvertError::Log(error) => error.source(),
+            ConvertError::Unproven(_) | ConvertError::NewerLog(_) | ConvertError::RetiredWithoutLog | ConvertError::Bug(_) => None,
+        }
+    }
+}
+
+impl From<StoreError> for ConvertError {
+    fn from(error: StoreError) -> Self {
+        ConvertError::Store(error)
+    }
+}
+
+impl From<StreamError> for ConvertError {
+    fn from(error: StreamError) -> Self {
+        ConvertError::Stream(error)
+    }
+}
+
+/// Where logs go.
+#[derive(Debug, Clone, Copy)]
+pub struct Target<'a> {
+    /// The store.
+    pub store: &'a Store,
+    /// The disk under it.
+    pub disk: &'a dyn Disk,
+    /// Whether names may change.
+    pub mode: Mode,
+}
+
+/// Whether a conversion is for real.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// Logs get their names.
+    Replace,
+    /// Everything but that.
+    DryRun,
+}
+
+/// A session that has been converted and proven.
+#[derive(Debug)]
+pub struct Converted {
+    /// What the report and the next run need to know.
+    pub receipt: Receipt,
+    /// What its log is to the one that is there.
+    pub change: Change,
+    /// The log on its way to its name; none where nothing is to be replaced.
+    pub ready: Option<Ready>,
+    /// Earlier logs that the new one contains.
+    pub superseded: Vec<PathBuf>,
+}
+
+/// What a new log is to the one that is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Change {
+    /// There is none.
+    Created,
+    /// It takes its place.
+    Changed,
+    /// It is the same, byte for byte.
+    Unchanged,
+}
+
+/// Converts one session into a temporary file and proves it.
+///
+/// # Errors
+/// When it cannot be read, written or proven. Nothing is left behind.
+pub fn convert(unit: &SourceUnit, folder: &Path, listing: &Listing, target: Target<'_>) -> Result<Converted, ConvertError> {
+    let files = snapshot::take(folder, unit.own_name(), &unit.found.files)?;
+    let mut findings = left_out(unit);
+    let log_name = Store::log_name(&unit.name);
+    let log_path = target.store.path(&log_name);
+    let scratch = scratch_folder(target, &log_path)?;
+    let made = write_and_prove(unit, &files, &scratch, &mut findings)?;
+    let current = existing(&log_path)?;
+    settle(unit, &files, listing, target, &log_name, &log_path, made, current, findings)
+}
+
+/// Findings about files that lie in a session's folder and belong to nobody.
+fn left_out(unit: &SourceUnit) -> Findings {
+    let mut findings = Findings::default();
+    for (path, code, message) in &unit.found.left_out {
+        findings.add(*code, Location::file(path.to_string()), message.clone());
+    }
+    findings
+}
+
+/// Where the temporary goes: beside its final name, or for a dry run anywhere.
+fn scratch_folder(target: Target<'_>, log_path: &Path) -> Result<PathBuf, StoreError> {
+    match target.mode {
+        Mode::DryRun => Ok(std::env::temp_dir()),
+        Mode::Replace => {
+            let folder = log_path.parent().unwrap_or(target.store.root());
+            target.disk.create_folders(folder)?;
+            Ok(folder.to_owned())
+        }
+    }
+}
+
+/// A log in a temporary file, proven.
+struct Made {
+    temporary: Scratch,
+    written: Written,
+    summary: ReadSummary,
+    proof: Proof,
+}
+
+/// A temporary file that is removed unless it gets a name.
+struct Scratch {
+    file: File,
+    path: Option<PathBuf>,
+}
+
+impl Scratch {
+    fn keep(mut self) -> Option<PathBuf> {
+        self.path.take()
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        if let Some(path) = self.path.take() {
+            // A leftover is swept by the next run.
+            let _ = disk::RealDisk.remove(&path);
+        }
+    }
+}
+
+/// Converts optimistically and proves once; only a session that fails is
+/// converted again with a check of each record.
+fn write_and_prove(unit: &SourceUnit, files: &Files, scratch: &Path, findings: &mut Findings) -> Result<Made, ConvertError> {
+    let noted = findings.clone();
+    match attempt(unit, files, scratch, Check::ByProof, findings)? {
+        Ok(made) => Ok(made),
+        Err(_) => {
+            *findings = noted;
+            attempt(unit, files, scratch, Check::EachRecord, findings)?.map_err(|difference| ConvertError::Unproven(Box::new(difference)))
+        }
+    }
+}
+
+fn attempt(
+    unit: &SourceUnit,
+    files: &Files,
+    scratch: &Path,
+    check: Check,
+    findings: &mut Findings,
+) -> Result<Result<Made, Difference>, ConvertError> {
+    let temporary = temporary_in(scratch)?;
+    let scratch = Scratch { file: temporary.file, path: Some(temporary.path) };
+    let mut writer = LogWriter::new(&scratch.file);
+    let summary = unit.found.adapter.read(files, check, &mut writer, findings)?;
+    let (_, written) = writer.finish()?;
+    // From here on only what can be read back counts.
+    let mut log = LogView::open(OpenFileRef(&scratch.file)).map_err(ConvertError::Log)?;
+    let proven = prove(&mut log, unit.found.adapter, files)?;
+    drop(log);
+    Ok(proven.map(|proof| Made { temporary: scratch, written, summary, proof }))
+}
+
+/// A borrowed file, read by offset.
+struct OpenFileRef<'a>(&'a File);
+
+impl ReadAt for OpenFileRef<'_> {
+    fn size(&self) -> std::io::Result<u64> {
+        self.0.metadata().map(|meta| meta.len())
+    }
+
+    fn read_some_at(&self, buffer: &mut [u8], offset: u64) -> std::io::Result<usize> {
+        std::os::unix::fs::FileExt::read_at(self.0, buffer, offset)
+    }
+}
+
+/// What stands under a log's name.
+enum Existing {
+    Nothing,
+    Log(Box<LogView<OpenFile>>),
+    /// Something that is no log any more: kept, because nobody can say what
+    /// it holds.
+    Unreadable,
+}
+
+fn existing(path: &Path) -> Result<Existing, ConvertError> {
+    let file = match disk::open(path) {
+        Ok(file) => file,
+        Err(StoreError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => return Ok(Existing::Nothing),
+        Err(error) => return Err(error.into()),
+    };
+    match LogView::open(OpenFile(file)) {
+        Ok(view) => Ok(Existing::Log(Box::new(view))),
+        Err(LogProblem::Version(version)) => Err(ConvertError::NewerLog(version)),
+        Err(LogProblem::Io(source)) => Err(StoreError::Io { doing: "read", path: path.to_owned(), source }.into()),
+        Err(_) => Ok(Existing::Unreadable),
+    }
+}
+
+#[expect(clippy::too_many_arguments, reason = "the last step of the road needs all that came before")]
+fn settle(
+    unit: &SourceUnit,
+    files: &Files,
+    listing: &Listing,
+    target: Target<'_>,
+    log_name: &RelPath,
+    log_path: &Path,
+    made: Made,
+    current: Existing,
+    mut findings: Findings,
+) -> Result<Converted, ConvertError> {
+    let Made { temporary, written, summary, proof } = made;
+    // Only where there is something to compare it with.
+    let open_new = || LogView::open(OpenFileRef(&temporary.file)).map_err(ConvertError::Log);
+    let mut keep_as = None;
+    let change = match current {
+        Existing::Nothing => Change::Created,
+        Existing::Unreadable => {
+            let sha = crate::model::digest::sha256_hex(&disk::read(log_path)?);
+            keep_as = Some(target.store.earlier(log_name, &sha));
+            let message = "the log that was here cannot be read; it is kept beside the new one";
+            findings.add(FindingCode::SourceShrunk, Location::file(log_name.to_string()), message);
+            Change::Changed
+        }
+        Existing::Log(mut old) => {
+            if *old.seal() == (SealState::Good { sha256: written.sha256.clone() }) && old.bytes() == written.bytes {
+                Change::Unchanged
+            } else {
+                let missing = contain::missing(&mut old, &mut open_new()?)?;
+                if !missing.is_nothing() || !matches!(old.seal(), SealState::Good { .. }) {
+                    keep_as = Some(target.store.earlier(log_name, &old_name(old.seal(), log_path)?));
+                    note_missing(missing, log_name, &mut findings);
+                }
+                Change::Changed
+            }
+        }
+    };
+    let superseded = match change {
+        Change::Unchanged => Vec::new(),
+        Change::Created | Change::Changed => contained_earlier(target.store, log_name, open_new)?,
+    };
+    let receipt = receipt(unit, files, listing, log_name, &written, &summary, proof, findings.into_list());
+    let replaces = target.mode == Mode::Replace && change != Change::Unchanged;
+    if target.mode == Mode::Replace {
+        store_blobs(&summary, files, &receipt, target)?;
+    }
+    let ready = if replaces { temporary.keep().map(|from| Ready { from, to: log_path.to_owned(), keep_as }) } else { None };
+    Ok(Converted { receipt, change, ready, superseded: if replaces { superseded } else { Vec::new() } })
+}
+
+/// The hash in an earlier log's name: its seal's, or that of its bytes.
+fn old_name(seal: &SealState, path: &Path) -> Result<String, StoreError> {
+    match seal {
+        SealState::Good { sha256 } => Ok(sha256.clone()),
+        SealState::Behind { .. } | SealState::Broken { .. } | SealState::Missing => Ok(crate::model::digest::sha256_hex(&disk::read(path)?)),
+    }
+}
+
+fn note_missing(missing: Missing, log_name: &RelPath, findings: &mut Findings) {
+    let message = if missing.is_nothing() {
+        "the log that was here had no good seal; it is kept as an earlier log".to_owned()
+    } else {
+        format!("the source no longer has {} messages and {} other facts that the last log had; that log is kept", missing.messages, missing.others)
+    };
+    findings.add(FindingCode::SourceShrunk, Location::file(log_name.to_string()), message);
+}
+
+/// Earlier logs of a unit that hold nothing which the new one lacks.
+fn contained_earlier<R: ReadAt>(
+    store: &Store,
+    log_name: &RelPath,
+    open_new: impl Fn() -> Result<LogView<R>, ConvertError>,
+) -> Result<Vec<PathBuf>, ConvertError> {
+    let (folder, prefix) = store.earlier_prefix(log_name);
+    let Ok(entries) = std::fs::read_dir(folder) else { return Ok(Vec::new()) };
+    let mut contained = Vec::new();
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let rest = name.as_encoded_bytes().strip_prefix(prefix.as_slice());
+        // Prefix, 16 hex digits, suffix: else it is another unit's.
+        if !rest.is_some_and(|rest| rest.len() == 16 + crate::store::layout::LOG_SUFFIX.len()) {
+            continue;
+        }
+        if let Existing::Log(mut old) = existing(&entry.path())?
+            && matches!(old.seal(), SealState::Good { .. })
+            && contain::missing(&mut old, &mut open_new()?)?.is_nothing()
+        {
+            contained.push(entry.path());
+        }
+    }
+    contained.sort();
+    Ok(contained)
+}
+
+fn store_blobs(summary: &ReadSummary, files: &Files, receipt: &Receipt, target: Target<'_>) -> Result<(), ConvertError> {
+    for path in &summary.blobs {
+        let sha256 = receipt.files.iter().find(|file| file.path == path.to_string()).and_then(|file| file.sha256.clone());
+        if let (Some(Entry::File(file)), Some(sha256)) = (files.entry(path), sha256) {
+            blobs::put(target.store, target.disk, &sha256, &file.bytes)?;
+        }
+    }
+    Ok(())
+}
+
+#[expect(clippy::too_many_arguments, reason = "a receipt is about everything")]
+fn receipt(
+    unit: &SourceUnit,
+    files: &Files,
+    listing: &Listing,
+    log_name: &RelPath,
+    written: &Written,
+    summary: &ReadSummary,
+    proof: Proof,
+    findings: Vec<Finding>,
+) -> Receipt {
+    let listed = unit.found.files.iter().map(|path| (path, listing.get(&path.below(&unit.found.root))));
+    let file_receipts = listed.map(|(path, entry)| {
+        let (size, mtime_ns, sha256) = match files.entry(path) {
+            Some(Entry::File(file)) => (file.bytes.len() as u64, file.mtime_ns, summary.hashes.get(path).cloned()),
+            _ => (0, 0, None),
+        };
+        FileReceipt { path: path.to_string(), size, mtime_ns, mode: entry.map_or(0, |entry| entry.mode), sha256 }
+    });
+    Receipt {
+        unit: unit.name.to_string(),
+        format: unit.found.adapter.id().to_owned(),
+        files: file_receipts.collect(),
+        log: log_name.to_string(),
+        log_sha256: written.sha256.clone(),
+        log_bytes: written.bytes,
+        counts: Counts {
+            source_bytes: files.total_bytes(),
+            residual_bytes: summary.residual_bytes,
+            messages: proof.messages,
+            events: written.events,
+        },
+        findings,
+        uses_file_times: summary.uses_file_times,
+        retired: Vec::new(),
+    }
+}

@@ -1,0 +1,168 @@
+//! `everlog detect`: what is there, without converting anything.
+
+use serde::Serialize;
+use std::path::PathBuf;
+
+use crate::adapters::adapter::{Adapter, Check, Standing};
+use crate::log::{LogWriter, decode_line};
+use crate::model::event::{Session, SessionKind};
+use crate::model::finding::{Finding, Findings, Severity};
+use crate::model::location::Location;
+use crate::report::exit::ExitStatus;
+use crate::report::printer::{Form, Printer};
+use crate::report::text;
+use crate::store::layout::path_below;
+use crate::store::lock::HeldLocks;
+use crate::store::snapshot;
+
+use super::error::CommandError;
+use super::source::{Selection, Source, SourceUnit};
+
+/// Where to look.
+#[derive(Debug)]
+pub struct DetectJob {
+    /// The sources.
+    pub paths: Vec<PathBuf>,
+    /// Which formats.
+    pub adapters: Vec<&'static dyn Adapter>,
+}
+
+#[derive(Debug, Serialize)]
+struct Detected {
+    unit: String,
+    format: &'static str,
+    kind: SessionKind,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title: Option<String>,
+    files: usize,
+    bytes: u64,
+    retired: bool,
+    live: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    live_process: Option<String>,
+    findings: Vec<Finding>,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// When a path cannot be read, or nothing at all is recognised.
+pub fn run(job: &DetectJob, out: &Printer) -> Result<ExitStatus, CommandError> {
+    let locks = HeldLocks::now();
+    let (mut sessions, mut status) = (0, ExitStatus::Well);
+    for path in &job.paths {
+        let source = Source::open(path, &job.adapters, &Selection::default())?;
+        for unit in &source.units {
+            let detected = look_at(unit, &source, &locks)?;
+            if detected.findings.iter().any(|finding| finding.severity >= Severity::Warn) {
+                status = ExitStatus::Found;
+            }
+            print_unit(&detected, out);
+            sessions += 1;
+        }
+        for tie in &source.discovery.ties {
+            out.complain(&format!("error: two formats fit equally well: {}\n  at {}", tie.formats.join(", "), tie.folder));
+            status = ExitStatus::Found;
+        }
+        for finding in source.discovery.findings.list() {
+            match out.form() {
+                Form::Json => out.object(finding),
+                Form::Text => out.say(&text::finding(finding, "")),
+            }
+        }
+    }
+    if sessions == 0 && status == ExitStatus::Well {
+        let looked_for = job.adapters.iter().map(|adapter| adapter.looked_for()).collect();
+        return Err(CommandError::NothingRecognised { path: job.paths.first().cloned().unwrap_or_default(), looked_for });
+    }
+    out.text(&text::count(sessions, "session"));
+    Ok(status)
+}
+
+fn look_at(unit: &SourceUnit, source: &Source, locks: &HeldLocks) -> Result<Detected, CommandError> {
+    let folder = source.folder_of(unit);
+    let mut findings = Findings::default();
+    for (path, code, message) in &unit.found.left_out {
+        findings.add(*code, Location::file(path.to_string()), message.clone());
+    }
+    let (mut kind, mut title) = (SessionKind::Session, None);
+    if unit.found.standing == Standing::Live {
+        // The same road as a conversion, to nowhere: what it would find is
+        // what there is to say.
+        let files = snapshot::take(&folder, unit.own_name(), &unit.found.files)?;
+        let stream = |source| CommandError::Stream { path: folder.clone(), source };
+        let mut writer = LogWriter::new(SessionLine::default());
+        unit.found.adapter.read(&files, Check::ByProof, &mut writer, &mut findings).map_err(stream)?;
+        let (line, _) = writer.finish().map_err(stream)?;
+        if let Some(session) = line.session() {
+            (kind, title) = (session.kind, session.title);
+        }
+    }
+    let live_process = unit.found.left_out.iter().find_map(|(path, _, _)| locks.holder(&path_below(&folder, path)).map(str::to_owned));
+    Ok(Detected {
+        unit: unit.name.to_string(),
+        format: unit.found.adapter.id(),
+        kind,
+        title,
+        files: unit.found.files.len(),
+        bytes: unit.bytes(&source.listing),
+        retired: unit.found.standing == Standing::Retired,
+        live: live_process.is_some(),
+        live_process,
+        findings: findings.into_list(),
+    })
+}
+
+/// Keeps the first bytes of a log, where the session event is, and forgets
+/// the rest.
+#[derive(Default)]
+struct SessionLine(Vec<u8>);
+
+impl SessionLine {
+    fn session(&self) -> Option<Session> {
+        let line = self.0.split(|b| *b == b'\n').next()?;
+        serde_json::from_slice(decode_line(line).ok()?.payload).ok()
+    }
+}
+
+impl std::io::Write for SessionLine {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        if self.0.is_empty() {
+            let end = memchr::memchr(b'\n', bytes).map_or(bytes.len(), |at| at + 1);
+            self.0.extend_from_slice(&bytes[..end]);
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+fn print_unit(unit: &Detected, out: &Printer) {
+    if out.form() == Form::Json {
+        return out.object(unit);
+    }
+    let mut notes = Vec::new();
+    if unit.kind == SessionKind::Orphan {
+        notes.push("its main file is lost".to_owned());
+    }
+    if unit.retired {
+        notes.push("retired".to_owned());
+    }
+    if let Some(process) = &unit.live_process {
+        notes.push(format!("open in process {process}"));
+    }
+    let title = unit.title.as_ref().map(|title| format!("  \"{}\"", crate::verify::difference::visible(title))).unwrap_or_default();
+    let notes = if notes.is_empty() { String::new() } else { format!("  [{}]", notes.join(", ")) };
+    out.text(&format!(
+        "{:12} {}{title}  {}, {}{notes}",
+        unit.format,
+        crate::verify::difference::visible(&unit.unit),
+        text::count(unit.files as u64, "file"),
+        text::size(unit.bytes)
+    ));
+    for finding in unit.findings.iter().filter(|finding| finding.severity >= Severity::Warn) {
+        out.say(&text::finding(finding, &unit.unit));
+    }
+}

@@ -1,0 +1,130 @@
+//! Why a command could not be done at all.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use crate::log::LogProblem;
+use crate::model::stream::StreamError;
+use crate::store::StoreError;
+
+/// What stopped a command.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum CommandError {
+    /// The disk.
+    Store(StoreError),
+    /// A log, as a whole.
+    Log {
+        /// Which one.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: LogProblem,
+    },
+    /// A log, at an event.
+    Stream {
+        /// Which one.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: StreamError,
+    },
+    /// No session in the source.
+    NothingRecognised {
+        /// The source.
+        path: PathBuf,
+        /// What was looked for.
+        looked_for: Vec<&'static str>,
+    },
+    /// No log where logs should be.
+    NoLogs {
+        /// Where.
+        path: PathBuf,
+    },
+    /// Source and destination lie in each other.
+    Nested {
+        /// The source.
+        source: PathBuf,
+        /// The destination.
+        dest: PathBuf,
+    },
+    /// A head that the log does not have.
+    NoSuchHead {
+        /// What was asked for.
+        head: String,
+        /// What there is.
+        known: Vec<String>,
+    },
+    /// A log in a format that this build does not know.
+    UnknownFormat {
+        /// The format.
+        format: String,
+    },
+    /// Stopped by Ctrl-C.
+    Interrupted {
+        /// How many sessions are done.
+        done: usize,
+        /// Of how many.
+        of: usize,
+    },
+}
+
+impl CommandError {
+    /// What a person can do about it.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            CommandError::Store(error) => error.hint().map(str::to_owned),
+            CommandError::Log { source, .. } => match source {
+                LogProblem::Version(_) => Some("upgrade everlog to read this log".to_owned()),
+                LogProblem::Line { .. } => Some("restore it from a copy, or migrate the source again".to_owned()),
+                _ => None,
+            },
+            CommandError::Stream { .. } => Some("`everlog verify` says what else is wrong with it".to_owned()),
+            CommandError::NothingRecognised { looked_for, .. } => Some(format!("looked for {}", looked_for.join("; "))),
+            CommandError::NoLogs { .. } => Some("give a log (*.everlog.jsonl) or the folder that `everlog migrate` wrote".to_owned()),
+            CommandError::Nested { .. } => Some("choose a destination beside the source with `-o`".to_owned()),
+            CommandError::NoSuchHead { known, .. } => Some(format!("the log has {}", known.join(", "))),
+            CommandError::UnknownFormat { .. } => Some("`everlog formats` lists what this build knows".to_owned()),
+            CommandError::Interrupted { .. } => Some("run the same command again: it goes on where it stopped".to_owned()),
+        }
+    }
+}
+
+impl fmt::Display for CommandError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CommandError::Store(error) => error.fmt(f),
+            CommandError::Log { path, source } => write!(f, "{}: {source}", path.display()),
+            CommandError::Stream { path, source } => write!(f, "{}: {source}", path.display()),
+            CommandError::NothingRecognised { path, .. } => write!(f, "no session found in {}", path.display()),
+            CommandError::NoLogs { path } => write!(f, "no log found at {}", path.display()),
+            CommandError::Nested { source, dest } => {
+                write!(f, "the destination {} and the source {} lie in each other", dest.display(), source.display())
+            }
+            CommandError::NoSuchHead { head, .. } => write!(f, "the log has no head {head}"),
+            CommandError::UnknownFormat { format } => write!(f, "the format {format} is unknown to this build"),
+            CommandError::Interrupted { done, of } => write!(f, "interrupted: {done} of {of} sessions are done, the others untouched"),
+        }
+    }
+}
+
+impl std::error::Error for CommandError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            CommandError::Store(error) => error.source(),
+            CommandError::Log { source, .. } => source.source(),
+            CommandError::Stream { source, .. } => source.source(),
+            CommandError::NothingRecognised { .. }
+            | CommandError::NoLogs { .. }
+            | CommandError::Nested { .. }
+            | CommandError::NoSuchHead { .. }
+            | CommandError::UnknownFormat { .. }
+            | CommandError::Interrupted { .. } => None,
+        }
+    }
+}
+
+impl From<StoreError> for CommandError {
+    fn from(error: StoreError) -> Self {
+        CommandError::Store(error)
+    }
+}

@@ -1,0 +1,83 @@
+//! Logs as the user names them: one, several, or a whole store.
+
+use std::path::{Path, PathBuf};
+
+use crate::adapters::adapter::Adapter;
+use crate::adapters::by_id;
+use crate::log::LogView;
+use crate::model::event::{EventKind, EventRef, bytes_of};
+use crate::model::files::RelPath;
+use crate::model::folder::ListedKind;
+use crate::model::ids::Seq;
+use crate::store::disk::{self, OpenFile};
+use crate::store::layout::{LOG_SUFFIX, path_below};
+use crate::store::listing;
+
+use super::error::CommandError;
+
+/// One log on disk.
+#[derive(Debug, Clone)]
+pub struct LogFile {
+    /// Where it lies.
+    pub path: PathBuf,
+    /// The folder it lies in, below the store it was found in.
+    pub below: RelPath,
+    /// Its name for reports.
+    pub name: String,
+}
+
+/// Finds the logs at a path: the file itself, or every log below a folder.
+///
+/// # Errors
+/// When there are none, or the folder cannot be read.
+pub fn find(path: &Path) -> Result<Vec<LogFile>, CommandError> {
+    if !path.is_dir() {
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        disk::open(path)?;
+        return Ok(vec![LogFile { path: path.to_owned(), below: RelPath::new(""), name }]);
+    }
+    let listing = listing::list(path)?;
+    let is_log = |path: &RelPath| path.as_bytes().ends_with(LOG_SUFFIX.as_bytes()) && !path.as_bytes().split(|b| *b == b'/').any(|part| part == b".everlog");
+    let logs: Vec<LogFile> = listing
+        .entries()
+        .iter()
+        .filter(|entry| entry.kind == ListedKind::File && is_log(&entry.path))
+        .map(|entry| {
+            let bytes = entry.path.as_bytes();
+            let below = memchr::memrchr(b'/', bytes).map_or(&b""[..], |at| &bytes[..at]);
+            LogFile { path: path_below(path, &entry.path), below: RelPath::new(below), name: entry.path.to_string() }
+        })
+        .collect();
+    if logs.is_empty() { Err(CommandError::NoLogs { path: path.to_owned() }) } else { Ok(logs) }
+}
+
+/// Opens a log and finds its adapter.
+///
+/// # Errors
+/// When it is no log that this build understands.
+pub fn open(path: &Path, until: Option<Seq>) -> Result<(LogView<OpenFile>, &'static dyn Adapter), CommandError> {
+    let file = OpenFile(disk::open(path)?);
+    let view = LogView::open_until(file, until).map_err(|source| CommandError::Log { path: path.to_owned(), source })?;
+    let adapter = by_id(&view.session.format).ok_or_else(|| CommandError::UnknownFormat { format: view.session.format.clone() })?;
+    Ok((view, adapter))
+}
+
+/// The folder that a log's session is, below the one its log lies in.
+#[must_use]
+pub fn session_folder<R: crate::model::stream::ReadAt>(view: &LogView<R>, log: &LogFile) -> RelPath {
+    let own = bytes_of(view.session.folder.as_deref(), view.session.folder_b64.as_deref()).unwrap_or_default();
+    if own.is_empty() { log.below.clone() } else { RelPath::new(own).below(&log.below) }
+}
+
+/// Whether a message is one that the loader, or a model, would not see.
+#[must_use]
+pub fn is_hidden_from(event: &EventRef<'_>, who: &str) -> bool {
+    use crate::model::json;
+    event.kind == EventKind::Message
+        && memchr::memmem::find(event.payload, b"\"hidden\":").is_some()
+        && json::members(event.payload).filter(|member| member.name() == "hidden").any(|member| {
+            json::members(member.value)
+                .filter(|inner| inner.name() == "from")
+                .any(|from| json::elements(from.value).any(|name| json::unescape(name) == who))
+        })
+}

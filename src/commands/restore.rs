@@ -1,0 +1,179 @@
+//! `everlog restore`: the original files, byte for byte.
+
+use rayon::prelude::*;
+use serde::Serialize;
+use std::io::{BufWriter, Write};
+use std::path::PathBuf;
+
+use crate::adapters::adapter::Adapter;
+use crate::log::LogView;
+use crate::log::restore::{ByteSink, FilePlan, file_plan, rebuild};
+use crate::model::digest::hex;
+use crate::model::event::FileKind;
+use crate::model::files::RelPath;
+use crate::model::stream::{ReadAt, StreamError};
+use crate::report::exit::ExitStatus;
+use crate::report::printer::{Form, Printer};
+use crate::report::text;
+use crate::store::blobs;
+use crate::store::disk::Disk;
+use crate::store::layout::Store;
+use crate::store::receipts::{Receipt, Receipts};
+use crate::store::restored::RestoreFolder;
+
+use super::error::CommandError;
+use super::logs::{self, LogFile, session_folder};
+
+/// What to restore, and where to.
+#[derive(Debug)]
+pub struct RestoreJob<'a> {
+    /// Logs, or stores.
+    pub logs: Vec<PathBuf>,
+    /// The folder to restore into.
+    pub dest: PathBuf,
+    /// How many sessions at once.
+    pub jobs: usize,
+    /// The disk under it.
+    pub disk: &'a dyn Disk,
+}
+
+/// One session's line in the report.
+#[derive(Debug, Serialize)]
+struct Restored {
+    log: String,
+    files: u64,
+    bytes: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// When nothing could be done at all.
+pub fn run(job: &RestoreJob<'_>, out: &Printer) -> Result<ExitStatus, CommandError> {
+    let mut found = Vec::new();
+    for path in &job.logs {
+        found.extend(logs::find(path)?);
+    }
+    let folder = RestoreFolder::at(&job.dest, job.disk)?;
+    let work = || found.par_iter().with_max_len(1).map(|log| one_log(log, &folder)).collect::<Vec<_>>();
+    let results = match rayon::ThreadPoolBuilder::new().num_threads(job.jobs).build() {
+        Ok(pool) => pool.install(work),
+        Err(_) => work(),
+    };
+    let (mut files, mut bytes, mut failed) = (0, 0, 0);
+    for (log, result) in found.iter().zip(results) {
+        let mut restored = Restored { log: log.name.clone(), files: 0, bytes: 0, error: None };
+        match result {
+            Ok((count, size)) => (restored.files, restored.bytes) = (count, size),
+            Err(error) => {
+                failed += 1;
+                out.complain(&text::error(&error, Some(&log.name), error.hint().as_deref()));
+                restored.error = Some(error.to_string());
+            }
+        }
+        files += restored.files;
+        bytes += restored.bytes;
+        if out.form() == Form::Json {
+            out.object(&restored);
+        }
+    }
+    out.text(&format!(
+        "{} restored from {} to {}: {}, byte for byte{}",
+        text::count(files, "file"),
+        text::count(found.len() as u64, "log"),
+        job.dest.display(),
+        text::size(bytes),
+        if failed > 0 { format!("; {} failed", text::count(failed, "log")) } else { String::new() }
+    ));
+    Ok(match failed {
+        0 => ExitStatus::Well,
+        n if n == found.len() as u64 => ExitStatus::Failed,
+        _ => ExitStatus::Found,
+    })
+}
+
+fn one_log(log: &LogFile, folder: &RestoreFolder<'_>) -> Result<(u64, u64), CommandError> {
+    let (mut view, adapter) = logs::open(&log.path, None)?;
+    let inside = session_folder(&view, log);
+    let store = Store::of_log(&log.path);
+    let receipt = store.as_ref().and_then(|store| receipt_for(store, log));
+    let (mut files, mut bytes) = (0, 0);
+    for seq in view.files().to_vec() {
+        let plan = file_plan(&mut view, seq).map_err(|source| CommandError::Stream { path: log.path.clone(), source })?;
+        bytes += one_file(&mut view, adapter, &plan, &inside, log, folder, store.as_ref(), receipt.as_ref())?;
+        files += u64::from(plan.entry.kind == FileKind::File);
+    }
+    Ok((files, bytes))
+}
+
+/// The receipt that says which permissions the files had.
+fn receipt_for(store: &Store, log: &LogFile) -> Option<Receipt> {
+    let root = std::fs::canonicalize(store.root()).ok()?;
+    let path = std::fs::canonicalize(&log.path).ok()?;
+    let name = path.strip_prefix(root).ok()?.to_string_lossy().into_owned();
+    Receipts::load(store).iter().find(|receipt| receipt.log == name).cloned()
+}
+
+#[expect(clippy::too_many_arguments, reason = "a file is restored from log, blobs and receipt")]
+fn one_file<R: ReadAt>(
+    view: &mut LogView<R>,
+    adapter: &dyn Adapter,
+    plan: &FilePlan,
+    inside: &RelPath,
+    log: &LogFile,
+    folder: &RestoreFolder<'_>,
+    store: Option<&Store>,
+    receipt: Option<&Receipt>,
+) -> Result<u64, CommandError> {
+    let path = plan.path.below(inside);
+    let size = plan.entry.size.unwrap_or(0);
+    let full = match (plan.entry.kind, &plan.entry.blob) {
+        (FileKind::Folder, _) => return Ok(folder.folder(&path).map(|()| 0)?),
+        (FileKind::Link, _) => return Ok(folder.link(&path, plan.target.as_deref().unwrap_or_default()).map(|()| 0)?),
+        (FileKind::File, Some(sha256)) => {
+            let missing = || crate::store::StoreError::Blob { sha256: sha256.clone() };
+            let bytes = blobs::get(store.ok_or_else(missing)?, sha256)?;
+            folder.whole_file(&path, &bytes)?
+        }
+        (FileKind::File, None) => {
+            let (file, full) = folder.file(&path)?;
+            let mut sink = ToFile { out: BufWriter::with_capacity(256 * 1024, file), hash: sha2::Digest::new() };
+            let rebuilt = rebuild(view, plan, &|holds, style, shapes| adapter.renderer(holds, style, shapes), &mut sink).and_then(|()| sink.finish());
+            let right = rebuilt.and_then(|sha256| {
+                if Some(&sha256) == plan.entry.sha256.as_ref() { Ok(()) } else { Err(StreamError::log(plan.seq, "does not rebuild to the hash it records")) }
+            });
+            if let Err(source) = right {
+                // A file that is not what it was must not lie there as if it were.
+                folder.discard(&full)?;
+                return Err(CommandError::Stream { path: log.path.clone(), source });
+            }
+            full
+        }
+    };
+    if let Some(was) = receipt.and_then(|receipt| receipt.files.iter().find(|file| file.path == plan.path.to_string())) {
+        folder.set_mode_and_time(&full, was.mode, was.mtime_ns)?;
+    }
+    Ok(size)
+}
+
+/// Writes what comes, and hashes it.
+struct ToFile {
+    out: BufWriter<std::fs::File>,
+    hash: sha2::Sha256,
+}
+
+impl ToFile {
+    fn finish(mut self) -> Result<String, StreamError> {
+        self.out.flush().map_err(|source| StreamError::Io { doing: "write a restored file", source })?;
+        Ok(hex(&sha2::Digest::finalize(self.hash)))
+    }
+}
+
+impl ByteSink for ToFile {
+    fn bytes(&mut self, bytes: &[u8]) -> Result<(), StreamError> {
+        sha2::Digest::update(&mut self.hash, bytes);
+        self.out.write_all(bytes).map_err(|source| StreamError::Io { doing: "write a restored file", source })
+    }
+}

@@ -1,0 +1,126 @@
+//! A source as the user names it: a folder of sessions, one session's folder,
+//! or one of its files.
+
+use glob::{MatchOptions, Pattern};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use crate::adapters::adapter::Adapter;
+use crate::adapters::discover::{Discovery, Unit, discover};
+use crate::model::files::RelPath;
+use crate::model::folder::{Listed, Listing};
+use crate::store::StoreError;
+use crate::store::layout::path_below;
+use crate::store::listing;
+
+/// Which sessions of a source are meant.
+#[derive(Debug, Clone, Default)]
+pub struct Selection {
+    /// Only units whose name matches one of these; all, if there are none.
+    pub include: Vec<Pattern>,
+    /// No units whose name matches one of these.
+    pub exclude: Vec<Pattern>,
+    /// Only units with a file written since, in nanoseconds since the epoch.
+    pub since_ns: Option<i64>,
+}
+
+impl Selection {
+    fn takes(&self, unit: &SourceUnit, listing: &Listing) -> bool {
+        let name = unit.name.to_string();
+        let options = MatchOptions { require_literal_separator: false, ..MatchOptions::new() };
+        let matches = |pattern: &Pattern| pattern.matches_with(&name, options);
+        (self.include.is_empty() || self.include.iter().any(matches))
+            && !self.exclude.iter().any(matches)
+            && self.since_ns.is_none_or(|since| unit.listed(listing).any(|entry| entry.mtime_ns >= since))
+    }
+}
+
+/// One session of a source, with the name it has in reports and in a store.
+#[derive(Debug, Clone)]
+pub struct SourceUnit {
+    /// Its name: below the source, or the source's own.
+    pub name: RelPath,
+    /// What discovery found.
+    pub found: Unit,
+}
+
+impl SourceUnit {
+    /// The listing's entries for its files, in their order.
+    pub fn listed<'a>(&'a self, listing: &'a Listing) -> impl Iterator<Item = &'a Listed> {
+        self.found.files.iter().filter_map(|file| listing.get(&file.below(&self.found.root)))
+    }
+
+    /// The name of its own folder or file.
+    #[must_use]
+    pub fn own_name(&self) -> &[u8] {
+        self.name.as_bytes().rsplit(|b| *b == b'/').next().unwrap_or_default()
+    }
+
+    /// Its size on disk.
+    #[must_use]
+    pub fn bytes(&self, listing: &Listing) -> u64 {
+        self.listed(listing).map(|entry| entry.size).sum()
+    }
+
+    /// A file's path as reports have it: below the source, or below the
+    /// source's parent where the source is the unit.
+    #[must_use]
+    pub fn reported(&self, file: &RelPath) -> RelPath {
+        let skip = self.own_name().len();
+        let above = &self.name.as_bytes()[..self.name.as_bytes().len() - skip];
+        // Units that are folders hold their files; others lie beside them.
+        let is_folder = self.found.root.as_bytes() == self.found.name.as_bytes();
+        let prefix = if is_folder { self.name.as_bytes() } else { above.strip_suffix(b"/").unwrap_or(above) };
+        file.below(&RelPath::new(prefix))
+    }
+}
+
+/// A source that was looked through.
+#[derive(Debug)]
+pub struct Source {
+    /// The folder that paths are relative to.
+    pub root: PathBuf,
+    /// What lies there.
+    pub listing: Listing,
+    /// The sessions that are meant.
+    pub units: Vec<SourceUnit>,
+    /// What else was found.
+    pub discovery: Discovery,
+}
+
+impl Source {
+    /// Looks through a source.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn open(path: &Path, adapters: &[&'static dyn Adapter], selection: &Selection) -> Result<Source, StoreError> {
+        let whole = std::fs::canonicalize(path).map_err(StoreError::io("find", path))?;
+        let only_file = whole.is_file().then(|| RelPath::new(whole.file_name().map(|name| name.as_bytes().to_vec()).unwrap_or_default()));
+        let root = match (&only_file, whole.parent()) {
+            (Some(_), Some(parent)) => parent.to_owned(),
+            _ => whole,
+        };
+        let listing = listing::list(&root)?;
+        let peek = |path: &RelPath, limit: u64| listing::first_bytes(&root, path, limit);
+        let mut discovery = discover(&listing, adapters, &peek);
+        let own = RelPath::new(root.file_name().map(|name| name.as_bytes().to_vec()).unwrap_or_default());
+        let mut units: Vec<SourceUnit> = std::mem::take(&mut discovery.units)
+            .into_iter()
+            .map(|found| {
+                let name = if found.name.as_bytes().is_empty() { own.clone() } else { found.name.clone() };
+                SourceUnit { name, found }
+            })
+            .collect();
+        units.retain(|unit| {
+            let owns_it = only_file.as_ref().is_none_or(|file| unit.found.files.iter().any(|own| own.below(&unit.found.root) == *file));
+            owns_it && selection.takes(unit, &listing)
+        });
+        Ok(Source { root, listing, units, discovery })
+    }
+
+    /// Where a unit's files lie.
+    #[must_use]
+    pub fn folder_of(&self, unit: &SourceUnit) -> PathBuf {
+        path_below(&self.root, &unit.found.root)
+    }
+}

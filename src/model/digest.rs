@@ -1,0 +1,22 @@
+//! Hashes as text.
+
+use sha2::{Digest, Sha256};
+
+/// Lower-case hex digits.
+#[must_use]
+pub fn hex(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]).map(|nibble| char::from(DIGITS[usize::from(nibble)])).collect()
+}
+
+/// The SHA-256 of some bytes.
+#[must_use]
+pub fn sha256_hex(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
+}
+
+/// What a residual remembers of the rendering that it stands in for.
+#[must_use]
+pub fn residual_digest(rendered: &[u8]) -> String {
+    hex(&Sha256::digest(rendered)[..8])
+}

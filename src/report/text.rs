@@ -1,0 +1,127 @@
+//! Findings, errors and numbers as people read them.
+
+use similar::{ChangeTag, TextDiff};
+use std::error::Error;
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use crate::model::finding::Finding;
+use crate::verify::Difference;
+use crate::verify::difference::visible;
+
+/// A finding in two or three lines; `inside` is put before its file.
+#[must_use]
+pub fn finding(finding: &Finding, inside: &str) -> String {
+    let place = if inside.is_empty() { finding.location.to_string() } else { format!("{inside}/{}", finding.location) };
+    let mut text = format!("{}: {}\n  at {}", finding.severity, visible(&finding.message), visible(&place));
+    if finding.more > 0 {
+        let _ = write!(text, "\n  and {} more like it in this file", thousands(finding.more));
+    }
+    text
+}
+
+/// An error with its causes and what to do.
+#[must_use]
+pub fn error(error: &dyn Error, at: Option<&str>, hint: Option<&str>) -> String {
+    let mut text = format!("error: {}", visible(&error.to_string()));
+    if let Some(at) = at {
+        let _ = write!(text, "\n  at {}", visible(at));
+    }
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        let _ = write!(text, "\n  because {}", visible(&inner.to_string()));
+        cause = inner.source();
+    }
+    if let Some(hint) = hint {
+        let _ = write!(text, "\nhint: {hint}");
+    }
+    text
+}
+
+/// Whether reports may quote what sessions hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Quoting {
+    /// A window around a difference.
+    Windows,
+    /// Nothing.
+    Nothing,
+}
+
+/// A difference, with both sides and what changed between them.
+#[must_use]
+pub fn difference(difference: &Difference, inside: &str, quoting: Quoting) -> String {
+    let place = if inside.is_empty() { difference.location.to_string() } else { format!("{inside}/{}", difference.location) };
+    let mut text = format!("error: {}\n  at {}", visible(&difference.what), visible(&place));
+    if quoting == Quoting::Windows && !(difference.source.is_empty() && difference.log.is_empty()) {
+        let _ = write!(text, "\n{}", sides(&difference.source, &difference.log));
+    }
+    text
+}
+
+/// The two sides as a unified diff, and under it what changed within the line.
+fn sides(source: &str, log: &str) -> String {
+    let diff = TextDiff::configure().timeout(Duration::from_millis(200)).diff_words(source, log);
+    let mut marks = String::new();
+    for change in diff.iter_all_changes() {
+        match change.tag() {
+            ChangeTag::Equal => {}
+            ChangeTag::Delete => {
+                let _ = write!(marks, " [-{}-]", change.value());
+            }
+            ChangeTag::Insert => {
+                let _ = write!(marks, " {{+{}+}}", change.value());
+            }
+        }
+    }
+    format!("  --- source\n  +++ log\n  -{source}\n  +{log}\n  changed:{marks}")
+}
+
+/// A size as people write it.
+#[must_use]
+pub fn size(bytes: u64) -> String {
+    const UNITS: [&str; 5] = ["B", "KB", "MB", "GB", "TB"];
+    let mut value = bytes as f64;
+    let mut unit = 0;
+    while value >= 1000.0 && unit + 1 < UNITS.len() {
+        value /= 1000.0;
+        unit += 1;
+    }
+    if unit == 0 { format!("{bytes} B") } else { format!("{value:.1} {}", UNITS[unit]) }
+}
+
+/// A count with separators.
+#[must_use]
+pub fn thousands(count: u64) -> String {
+    let digits = count.to_string();
+    let mut text = String::new();
+    for (n, digit) in digits.chars().enumerate() {
+        if n > 0 && (digits.len() - n).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// `1 session`, `2 sessions`.
+#[must_use]
+pub fn count(number: u64, one: &str) -> String {
+    format!("{} {one}{}", thousands(number), if number == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_read_well() {
+        assert_eq!((thousands(0).as_str(), thousands(1234567).as_str()), ("0", "1,234,567"));
+        assert_eq!((size(999).as_str(), size(1_234_567).as_str()), ("999 B", "1.2 MB"));
+        assert_eq!((count(1, "file").as_str(), count(2, "file").as_str()), ("1 file", "2 files"));
+    }
+
+    #[test]
+    fn nothing_in_a_report_obeys_the_terminal() {
+        assert_eq!(visible("a\u{1b}[31m\u{9b}\n\u{202e}"), "a\\u{1b}[31m\\u{9b}\\n\\u{202e}");
+    }
+}

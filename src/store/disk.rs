@@ -1,0 +1,152 @@
+//! The seam: the only place that writes, renames, links, syncs or removes.
+//! Everything that changes the disk goes through [`Disk`], so that a test can
+//! put another one in its place and let it die at any step.
+
+#![expect(clippy::disallowed_methods, reason = "this is the one place that may")]
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::{FileExt, OpenOptionsExt, PermissionsExt};
+use std::path::Path;
+
+use crate::model::stream::ReadAt;
+
+use super::error::StoreError;
+
+/// Changes to the disk.
+pub trait Disk: Sync + std::fmt::Debug {
+    /// Creates a file that only its owner can read; refuses one that exists.
+    ///
+    /// # Errors
+    /// When it cannot.
+    fn create_private(&self, path: &Path) -> Result<File, StoreError>;
+
+    /// Makes sure that a file's bytes, or a folder's names, survive a power cut.
+    ///
+    /// # Errors
+    /// When it cannot.
+    fn sync(&self, path: &Path) -> Result<(), StoreError>;
+
+    /// The same for everything on the filesystem of a folder, in one go.
+    ///
+    /// # Errors
+    /// When it cannot.
+    fn sync_all_below(&self, folder: &Path) -> Result<(), StoreError>;
+
+    /// Gives a file another name, replacing what had it.
+    ///
+    /// # Errors
+    /// When it cannot.
+    fn rename(&self, from: &Path, to: &Path) -> Result<(), StoreError>;
+
+    /// Gives a file a second name; refuses one that exists.
+    ///
+    /// # Errors
+    /// When it cannot.
+    fn link(&self, from: &Path, to: &Path) -> Result<(), StoreError>;
+
+    /// Removes a file.
+    ///
+    /// # Errors
+    /// When it cannot.
+    fn remove(&self, path: &Path) -> Result<(), StoreError>;
+
+    /// Creates a folder and those above it, readable by their owner only.
+    ///
+    /// # Errors
+    /// When it cannot.
+    fn create_folders(&self, path: &Path) -> Result<(), StoreError>;
+}
+
+/// The disk of this machine.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct RealDisk;
+
+impl Disk for RealDisk {
+    fn create_private(&self, path: &Path) -> Result<File, StoreError> {
+        let made = File::options().read(true).write(true).create_new(true).mode(0o600).open(path);
+        match made {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(StoreError::Exists { path: path.to_owned() }),
+            made => made.map_err(StoreError::io("create", path)),
+        }
+    }
+
+    fn sync(&self, path: &Path) -> Result<(), StoreError> {
+        File::open(path).and_then(|file| file.sync_all()).map_err(StoreError::io("sync", path))
+    }
+
+    fn sync_all_below(&self, folder: &Path) -> Result<(), StoreError> {
+        let opened = File::open(folder).map_err(StoreError::io("sync", folder))?;
+        #[cfg(target_os = "linux")]
+        return rustix::fs::syncfs(&opened).map_err(|error| StoreError::io("sync", folder)(error.into()));
+        #[cfg(not(target_os = "linux"))]
+        {
+            // No such call: everything that is written is synced by itself.
+            rustix::fs::sync();
+            opened.sync_all().map_err(StoreError::io("sync", folder))
+        }
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> Result<(), StoreError> {
+        fs::rename(from, to).map_err(StoreError::io("rename a file to", to))
+    }
+
+    fn link(&self, from: &Path, to: &Path) -> Result<(), StoreError> {
+        match fs::hard_link(from, to) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(StoreError::Exists { path: to.to_owned() }),
+            done => done.map_err(StoreError::io("link a file to", to)),
+        }
+    }
+
+    fn remove(&self, path: &Path) -> Result<(), StoreError> {
+        fs::remove_file(path).map_err(StoreError::io("remove", path))
+    }
+
+    fn create_folders(&self, path: &Path) -> Result<(), StoreError> {
+        use std::os::unix::fs::DirBuilderExt;
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(StoreError::io("create the folder", path))
+    }
+}
+
+/// Reads a whole file.
+///
+/// # Errors
+/// When it cannot.
+pub fn read(path: &Path) -> Result<Vec<u8>, StoreError> {
+    fs::read(path).map_err(StoreError::io("read", path))
+}
+
+/// Opens a file for reading.
+///
+/// # Errors
+/// When it cannot.
+pub fn open(path: &Path) -> Result<File, StoreError> {
+    File::open(path).map_err(StoreError::io("open", path))
+}
+
+/// Restores a file's permission bits and time.
+///
+/// # Errors
+/// When it cannot.
+pub fn set_mode(file: &File, mode: u32, path: &Path) -> Result<(), StoreError> {
+    file.set_permissions(fs::Permissions::from_mode(mode)).map_err(StoreError::io("set the permissions of", path))
+}
+
+/// An open file, read by offset.
+#[derive(Debug)]
+pub struct OpenFile(pub File);
+
+impl ReadAt for OpenFile {
+    fn size(&self) -> io::Result<u64> {
+        self.0.metadata().map(|meta| meta.len())
+    }
+
+    fn read_some_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        loop {
+            match self.0.read_at(buffer, offset) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                done => return done,
+            }
+        }
+    }
+}

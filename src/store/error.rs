@@ -1,0 +1,97 @@
+//! Why the disk could not do what was asked.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// What went wrong on disk, for what, and where.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// The system said no.
+    Io {
+        /// What was being done, in words that follow "cannot".
+        doing: &'static str,
+        /// To which file or folder.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// A file changed each time it was read.
+    Unsteady {
+        /// Which one.
+        path: PathBuf,
+    },
+    /// Another run is writing to this store.
+    Locked {
+        /// The store.
+        path: PathBuf,
+    },
+    /// Something stands where a file is to be written.
+    Exists {
+        /// Where.
+        path: PathBuf,
+    },
+    /// A path of a log leads out of the folder it is restored to.
+    Outside {
+        /// The path.
+        path: String,
+    },
+    /// A blob that a log names is not there, or not what its name says.
+    Blob {
+        /// The hash.
+        sha256: String,
+    },
+}
+
+impl StoreError {
+    /// For `map_err`: what was being done, and where.
+    pub fn io(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> StoreError {
+        let path = path.to_owned();
+        move |source| StoreError::Io { doing, path, source }
+    }
+
+    /// What a person can do about it.
+    #[must_use]
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            StoreError::Io { source, .. } => match source.kind() {
+                io::ErrorKind::PermissionDenied => Some("check the permissions, or run as the user who owns the files"),
+                io::ErrorKind::StorageFull => Some("free some space and run again: it goes on where it stopped"),
+                io::ErrorKind::ReadOnlyFilesystem => Some("choose another destination with `-o`"),
+                _ => None,
+            },
+            StoreError::Unsteady { .. } => Some("stop the program that writes it, and run again"),
+            StoreError::Locked { .. } => Some("wait until the other run is done, or choose another destination with `-o`"),
+            StoreError::Exists { .. } => Some("choose an empty folder with `-o`: nothing is ever overwritten"),
+            StoreError::Outside { .. } => Some("this log was not made by everlog, or was changed since"),
+            StoreError::Blob { .. } => Some("blobs lie in `.everlog/blobs` beside the logs; copy that folder too"),
+        }
+    }
+}
+
+impl fmt::Display for StoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            StoreError::Io { doing, path, .. } => write!(f, "cannot {doing} {}", path.display()),
+            StoreError::Unsteady { path } => write!(f, "{} changes while it is being read", path.display()),
+            StoreError::Locked { path } => write!(f, "another run is writing to {}", path.display()),
+            StoreError::Exists { path } => write!(f, "{} exists already", path.display()),
+            StoreError::Outside { path } => write!(f, "the path {path:?} leads out of the folder"),
+            StoreError::Blob { sha256 } => write!(f, "the attachment {sha256} is missing or damaged"),
+        }
+    }
+}
+
+impl std::error::Error for StoreError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            StoreError::Io { source, .. } => Some(source),
+            StoreError::Unsteady { .. }
+            | StoreError::Locked { .. }
+            | StoreError::Exists { .. }
+            | StoreError::Outside { .. }
+            | StoreError::Blob { .. } => None,
+        }
+    }
+}

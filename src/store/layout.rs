@@ -1,0 +1,143 @@
+//! Where things lie in a store.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use crate::model::digest::sha256_hex;
+use crate::model::files::RelPath;
+
+/// What every log's name ends in.
+pub const LOG_SUFFIX: &str = ".everlog.jsonl";
+
+/// The folder for everything in a store that is not a log.
+const PRIVATE: &str = ".everlog";
+
+/// What a log's name is while it is being written.
+pub(super) const TEMPORARY: &str = ".everlog-tmp";
+
+/// Names longer than this are shortened.
+const LONGEST_NAME: usize = 200;
+/// What is kept of a long name.
+const KEPT_OF_NAME: usize = 180;
+
+/// A path below a folder.
+#[must_use]
+pub fn path_below(folder: &Path, path: &RelPath) -> PathBuf {
+    if path.as_bytes().is_empty() { folder.to_owned() } else { folder.join(OsStr::from_bytes(path.as_bytes())) }
+}
+
+/// A folder of logs.
+#[derive(Debug, Clone)]
+pub struct Store {
+    root: PathBuf,
+}
+
+impl Store {
+    /// The store at this folder.
+    pub fn at(root: impl Into<PathBuf>) -> Store {
+        Store { root: root.into() }
+    }
+
+    /// The store that a log lies in: the nearest folder above with the
+    /// store's own folder in it.
+    #[must_use]
+    pub fn of_log(log: &Path) -> Option<Store> {
+        let absolute = std::path::absolute(log).ok()?;
+        absolute.ancestors().skip(1).find(|folder| folder.join(PRIVATE).is_dir()).map(Store::at)
+    }
+
+    /// The folder itself.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Where a unit's log lies, below the store.
+    #[must_use]
+    pub fn log_name(unit: &RelPath) -> RelPath {
+        let bytes = unit.as_bytes();
+        let (folder, name) = match memchr::memrchr(b'/', bytes) {
+            Some(at) => (&bytes[..=at], &bytes[at + 1..]),
+            None => (&b""[..], bytes),
+        };
+        let mut log = folder.to_vec();
+        if name.len() > LONGEST_NAME {
+            let mut cut = KEPT_OF_NAME;
+            while cut > 0 && name[cut] & 0xc0 == 0x80 {
+                cut -= 1;
+            }
+            log.extend_from_slice(&name[..cut]);
+            log.push(b'~');
+            log.extend_from_slice(&sha256_hex(name).as_bytes()[..16]);
+        } else {
+            log.extend_from_slice(name);
+        }
+        log.extend_from_slice(LOG_SUFFIX.as_bytes());
+        RelPath::new(log)
+    }
+
+    /// A path below the store.
+    #[must_use]
+    pub fn path(&self, relative: &RelPath) -> PathBuf {
+        path_below(&self.root, relative)
+    }
+
+    /// The folder for what is no log.
+    #[must_use]
+    pub fn private(&self) -> PathBuf {
+        self.root.join(PRIVATE)
+    }
+
+    /// The receipts.
+    #[must_use]
+    pub fn receipts(&self) -> PathBuf {
+        self.private().join("receipts.jsonl")
+    }
+
+    /// The lock of the one writer.
+    #[must_use]
+    pub fn lock(&self) -> PathBuf {
+        self.private().join("lock")
+    }
+
+    /// Where a log is kept that held more than the one that took its place.
+    #[must_use]
+    pub fn earlier(&self, log: &RelPath, sha256: &str) -> PathBuf {
+        let name = [log.as_bytes().strip_suffix(LOG_SUFFIX.as_bytes()).unwrap_or(log.as_bytes()), b".", &sha256.as_bytes()[..sha256.len().min(16)]].concat();
+        let name = [&name[..], LOG_SUFFIX.as_bytes()].concat();
+        path_below(&self.private().join("earlier"), &RelPath::new(name))
+    }
+
+    /// The folder that holds a log's earlier versions, and what their names
+    /// begin with.
+    #[must_use]
+    pub fn earlier_prefix(&self, log: &RelPath) -> (PathBuf, Vec<u8>) {
+        let sample = self.earlier(log, "");
+        let folder = sample.parent().map(Path::to_owned).unwrap_or_default();
+        let name = log.as_bytes().rsplit(|b| *b == b'/').next().unwrap_or_default();
+        (folder, [name.strip_suffix(LOG_SUFFIX.as_bytes()).unwrap_or(name), b"."].concat())
+    }
+
+    /// Where a blob lies.
+    #[must_use]
+    pub fn blob(&self, sha256: &str) -> PathBuf {
+        self.private().join("blobs").join(sha256.get(..2).unwrap_or("00")).join(sha256)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_log_is_named_for_its_unit() {
+        let name = |unit: &str| Store::log_name(&RelPath::new(unit)).to_string();
+        assert_eq!(name("my-chat"), "my-chat.everlog.jsonl");
+        assert_eq!(name("a/b/telegram_42.jsonl"), "a/b/telegram_42.jsonl.everlog.jsonl");
+        let long = name(&format!("a/{}", "é".repeat(150)));
+        assert!(long.starts_with(&format!("a/{}~", "é".repeat(90))), "{long}");
+        assert_eq!(long.len(), 2 + 180 + 1 + 16 + LOG_SUFFIX.len());
+        assert_ne!(name(&"x".repeat(201)), name(&"x".repeat(202)));
+    }
+}

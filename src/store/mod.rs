@@ -1,0 +1,15 @@
+//! Everything that touches the disk: listings, snapshots, the store of logs
+//! with its receipts, blobs and lock, and atomic replacement.
+
+pub mod blobs;
+pub mod disk;
+pub mod error;
+pub mod layout;
+pub mod listing;
+pub mod lock;
+pub mod receipts;
+pub mod replace;
+pub mod restored;
+pub mod snapshot;
+
+pub use error::StoreError;

@@ -1,0 +1,162 @@
+//! Receipts: per unit, which source bytes became which log, and with what
+//! verdict. A cache for skipping what has not changed, and evidence; it can be
+//! made again from logs and source.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Write;
+
+use crate::model::files::RelPath;
+use crate::model::finding::Finding;
+use crate::model::folder::{Listed, ListedKind};
+
+use super::disk::{self, Disk};
+use super::error::StoreError;
+use super::layout::Store;
+use super::replace::{Ready, commit, temporary_in};
+
+/// One unit's receipt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Receipt {
+    /// The unit's name.
+    pub unit: String,
+    /// Its format.
+    pub format: String,
+    /// The source files as they were.
+    pub files: Vec<FileReceipt>,
+    /// The log, below the store.
+    pub log: String,
+    /// The hash in the log's seal.
+    pub log_sha256: String,
+    /// The log's size.
+    pub log_bytes: u64,
+    /// Sizes and counts for reports.
+    pub counts: Counts,
+    /// What was found.
+    pub findings: Vec<Finding>,
+    /// Whether a file's time is part of the log.
+    #[serde(default)]
+    pub uses_file_times: bool,
+    /// The files that were renamed after proof.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub retired: Vec<String>,
+}
+
+/// One source file as it was.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileReceipt {
+    /// Its path in the session.
+    pub path: String,
+    /// Its size.
+    pub size: u64,
+    /// Its time, in nanoseconds since the epoch.
+    pub mtime_ns: i64,
+    /// Its permission bits.
+    pub mode: u32,
+    /// The hash of its bytes, for regular files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<String>,
+}
+
+/// Sizes and counts of one unit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Counts {
+    /// Bytes of the source.
+    pub source_bytes: u64,
+    /// Bytes that could not be rendered from events.
+    pub residual_bytes: u64,
+    /// Messages of the head that is shown by default.
+    pub messages: u64,
+    /// Lines of the log.
+    pub events: u32,
+}
+
+impl FileReceipt {
+    /// Whether a file still has the size, time and permissions it had.
+    #[must_use]
+    pub fn is_as_listed(&self, listed: &Listed) -> bool {
+        let is_file = listed.kind == ListedKind::File;
+        (!is_file || (self.size == listed.size && self.mtime_ns == listed.mtime_ns)) && self.mode == listed.mode && is_file == self.sha256.is_some()
+    }
+}
+
+/// All receipts of a store, by unit.
+#[derive(Debug, Default)]
+pub struct Receipts {
+    by_unit: BTreeMap<String, Receipt>,
+    /// The bytes of the file as it is.
+    written: Vec<u8>,
+}
+
+impl Receipts {
+    /// Reads them. A line that cannot be read is as good as none: the unit is
+    /// converted again.
+    #[must_use]
+    pub fn load(store: &Store) -> Receipts {
+        let written = disk::read(&store.receipts()).unwrap_or_default();
+        let lines = written.split(|b| *b == b'\n').filter_map(|line| serde_json::from_slice::<Receipt>(line).ok());
+        Receipts { by_unit: lines.map(|receipt| (receipt.unit.clone(), receipt)).collect(), written }
+    }
+
+    /// A unit's receipt.
+    #[must_use]
+    pub fn get(&self, unit: &RelPath) -> Option<&Receipt> {
+        self.by_unit.get(&unit.to_string())
+    }
+
+    /// All of them, by unit.
+    pub fn iter(&self) -> impl Iterator<Item = &Receipt> {
+        self.by_unit.values()
+    }
+
+    /// Replaces a unit's receipt.
+    pub fn put(&mut self, receipt: Receipt) {
+        self.by_unit.insert(receipt.unit.clone(), receipt);
+    }
+
+    /// Writes them as one file, sorted, if that changes anything.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn save(&mut self, store: &Store, disk: &dyn Disk) -> Result<(), StoreError> {
+        let mut bytes = Vec::new();
+        for receipt in self.by_unit.values() {
+            bytes.extend(line_of(receipt)?);
+        }
+        // Equal bytes are not written again: a second run must not touch mtimes.
+        if bytes == self.written {
+            return Ok(());
+        }
+        let temporary = temporary_in(&store.private())?;
+        (&temporary.file).write_all(&bytes).map_err(StoreError::io("write", &temporary.path))?;
+        commit(disk, store.root(), &[Ready { from: temporary.path, to: store.receipts(), keep_as: None }])?;
+        self.written = bytes;
+        Ok(())
+    }
+}
+
+/// Adds receipts at the end of the file while a run goes on, so that a run that
+/// is cut short need not be done again; the end of the run sorts them in.
+///
+/// # Errors
+/// When they cannot be written.
+pub fn append(store: &Store, receipts: &[Receipt]) -> Result<(), StoreError> {
+    let path = store.receipts();
+    let mut bytes = Vec::new();
+    for receipt in receipts {
+        bytes.extend(line_of(receipt)?);
+    }
+    let mut file = File::options().create(true).append(true).open(&path).map_err(StoreError::io("open", &path))?;
+    file.write_all(&bytes).map_err(StoreError::io("write", &path))
+}
+
+fn line_of(receipt: &Receipt) -> Result<Vec<u8>, StoreError> {
+    let mut line = serde_json::to_vec(receipt).map_err(|error| StoreError::Io {
+        doing: "write a receipt for",
+        path: receipt.unit.clone().into(),
+        source: error.into(),
+    })?;
+    line.push(b'\n');
+    Ok(line)
+}

@@ -1,0 +1,75 @@
+//! A session's files as bytes, all of one moment.
+
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::time::Duration;
+
+use crate::model::files::{Entry, Files, RelPath, SourceFile};
+
+use super::disk;
+use super::error::StoreError;
+use super::layout::path_below;
+use super::listing::mtime_ns;
+
+/// How often a file that changes is read again.
+const ATTEMPTS: u32 = 4;
+
+/// What tells one state of a file from another.
+#[derive(Debug, PartialEq, Eq)]
+struct Identity {
+    size: u64,
+    mtime_ns: i64,
+    inode: u64,
+}
+
+impl Identity {
+    fn of(meta: &fs::Metadata) -> Identity {
+        Identity { size: meta.len(), mtime_ns: mtime_ns(meta), inode: meta.ino() }
+    }
+}
+
+/// Reads a session's files; `name` is the session's own.
+///
+/// # Errors
+/// When a file cannot be read, or changes each time it is.
+pub fn take(root: &Path, name: &[u8], paths: &[RelPath]) -> Result<Files, StoreError> {
+    let mut pause = Duration::from_millis(10);
+    for _ in 0..ATTEMPTS {
+        let mut files = Files::new(name);
+        let mut before = Vec::with_capacity(paths.len());
+        for path in paths {
+            let (entry, identity) = read(&path_below(root, path))?;
+            before.push(identity);
+            files.insert(path.clone(), entry);
+        }
+        // A program that writes several files writes them one after the other:
+        // all must still be what they were when the last one had been read.
+        match paths.iter().zip(&before).find(|(path, identity)| !is_still(&path_below(root, path), identity)) {
+            None => return Ok(files),
+            Some(_) => std::thread::sleep(pause),
+        }
+        pause *= 3;
+    }
+    let unsteady = paths.first().map(|path| path_below(root, path)).unwrap_or_else(|| root.to_owned());
+    Err(StoreError::Unsteady { path: unsteady })
+}
+
+fn is_still(path: &Path, identity: &Identity) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|meta| meta.is_dir() || Identity::of(&meta) == *identity)
+}
+
+fn read(path: &Path) -> Result<(Entry, Identity), StoreError> {
+    let meta = fs::symlink_metadata(path).map_err(StoreError::io("read", path))?;
+    let identity = Identity::of(&meta);
+    let entry = if meta.is_dir() {
+        Entry::EmptyFolder
+    } else if meta.is_symlink() {
+        let target = fs::read_link(path).map_err(StoreError::io("read the link", path))?;
+        Entry::Link { target: target.as_os_str().as_bytes().to_vec() }
+    } else {
+        Entry::File(SourceFile { bytes: disk::read(path)?, mtime_ns: identity.mtime_ns })
+    };
+    Ok((entry, identity))
+}

@@ -1,0 +1,224 @@
+//! A whole log against a whole session, and a log by itself.
+
+use std::collections::BTreeSet;
+
+use crate::adapters::adapter::Adapter;
+use crate::log::restore::{FilePlan, file_plan, rebuild};
+use crate::log::{LogView, SealState};
+use crate::model::digest::sha256_hex;
+use crate::model::event::{EventKind, FileKind};
+use crate::model::files::{Entry, Files};
+use crate::model::heads::{HeadKind, HeadName};
+use crate::model::ids::Seq;
+use crate::model::location::Location;
+use crate::model::stream::{LogAccess, ReadAt, StreamError};
+
+use super::bytes::{Compare, Hash};
+use super::difference::Difference;
+use super::messages::compare_head;
+
+/// What was proven.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Proof {
+    /// Bytes rebuilt.
+    pub bytes: u64,
+    /// Messages of the head that is shown by default.
+    pub messages: u64,
+}
+
+/// Proves that a log rebuilds these files and replays what their program
+/// loads. The inner result is the first difference.
+///
+/// # Errors
+/// When the log cannot be read.
+pub fn prove<R: ReadAt>(log: &mut LogView<R>, adapter: &dyn Adapter, files: &Files) -> Result<Result<Proof, Difference>, StreamError> {
+    if let Some(difference) = seal_difference(log.seal()) {
+        return Ok(Err(difference));
+    }
+    let bytes = match files_rebuild(log, adapter, files)? {
+        Ok(bytes) => bytes,
+        Err(difference) => return Ok(Err(difference)),
+    };
+    Ok(replays(log, adapter, files)?.map(|messages| Proof { bytes, messages }))
+}
+
+fn seal_difference(seal: &SealState) -> Option<Difference> {
+    let (what, line) = match seal {
+        SealState::Good { .. } => return None,
+        SealState::Behind { line } => ("something stands behind the log's last good seal", *line),
+        SealState::Broken { line } => ("the log's bytes are not those that were sealed", *line),
+        SealState::Missing => ("the log has no seal: it is incomplete", 0),
+    };
+    let location = if line > 0 { Location::at("log", line, 1) } else { Location::file("log") };
+    Some(Difference::plain(what, location))
+}
+
+fn files_rebuild<R: ReadAt>(log: &mut LogView<R>, adapter: &dyn Adapter, files: &Files) -> Result<Result<u64, Difference>, StreamError> {
+    let mut proven = BTreeSet::new();
+    let mut bytes = 0;
+    for seq in log.files().to_vec() {
+        let plan = file_plan(log, seq)?;
+        let name = plan.path.to_string();
+        let Some(entry) = files.entry(&plan.path) else {
+            return Ok(Err(Difference::plain("the log has a file that the source has not", Location::file(name))));
+        };
+        if let Some(difference) = one_file(log, adapter, &plan, entry)? {
+            return Ok(Err(difference));
+        }
+        if let Entry::File(file) = entry {
+            bytes += file.bytes.len() as u64;
+        }
+        proven.insert(plan.path);
+    }
+    match files.iter().find(|(path, _)| !proven.contains(*path)) {
+        Some((path, _)) => Ok(Err(Difference::plain("the source has a file that the log has not", Location::file(path.to_string())))),
+        None => Ok(Ok(bytes)),
+    }
+}
+
+fn one_file<R: ReadAt>(log: &mut LogView<R>, adapter: &dyn Adapter, plan: &FilePlan, entry: &Entry) -> Result<Option<Difference>, StreamError> {
+    let name = plan.path.to_string();
+    let differs = |what: &str| Some(Difference::plain(what, Location::file(name.clone())));
+    match (entry, plan.entry.kind) {
+        (Entry::EmptyFolder, FileKind::Folder) => Ok(None),
+        (Entry::Link { target }, FileKind::Link) => {
+            Ok(if plan.target.as_ref() == Some(target) { None } else { differs("the link leads elsewhere in the log") })
+        }
+        (Entry::File(file), FileKind::File) => {
+            if let Some(blob) = &plan.entry.blob {
+                let same = plan.entry.size == Some(file.bytes.len() as u64) && sha256_hex(&file.bytes) == *blob;
+                return Ok(if same { None } else { differs("the attachment has other bytes than the log says") });
+            }
+            let mut sink = Compare::with(&file.bytes);
+            match rebuild(log, plan, &|holds, style, shapes| adapter.renderer(holds, style, shapes), &mut sink) {
+                Ok(()) | Err(StreamError::Differs) => Ok(sink.difference(&name)),
+                Err(StreamError::TooLong) => Ok(sink.difference(&name).or_else(|| differs("the rebuilt file is longer than its source"))),
+                Err(error) => Err(error),
+            }
+        }
+        _ => Ok(differs("the log has something else at this path than the source")),
+    }
+}
+
+/// Compares replay and load of every head; returns the messages of the one
+/// that is shown by default.
+fn replays<R: ReadAt>(log: &mut LogView<R>, adapter: &dyn Adapter, files: &Files) -> Result<Result<u64, Difference>, StreamError> {
+    let shower = adapter.shower(log.shapes());
+    let active = log.active();
+    let (outcome, messages, difference) = compare_head(log, adapter, shower.as_ref(), files, None, &active)?;
+    let said = &log.outcome;
+    let says = |what: &str, source: String, log: String| {
+        Err(Difference { what: what.to_owned(), location: Location::file("outcome"), source, log })
+    };
+    if outcome.error != said.error {
+        return Ok(says("the load ends otherwise", format!("{:?}", outcome.error), format!("{:?}", said.error)));
+    }
+    let failed = outcome.error.is_some();
+    if !failed {
+        if let Some(difference) = difference {
+            return Ok(Err(difference));
+        }
+        if outcome.active.as_ref() != Some(&active) {
+            return Ok(says("another head is shown", format!("{:?}", outcome.active), active.to_string()));
+        }
+        if outcome.summary != said.summary {
+            return Ok(says("the summary differs", format!("{:?}", outcome.summary), format!("{:?}", said.summary)));
+        }
+    }
+    if outcome.model != said.model || outcome.failures != said.failures {
+        let (source, log) = (format!("{:?} {:?}", outcome.model, outcome.failures), format!("{:?} {:?}", said.model, said.failures));
+        return Ok(says("model or unreadable heads differ", source, log));
+    }
+    let in_log: BTreeSet<HeadName> = log.state().heads().map(|(name, _)| name.clone()).collect();
+    let in_source: BTreeSet<HeadName> = adapter.heads(files).into_iter().collect();
+    if let Some(head) = in_log.symmetric_difference(&in_source).next() {
+        let side = if in_log.contains(head) { "the log has a head that the source has not" } else { "the source has a head that the log has not" };
+        return Ok(Err(Difference::plain(side, Location::file(head.to_string()))));
+    }
+    for head in in_source.iter().filter(|head| failed || **head != active) {
+        if let Some(difference) = other_head(log, adapter, shower.as_ref(), files, head)? {
+            return Ok(Err(difference));
+        }
+    }
+    Ok(Ok(messages))
+}
+
+fn other_head<R: ReadAt>(
+    log: &mut LogView<R>,
+    adapter: &dyn Adapter,
+    shower: &crate::adapters::adapter::Shower,
+    files: &Files,
+    head: &HeadName,
+) -> Result<Option<Difference>, StreamError> {
+    let (outcome, _, difference) = compare_head(log, adapter, shower, files, Some(head), head)?;
+    let Some(error) = outcome.error else { return Ok(difference) };
+    // What fails for the session fails for its lists; an event log fails alone.
+    let said = if head.kind == HeadKind::Events { log.outcome.failures.get(&head.to_string()) } else { log.outcome.error.as_ref() };
+    if said == Some(&error) {
+        return Ok(None);
+    }
+    Ok(Some(Difference {
+        what: format!("{head} fails to load otherwise"),
+        location: Location::file(head.to_string()),
+        source: error,
+        log: format!("{said:?}"),
+    }))
+}
+
+/// Checks a log by itself: seal, references, every file rebuilt to the hash
+/// that the log records, every head walked and shown. `blob` gives an
+/// attachment's bytes by their hash.
+///
+/// # Errors
+/// When the log cannot be read.
+pub fn check_log<R: ReadAt>(
+    log: &mut LogView<R>,
+    adapter: &dyn Adapter,
+    blob: &dyn Fn(&str) -> Option<Vec<u8>>,
+) -> Result<Result<Proof, Difference>, StreamError> {
+    if let Some(difference) = seal_difference(log.seal()) {
+        return Ok(Err(difference));
+    }
+    let mut proof = Proof::default();
+    for seq in log.files().to_vec() {
+        let plan = file_plan(log, seq)?;
+        if plan.entry.kind != FileKind::File {
+            continue;
+        }
+        let mut sink = Hash::default();
+        match &plan.entry.blob {
+            Some(sha256) => match blob(sha256) {
+                Some(bytes) => crate::log::restore::ByteSink::bytes(&mut sink, &bytes)?,
+                None => return Ok(Err(Difference::plain("an attachment is missing or damaged", Location::file(plan.path.to_string())))),
+            },
+            None => rebuild(log, &plan, &|holds, style, shapes| adapter.renderer(holds, style, shapes), &mut sink)?,
+        }
+        let (size, sha256) = sink.finish();
+        proof.bytes += size;
+        if Some(size) != plan.entry.size || Some(&sha256) != plan.entry.sha256.as_ref() {
+            return Ok(Err(Difference {
+                what: "rebuilt file does not have the hash that its log records".to_owned(),
+                location: Location::file(plan.path.to_string()),
+                source: format!("{} bytes, {}", plan.entry.size.unwrap_or(0), plan.entry.sha256.clone().unwrap_or_default()),
+                log: format!("{size} bytes, {sha256}"),
+            }));
+        }
+    }
+    let shower = adapter.shower(log.shapes());
+    let active = log.active();
+    let heads: Vec<(HeadName, Seq)> = log.state().heads().map(|(name, node)| (name.clone(), node)).collect();
+    for (head, node) in heads {
+        let path = log.path(node)?;
+        if head == active {
+            proof.messages = path.len() as u64;
+        }
+    }
+    let mut shown = Vec::new();
+    for number in 1..=log.last().number() {
+        if log.kind(Seq::new(number)) == EventKind::Message {
+            shown.clear();
+            shower(&log.event(Seq::new(number))?, &mut shown)?;
+        }
+    }
+    Ok(Ok(proof))
+}
