@@ -104,14 +104,17 @@ fn claim(view: &FolderView<'_>, folder: &RelPath, adapters: &[&'static dyn Adapt
 fn descend(listing: &Listing, folder: &RelPath, open: &mut Vec<RelPath>, found: &mut Discovery) {
     let skip = if folder.as_bytes().is_empty() { 0 } else { folder.as_bytes().len() + 1 };
     let direct = |entry: &&Listed| !entry.path.as_bytes()[skip..].contains(&b'/');
-    let claimed = |entry: &Listed| found.units.iter().rev().take(64).any(|unit| unit.files.iter().any(|file| file.below(&unit.root) == entry.path));
+    let claimed =
+        |entry: &Listed| found.units.iter().rev().take(64).any(|unit| unit.files.iter().any(|file| file.below(&unit.root) == entry.path));
     let mut stray = Vec::new();
     for entry in listing.below(folder).iter().filter(direct) {
         let place = Location::file(entry.path.to_string());
         match &entry.kind {
             ListedKind::Folder => open.push(entry.path.clone()),
             ListedKind::File | ListedKind::Link if claimed(entry) => {}
-            ListedKind::File | ListedKind::Link => stray.push((FindingCode::UnknownFile, place, "belongs to no session that is known here".to_owned())),
+            ListedKind::File | ListedKind::Link => {
+                stray.push((FindingCode::UnknownFile, place, "belongs to no session that is known here".to_owned()))
+            }
             ListedKind::Special => stray.push((FindingCode::SpecialFile, place, "neither a file nor a folder nor a link".to_owned())),
             ListedKind::Unreadable(why) => stray.push((FindingCode::Unreadable, place, format!("cannot be read: {why}"))),
         }

@@ -14,7 +14,7 @@ use crate::model::folder::Listing;
 use crate::model::location::Location;
 use crate::model::stream::{ReadAt, StreamError};
 use crate::store::disk::{self, Disk, OpenFile};
-use crate::store::layout::Store;
+use crate::store::layout::{LOG_SUFFIX, Store};
 use crate::store::receipts::{Counts, FileReceipt, Receipt};
 use crate::store::replace::{Ready, temporary_in};
 use crate::store::{StoreError, blobs, snapshot};
@@ -48,7 +48,9 @@ impl ConvertError {
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             ConvertError::Store(error) => error.hint(),
-            ConvertError::Unproven(_) | ConvertError::Bug(_) => Some("the source is untouched and no log was kept; this is a bug in everlog, please report it"),
+            ConvertError::Unproven(_) | ConvertError::Bug(_) => {
+                Some("the source is untouched and no log was kept; this is a bug in everlog, please report it")
+            }
             ConvertError::NewerLog(_) => Some("upgrade everlog, or choose another destination with `-o`"),
             ConvertError::RetiredWithoutLog => Some("rename the *.migrated file back and migrate again"),
             ConvertError::Stream(_) | ConvertError::Log(_) => None,
@@ -325,7 +327,9 @@ fn settle(
 fn old_name(seal: &SealState, path: &Path) -> Result<String, StoreError> {
     match seal {
         SealState::Good { sha256 } => Ok(sha256.clone()),
-        SealState::Behind { .. } | SealState::Broken { .. } | SealState::Missing => Ok(crate::model::digest::sha256_hex(&disk::read(path)?)),
+        SealState::Behind { .. } | SealState::Broken { .. } | SealState::Missing => {
+            Ok(crate::model::digest::sha256_hex(&disk::read(path)?))
+        }
     }
 }
 
@@ -333,7 +337,10 @@ fn note_missing(missing: Missing, log_name: &RelPath, findings: &mut Findings) {
     let message = if missing.is_nothing() {
         "the log that was here had no good seal; it is kept as an earlier log".to_owned()
     } else {
-        format!("the source no longer has {} messages and {} other facts that the last log had; that log is kept", missing.messages, missing.others)
+        format!(
+            "the source no longer has {} messages and {} other facts that the last log had; that log is kept",
+            missing.messages, missing.others
+        )
     };
     findings.add(FindingCode::SourceShrunk, Location::file(log_name.to_string()), message);
 }
@@ -351,7 +358,7 @@ fn contained_earlier<R: ReadAt>(
         let name = entry.file_name();
         let rest = name.as_encoded_bytes().strip_prefix(prefix.as_slice());
         // Prefix, 16 hex digits, suffix: else it is another unit's.
-        if !rest.is_some_and(|rest| rest.len() == 16 + crate::store::layout::LOG_SUFFIX.len()) {
+        if rest.is_none_or(|rest| rest.len() != 16 + LOG_SUFFIX.len()) {
             continue;
         }
         if let Existing::Log(mut old) = existing(&entry.path())?

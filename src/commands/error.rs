@@ -76,7 +76,7 @@ impl CommandError {
             CommandError::Log { source, .. } => match source {
                 LogProblem::Version(_) => Some("upgrade everlog to read this log".to_owned()),
                 LogProblem::Line { .. } => Some("restore it from a copy, or migrate the source again".to_owned()),
-                _ => None,
+                LogProblem::Io(_) | LogProblem::NotALog => None,
             },
             CommandError::Stream { .. } => Some("`everlog verify` says what else is wrong with it".to_owned()),
             CommandError::NothingRecognised { looked_for, .. } => Some(format!("looked for {}", looked_for.join("; "))),

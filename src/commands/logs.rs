@@ -37,7 +37,9 @@ pub fn find(path: &Path) -> Result<Vec<LogFile>, CommandError> {
         return Ok(vec![LogFile { path: path.to_owned(), below: RelPath::new(""), name }]);
     }
     let listing = listing::list(path)?;
-    let is_log = |path: &RelPath| path.as_bytes().ends_with(LOG_SUFFIX.as_bytes()) && !path.as_bytes().split(|b| *b == b'/').any(|part| part == b".everlog");
+    let is_log = |path: &RelPath| {
+        path.as_bytes().ends_with(LOG_SUFFIX.as_bytes()) && !path.as_bytes().split(|b| *b == b'/').any(|part| part == b".everlog")
+    };
     let logs: Vec<LogFile> = listing
         .entries()
         .iter()

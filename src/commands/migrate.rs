@@ -20,7 +20,7 @@ use crate::store::receipts::{self, Receipt, Receipts};
 use crate::store::replace::{Ready, commit, sweep};
 use crate::store::snapshot;
 
-use super::convert::{Change, Converted, ConvertError, Mode, Target, convert};
+use super::convert::{Change, ConvertError, Converted, Mode, Target, convert};
 use super::error::CommandError;
 use super::source::{Selection, Source, SourceUnit};
 use super::{batch, retire};
@@ -217,7 +217,12 @@ impl Committer<'_> {
 }
 
 /// What became of every unit, and how many were done if the run was stopped.
-fn convert_all(source: &Source, store: &Store, job: &MigrateJob<'_>, out: &Printer) -> Result<(Vec<UnitReport>, Option<usize>), CommandError> {
+fn convert_all(
+    source: &Source,
+    store: &Store,
+    job: &MigrateJob<'_>,
+    out: &Printer,
+) -> Result<(Vec<UnitReport>, Option<usize>), CommandError> {
     let mut known = Receipts::load(store);
     let items: Vec<(&SourceUnit, u64)> = source.units.iter().map(|unit| (unit, unit.bytes(&source.listing))).collect();
     let progress = out.progress(items.iter().map(|(_, bytes)| bytes).sum(), items.len() as u64);
@@ -341,7 +346,11 @@ fn left_out_as_before(unit: &SourceUnit, receipt: &Receipt) -> bool {
     let stray = |finding: &&Finding| {
         matches!(
             finding.code,
-            FindingCode::LockFile | FindingCode::TemporaryKept | FindingCode::TemporaryLeft | FindingCode::SpecialFile | FindingCode::Unreadable
+            FindingCode::LockFile
+                | FindingCode::TemporaryKept
+                | FindingCode::TemporaryLeft
+                | FindingCode::SpecialFile
+                | FindingCode::Unreadable
         )
     };
     let then: Vec<_> = receipt.findings.iter().filter(stray).map(|finding| (finding.code, finding.location.file.clone())).collect();
@@ -486,11 +495,20 @@ fn report_all(source: &Source, reports: &mut [UnitReport], job: &MigrateJob<'_>,
         }
         if let Some(error) = &report.error {
             let hint = report.hint.map(|hint| format!("\nhint: {hint}")).unwrap_or_default();
-            out.complain(&format!("error: {}\n  at {}{hint}", crate::verify::difference::visible(error), crate::verify::difference::visible(&report.unit)));
+            out.complain(&format!(
+                "error: {}\n  at {}{hint}",
+                crate::verify::difference::visible(error),
+                crate::verify::difference::visible(&report.unit)
+            ));
         }
     }
     for tie in &source.discovery.ties {
-        out.complain(&format!("error: two formats fit equally well: {}\n  at {}\nhint: choose with `--format {}`", tie.formats.join(", "), tie.folder, tie.formats[0]));
+        out.complain(&format!(
+            "error: two formats fit equally well: {}\n  at {}\nhint: choose with `--format {}`",
+            tie.formats.join(", "),
+            tie.folder,
+            tie.formats[0]
+        ));
     }
     for finding in source.discovery.findings.list().iter().filter(|finding| finding.severity >= Severity::Warn) {
         out.say(&text::finding(finding, ""));
@@ -525,7 +543,14 @@ fn summarise(totals: &Totals, reports: &[UnitReport], job: &MigrateJob<'_>, out:
         text::size(totals.log_bytes),
         job.dest.display()
     ));
-    let count_at = |severity| reports.iter().flat_map(|report| &report.findings).filter(|finding| finding.severity == severity).map(|finding| 1 + finding.more).sum::<u64>();
+    let count_at = |severity| {
+        reports
+            .iter()
+            .flat_map(|report| &report.findings)
+            .filter(|finding| finding.severity == severity)
+            .map(|finding| 1 + finding.more)
+            .sum::<u64>()
+    };
     let (infos, warnings, errors) = (count_at(Severity::Info), count_at(Severity::Warn), count_at(Severity::Error));
     out.text(&format!(
         "{} to look at, {} in ordinary life; {}",

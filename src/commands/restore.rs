@@ -140,9 +140,14 @@ fn one_file<R: ReadAt>(
         (FileKind::File, None) => {
             let (file, full) = folder.file(&path)?;
             let mut sink = ToFile { out: BufWriter::with_capacity(256 * 1024, file), hash: sha2::Digest::new() };
-            let rebuilt = rebuild(view, plan, &|holds, style, shapes| adapter.renderer(holds, style, shapes), &mut sink).and_then(|()| sink.finish());
+            let rebuilt =
+                rebuild(view, plan, &|holds, style, shapes| adapter.renderer(holds, style, shapes), &mut sink).and_then(|()| sink.finish());
             let right = rebuilt.and_then(|sha256| {
-                if Some(&sha256) == plan.entry.sha256.as_ref() { Ok(()) } else { Err(StreamError::log(plan.seq, "does not rebuild to the hash it records")) }
+                if Some(&sha256) == plan.entry.sha256.as_ref() {
+                    Ok(())
+                } else {
+                    Err(StreamError::log(plan.seq, "does not rebuild to the hash it records"))
+                }
             });
             if let Err(source) = right {
                 // A file that is not what it was must not lie there as if it were.

@@ -28,7 +28,13 @@ fn retired_name(path: &RelPath) -> RelPath {
 ///
 /// # Errors
 /// When a file cannot be renamed.
-pub fn retire(source: &Source, unit: &SourceUnit, receipt: &mut Receipt, disk: &dyn Disk, report: &mut UnitReport) -> Result<(), StoreError> {
+pub fn retire(
+    source: &Source,
+    unit: &SourceUnit,
+    receipt: &mut Receipt,
+    disk: &dyn Disk,
+    report: &mut UnitReport,
+) -> Result<(), StoreError> {
     if !report.is_proven() {
         return Ok(());
     }

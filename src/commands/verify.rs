@@ -123,15 +123,17 @@ pub fn run(job: &VerifyJob, out: &Printer) -> Result<ExitStatus, CommandError> {
         Err(_) => work(),
     };
     drop(progress);
-    checked.extend(units.iter().filter(|(log, unit)| unit.found.standing == Standing::Live && !names.contains(log)).map(|(log, _)| Checked {
-        log: log.clone(),
-        verdict: Verdict::NoLog,
-        bytes: 0,
-        messages: 0,
-        findings: Vec::new(),
-        difference: Some("the source has a session that has no log".to_owned()),
-        at: None,
-        text: None,
+    checked.extend(units.iter().filter(|(log, unit)| unit.found.standing == Standing::Live && !names.contains(log)).map(|(log, _)| {
+        Checked {
+            log: log.clone(),
+            verdict: Verdict::NoLog,
+            bytes: 0,
+            messages: 0,
+            findings: Vec::new(),
+            difference: Some("the source has a session that has no log".to_owned()),
+            at: None,
+            text: None,
+        }
     }));
     checked.sort_by(|a, b| a.log.cmp(&b.log));
     report(&checked, job, out)?;
@@ -158,8 +160,16 @@ fn exit_status(checked: &[Checked], strictness: Strictness) -> ExitStatus {
 }
 
 fn one_log(log: &LogFile, name: &str, source: Option<&Source>, unit: Option<&SourceUnit>, job: &VerifyJob) -> Checked {
-    let mut checked =
-        Checked { log: name.to_owned(), verdict: Verdict::Same, bytes: 0, messages: 0, findings: Vec::new(), difference: None, at: None, text: None };
+    let mut checked = Checked {
+        log: name.to_owned(),
+        verdict: Verdict::Same,
+        bytes: 0,
+        messages: 0,
+        findings: Vec::new(),
+        difference: None,
+        at: None,
+        text: None,
+    };
     match compare(log, source, unit) {
         Ok(Ok(proof)) => {
             (checked.bytes, checked.messages) = (proof.bytes, proof.messages);
@@ -207,7 +217,9 @@ fn report(checked: &[Checked], job: &VerifyJob, out: &Printer) -> Result<(), Com
         } else if one.verdict != Verdict::Same {
             let what = match one.verdict {
                 Verdict::NoLog => "error: the source has a session that has no log",
-                _ => "note: the source no longer has this session; its log is good by itself",
+                Verdict::Same | Verdict::Differs | Verdict::Unreadable | Verdict::NoSource => {
+                    "note: the source no longer has this session; its log is good by itself"
+                }
             };
             out.say(&format!("{what}\n  at {}", visible(&one.log)));
         }

@@ -103,23 +103,22 @@ fn counted(kind: EventKind) -> bool {
 /// time; of damage its bytes; of anything else all it says.
 fn identity(event: &EventRef<'_>) -> u64 {
     let hasher = FixedState::with_seed(0);
-    match event.kind {
-        EventKind::Message => {
-            let mut role: &[u8] = b"";
-            let mut content: &[u8] = b"";
-            for member in json::members(event.payload).take(2) {
-                match member.name().as_ref() {
-                    "role" => role = member.value,
-                    "content" => content = member.value,
-                    _ => {}
-                }
+    if event.kind == EventKind::Message {
+        let mut role: &[u8] = b"";
+        let mut content: &[u8] = b"";
+        for member in json::members(event.payload).take(2) {
+            match member.name().as_ref() {
+                "role" => role = member.value,
+                "content" => content = member.value,
+                _ => {}
             }
-            hasher.hash_one((event.ts, role, content))
         }
-        EventKind::Damage => match serde_json::from_slice::<Damage>(event.payload) {
-            Ok(damage) => hasher.hash_one((damage.text, damage.b64)),
-            Err(_) => hasher.hash_one(event.payload),
-        },
-        _ => hasher.hash_one((event.kind, event.ts, event.payload)),
+        return hasher.hash_one((event.ts, role, content));
     }
+    if event.kind == EventKind::Damage
+        && let Ok(damage) = serde_json::from_slice::<Damage>(event.payload)
+    {
+        return hasher.hash_one((damage.text, damage.b64));
+    }
+    hasher.hash_one((event.kind, event.ts, event.payload))
 }

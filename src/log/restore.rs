@@ -73,8 +73,8 @@ pub fn rebuild<R: ReadAt>(
     };
     let pieces = pieces(recipe.get().as_bytes()).ok_or_else(|| StreamError::log(plan.seq, "has a recipe that cannot be read"))?;
     let style = plan.entry.style.as_ref().map(|style| style.get());
-    let mut renderer =
-        make_renderer(holds, style, log.shapes()).ok_or_else(|| StreamError::log(plan.seq, format!("holds `{holds}`, which is unknown")))?;
+    let mut renderer = make_renderer(holds, style, log.shapes())
+        .ok_or_else(|| StreamError::log(plan.seq, format!("holds `{holds}`, which is unknown")))?;
     let mut lines = Lines { sink, line_end: b"\n".to_vec(), left: plan.entry.size.unwrap_or(u64::MAX) };
     for piece in pieces {
         match piece {

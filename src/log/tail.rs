@@ -70,20 +70,20 @@ fn payload_of<T: serde::de::DeserializeOwned>(line: &[u8], kind: EventKind) -> O
 }
 
 fn line_at<R: ReadAt>(source: &R, start: u64, size: u64) -> Result<Option<Vec<u8>>, StreamError> {
+    let left = size.saturating_sub(start);
     let mut window = Vec::new();
     let mut want = WINDOW;
-    while start < size {
-        source.fill_at(&mut window, start, want.min(size - start) as usize).map_err(io)?;
+    loop {
+        source.fill_at(&mut window, start, want.min(left) as usize).map_err(io)?;
         if let Some(end) = memchr::memchr(b'\n', &window) {
             window.truncate(end);
             return Ok(Some(window));
         }
-        if want >= size - start {
-            break;
+        if want >= left {
+            return Ok(None);
         }
         want *= 4;
     }
-    Ok(None)
 }
 
 /// The lines of a stretch of a log, last to first.

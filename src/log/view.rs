@@ -23,7 +23,6 @@ const LONGEST_PATH: usize = 1 << 27;
 
 /// What is wrong with a log as a whole.
 #[derive(Debug)]
-#[non_exhaustive]
 pub enum LogProblem {
     /// It could not be read.
     Io(std::io::Error),
@@ -301,40 +300,49 @@ impl Pass {
         if (number == 1) != (event.kind == EventKind::Session) {
             return Err(if number == 1 { LogProblem::NotALog } else { problem("is a second session event") });
         }
+        if number == 1 {
+            self.session = Some(session_of(event.payload)?);
+        }
         if event.parent.is_some_and(|parent| parent >= event.seq) {
             return Err(problem("has a parent that does not stand before it"));
         }
-        let mut repeat = None;
-        let followed = self.until.is_none_or(|until| event.seq <= until);
-        match event.kind {
-            EventKind::Session => self.session = Some(session_of(event.payload)?),
-            EventKind::Repeat => {
-                let run: Repeat = parse(event.payload).map_err(|e| problem(&e))?;
-                repeat = Some((run.first, run.last));
-            }
-            EventKind::Head => {
-                let head: Head = parse(event.payload).map_err(|e| problem(&e))?;
-                if head.node >= event.seq {
-                    return Err(problem("moves a head to a node that does not stand before it"));
-                }
-                if followed {
-                    self.state.head_moved(&head);
-                }
-            }
-            EventKind::Outcome => self.outcome = parse(event.payload).map_err(|e| problem(&e))?,
-            EventKind::File => self.files.push(event.seq),
-            EventKind::Shapes => self.shapes = orders(event.payload).ok_or_else(|| problem("lists shapes that are none"))?,
-            EventKind::Seal => {
-                let seal = parse(event.payload).map_err(|e| problem(&e))?;
-                self.pending_seals.push((seal, self.index.end(), number));
-            }
-            _ => {}
-        }
-        if event.kind.moves_current_head() && followed {
+        let repeat = self.note(&event, number).map_err(|what| problem(&what))?;
+        if event.kind.moves_current_head() && self.follows(event.seq) {
             self.state.node(event.seq);
         }
         self.index.push(event.kind, event.parent, repeat, line.len() as u64 + 1);
         Ok(())
+    }
+
+    /// Whether heads are followed as far as this event.
+    fn follows(&self, seq: Seq) -> bool {
+        self.until.is_none_or(|until| seq <= until)
+    }
+
+    /// Takes what the log itself needs to know from an event; returns the run of
+    /// a repeat. Heads move only as far as they are followed.
+    fn note(&mut self, event: &EventRef<'_>, line: u64) -> Result<Option<(Seq, Seq)>, String> {
+        if event.kind == EventKind::Repeat {
+            let run: Repeat = parse(event.payload)?;
+            return Ok(Some((run.first, run.last)));
+        } else if event.kind == EventKind::Head {
+            let head: Head = parse(event.payload)?;
+            if head.node >= event.seq {
+                return Err("moves a head to a node that does not stand before it".to_owned());
+            }
+            if self.follows(event.seq) {
+                self.state.head_moved(&head);
+            }
+        } else if event.kind == EventKind::Outcome {
+            self.outcome = parse(event.payload)?;
+        } else if event.kind == EventKind::File {
+            self.files.push(event.seq);
+        } else if event.kind == EventKind::Shapes {
+            self.shapes = orders(event.payload).ok_or("lists shapes that are none")?;
+        } else if event.kind == EventKind::Seal {
+            self.pending_seals.push((parse(event.payload)?, self.index.end(), line));
+        }
+        Ok(None)
     }
 
     fn finish<R: ReadAt>(self, source: R) -> Result<LogView<R>, LogProblem> {

@@ -1,6 +1,7 @@
 //! What every other room of the house speaks about: events, messages, files,
 //! findings, places, and JSON as bytes. Depends on nothing else in the crate.
 
+pub mod digest;
 pub mod event;
 pub mod files;
 pub mod finding;
@@ -9,7 +10,6 @@ pub mod heads;
 pub mod ids;
 pub mod json;
 pub mod jsonl;
-pub mod digest;
 pub mod loaded;
 pub mod location;
 pub mod recipe;

@@ -55,12 +55,15 @@ impl StoreError {
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            StoreError::Io { source, .. } => match source.kind() {
-                io::ErrorKind::PermissionDenied => Some("check the permissions, or run as the user who owns the files"),
-                io::ErrorKind::StorageFull => Some("free some space and run again: it goes on where it stopped"),
-                io::ErrorKind::ReadOnlyFilesystem => Some("choose another destination with `-o`"),
-                _ => None,
-            },
+            StoreError::Io { source, .. } => {
+                let hints = [
+                    (io::ErrorKind::PermissionDenied, "check the permissions, or run as the user who owns the files"),
+                    (io::ErrorKind::StorageFull, "free some space and run again: it goes on where it stopped"),
+                    (io::ErrorKind::FileTooLarge, "the file size limit is too low for this log; raise it and run again"),
+                    (io::ErrorKind::ReadOnlyFilesystem, "choose another destination with `-o`"),
+                ];
+                hints.iter().find(|(kind, _)| *kind == source.kind()).map(|(_, hint)| *hint)
+            }
             StoreError::Unsteady { .. } => Some("stop the program that writes it, and run again"),
             StoreError::Locked { .. } => Some("wait until the other run is done, or choose another destination with `-o`"),
             StoreError::Exists { .. } => Some("choose an empty folder with `-o`: nothing is ever overwritten"),

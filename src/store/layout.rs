@@ -104,7 +104,12 @@ impl Store {
     /// Where a log is kept that held more than the one that took its place.
     #[must_use]
     pub fn earlier(&self, log: &RelPath, sha256: &str) -> PathBuf {
-        let name = [log.as_bytes().strip_suffix(LOG_SUFFIX.as_bytes()).unwrap_or(log.as_bytes()), b".", &sha256.as_bytes()[..sha256.len().min(16)]].concat();
+        let name = [
+            log.as_bytes().strip_suffix(LOG_SUFFIX.as_bytes()).unwrap_or(log.as_bytes()),
+            b".",
+            &sha256.as_bytes()[..sha256.len().min(16)],
+        ]
+        .concat();
         let name = [&name[..], LOG_SUFFIX.as_bytes()].concat();
         path_below(&self.private().join("earlier"), &RelPath::new(name))
     }

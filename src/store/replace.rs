@@ -24,7 +24,8 @@ pub struct Temporary {
 /// # Errors
 /// When it cannot.
 pub fn temporary_in(folder: &Path) -> Result<Temporary, StoreError> {
-    let made = tempfile::Builder::new().prefix(".").suffix(TEMPORARY).tempfile_in(folder).map_err(StoreError::io("create a file in", folder))?;
+    let made =
+        tempfile::Builder::new().prefix(".").suffix(TEMPORARY).tempfile_in(folder).map_err(StoreError::io("create a file in", folder))?;
     let (file, path) = made.keep().map_err(|error| StoreError::io("create a file in", folder)(error.error))?;
     Ok(Temporary { file, path })
 }

@@ -76,7 +76,12 @@ fn files_rebuild<R: ReadAt>(log: &mut LogView<R>, adapter: &dyn Adapter, files: 
     }
 }
 
-fn one_file<R: ReadAt>(log: &mut LogView<R>, adapter: &dyn Adapter, plan: &FilePlan, entry: &Entry) -> Result<Option<Difference>, StreamError> {
+fn one_file<R: ReadAt>(
+    log: &mut LogView<R>,
+    adapter: &dyn Adapter,
+    plan: &FilePlan,
+    entry: &Entry,
+) -> Result<Option<Difference>, StreamError> {
     let name = plan.path.to_string();
     let differs = |what: &str| Some(Difference::plain(what, Location::file(name.clone())));
     match (entry, plan.entry.kind) {
@@ -107,11 +112,10 @@ fn replays<R: ReadAt>(log: &mut LogView<R>, adapter: &dyn Adapter, files: &Files
     let active = log.active();
     let (outcome, messages, difference) = compare_head(log, adapter, shower.as_ref(), files, None, &active)?;
     let said = &log.outcome;
-    let says = |what: &str, source: String, log: String| {
-        Err(Difference { what: what.to_owned(), location: Location::file("outcome"), source, log })
-    };
+    let says =
+        |what: &str, source: String, log: String| Difference { what: what.to_owned(), location: Location::file("outcome"), source, log };
     if outcome.error != said.error {
-        return Ok(says("the load ends otherwise", format!("{:?}", outcome.error), format!("{:?}", said.error)));
+        return Ok(Err(says("the load ends otherwise", format!("{:?}", outcome.error), format!("{:?}", said.error))));
     }
     let failed = outcome.error.is_some();
     if !failed {
@@ -119,20 +123,21 @@ fn replays<R: ReadAt>(log: &mut LogView<R>, adapter: &dyn Adapter, files: &Files
             return Ok(Err(difference));
         }
         if outcome.active.as_ref() != Some(&active) {
-            return Ok(says("another head is shown", format!("{:?}", outcome.active), active.to_string()));
+            return Ok(Err(says("another head is shown", format!("{:?}", outcome.active), active.to_string())));
         }
         if outcome.summary != said.summary {
-            return Ok(says("the summary differs", format!("{:?}", outcome.summary), format!("{:?}", said.summary)));
+            return Ok(Err(says("the summary differs", format!("{:?}", outcome.summary), format!("{:?}", said.summary))));
         }
     }
     if outcome.model != said.model || outcome.failures != said.failures {
         let (source, log) = (format!("{:?} {:?}", outcome.model, outcome.failures), format!("{:?} {:?}", said.model, said.failures));
-        return Ok(says("model or unreadable heads differ", source, log));
+        return Ok(Err(says("model or unreadable heads differ", source, log)));
     }
     let in_log: BTreeSet<HeadName> = log.state().heads().map(|(name, _)| name.clone()).collect();
     let in_source: BTreeSet<HeadName> = adapter.heads(files).into_iter().collect();
     if let Some(head) = in_log.symmetric_difference(&in_source).next() {
-        let side = if in_log.contains(head) { "the log has a head that the source has not" } else { "the source has a head that the log has not" };
+        let side =
+            if in_log.contains(head) { "the log has a head that the source has not" } else { "the source has a head that the log has not" };
         return Ok(Err(Difference::plain(side, Location::file(head.to_string()))));
     }
     for head in in_source.iter().filter(|head| failed || **head != active) {

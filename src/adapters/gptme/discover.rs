@@ -79,7 +79,9 @@ fn judge_transcript(first: &[u8], size: u64) -> Option<Confidence> {
         if Record::parse(text.as_bytes(), &mut members).is_ok() {
             return Some(Confidence::Sure);
         }
-        if json::scan_object(text.as_bytes(), Dialect::Python, &mut members).is_ok() && !members.iter().any(|member| member.name() == "role") {
+        if json::scan_object(text.as_bytes(), Dialect::Python, &mut members).is_ok()
+            && !members.iter().any(|member| member.name() == "role")
+        {
             return None;
         }
     }
@@ -121,8 +123,15 @@ fn own_or_leave(folder: &FolderView<'_>, path: &[u8], claim: &mut UnitClaim) {
 }
 
 fn is_lock(name: &str) -> bool {
-    const LOCKS: [&str; 7] =
-        [".lock", ".events.jsonl.lock", ".config.lock", ".prompt-queue.lock", ".control.lock", ".compaction.jsonl.lock", ".subagent-meta.lock"];
+    const LOCKS: [&str; 7] = [
+        ".lock",
+        ".events.jsonl.lock",
+        ".config.lock",
+        ".prompt-queue.lock",
+        ".control.lock",
+        ".compaction.jsonl.lock",
+        ".subagent-meta.lock",
+    ];
     LOCKS.contains(&name)
 }
 
@@ -143,7 +152,8 @@ fn is_complete(bytes: &[u8]) -> bool {
     }
     let is_json = |text: &[u8]| json::scan_value(text, Dialect::Python).is_ok_and(|scan| text[scan.end..].trim_ascii().is_empty());
     let lines_of_json = || {
-        bytes.ends_with(b"\n") && Lines::new(bytes, Newlines::Universal).filter(|line| !line.is_blank()).all(|line| is_json(trim_unicode(line.text)))
+        bytes.ends_with(b"\n")
+            && Lines::new(bytes, Newlines::Universal).filter(|line| !line.is_blank()).all(|line| is_json(trim_unicode(line.text)))
     };
     let is_toml = || std::str::from_utf8(bytes).is_ok_and(|text| text.contains('[') && text.parse::<toml::Table>().is_ok());
     is_json(bytes) || lines_of_json() || is_toml()

@@ -129,7 +129,8 @@ impl<'a> Reader<'a, '_> {
                 journal.unusual = true;
                 let first = self.events.next();
                 self.replace_at(journal, at, message)?;
-                let edit = Head { source_id: Some(record.number), index: Some(index), ..Head::to(&journal.head, journal.node, HeadOp::Edit) };
+                let edit =
+                    Head { source_id: Some(record.number), index: Some(index), ..Head::to(&journal.head, journal.node, HeadOp::Edit) };
                 self.close_record(journal, line, record, first, &edit, &[message])?;
             }
         }
@@ -170,7 +171,7 @@ impl<'a> Reader<'a, '_> {
                 self.event_piece(journal, line, record, (first, node), &[message])
             }
             Found::New(normal, wire) => {
-                let seq = self.put_message(message, message, &wire, &normal, journal.node, 0)?;
+                let seq = self.put_message(message, journal.style, message, &wire, &normal, journal.node, 0)?;
                 journal.node = seq;
                 journal.state.push((seq, seq));
                 let moved = Head { source_id: Some(record.number), ..Head::to(&journal.head, seq, HeadOp::Append) };
@@ -211,13 +212,14 @@ impl<'a> Reader<'a, '_> {
             match self.find(message, journal.style) {
                 Some(Found::Known(seq)) => {
                     let known = &self.known;
-                    let mut ahead = |k: usize| if k == 0 { Some(seq) } else { messages.get(n + k).and_then(|later| known.by_record(later, 0)) };
+                    let mut ahead =
+                        |k: usize| if k == 0 { Some(seq) } else { messages.get(n + k).and_then(|later| known.by_record(later, 0)) };
                     placing.known(seq, self.events, &mut self.repeats, &mut ahead)?;
                     placed.push(seq);
                 }
                 Some(Found::New(normal, wire)) => {
                     let parent = placing.parent_of_new(self.events, &mut self.repeats)?;
-                    let seq = self.put_message(message, message, &wire, &normal, parent, 0)?;
+                    let seq = self.put_message(message, journal.style, message, &wire, &normal, parent, 0)?;
                     placing.added(seq);
                     placed.push(seq);
                 }
@@ -261,7 +263,7 @@ impl<'a> Reader<'a, '_> {
                 }
                 Some(Found::New(normal, wire)) => {
                     let parent = placing.parent_of_new(self.events, &mut self.repeats)?;
-                    placed[n] = self.put_message(message, message, &wire, &normal, parent, 0)?;
+                    placed[n] = self.put_message(message, journal.style, message, &wire, &normal, parent, 0)?;
                     placing.added(placed[n]);
                 }
                 None => {}
@@ -378,12 +380,8 @@ impl<'a> Reader<'a, '_> {
     }
 
     fn push_rendered(&self, message: &'a [u8], style: Style, out: &mut Vec<u8>) {
-        let mut spare = Vec::new();
-        let Ok(record) = Record::parse(message, &mut spare) else { return };
-        let mut normal = Normal::default();
-        normalise(&record, style.escapes, "", &mut normal);
         if let Some(Found::Known(seq)) = self.find(message, style) {
-            out.extend_from_slice(&self.rendered(&normal, seq, style));
+            out.extend_from_slice(&self.rendered(seq, style));
         }
     }
 

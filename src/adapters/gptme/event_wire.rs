@@ -47,7 +47,8 @@ pub(super) fn parse<'a>(text: &'a [u8], spare: &mut Vec<Member<'a>>) -> Result<(
 
 fn usual<'a>(members: &[Member<'a>]) -> Option<EventRecord<'a>> {
     let [seq, ts, kind, payload] = members else { return None };
-    if [seq, ts, kind, payload].iter().zip([&b"\"seq\""[..], b"\"ts\"", b"\"type\"", b"\"payload\""]).any(|(member, key)| member.key != key) {
+    if [seq, ts, kind, payload].iter().zip([&b"\"seq\""[..], b"\"ts\"", b"\"type\"", b"\"payload\""]).any(|(member, key)| member.key != key)
+    {
         return None;
     }
     let number = whole_number(seq.value)?;

@@ -6,6 +6,9 @@ use hashbrown::HashTable;
 use std::hash::BuildHasher;
 
 use crate::model::ids::Seq;
+use crate::model::json::Escapes;
+
+use super::message::Normal;
 
 /// The messages of one session, each stored once.
 #[derive(Debug)]
@@ -23,6 +26,8 @@ struct Entry<'a> {
     /// The normal form, hashed: collisions are excluded by the proof.
     normal: u64,
     seq: Seq,
+    /// How the file that it was read from escapes.
+    escapes: Escapes,
     /// 0, or for a record without a time of its own the number of the file
     /// time that it took: equal bytes are then not enough.
     file_time: u32,
@@ -49,11 +54,19 @@ impl<'a> Known<'a> {
         found.map(|&at| self.messages[at as usize].seq)
     }
 
+    /// The record that a message was first read from, how its file escapes, and
+    /// the number of the file time that it took.
+    pub(super) fn origin(&self, seq: Seq) -> Option<(&'a [u8], Escapes, u32)> {
+        let at = self.messages.binary_search_by_key(&seq, |entry| entry.seq).ok()?;
+        let entry = &self.messages[at];
+        Some((entry.record, entry.escapes, entry.file_time))
+    }
+
     /// Notes a message that was put into the log.
-    pub(super) fn add(&mut self, record: &'a [u8], file_time: u32, ts: &str, payload: &[u8], seq: Seq) {
-        let normal = self.hasher.hash_one((ts, payload));
+    pub(super) fn add(&mut self, record: &'a [u8], escapes: Escapes, file_time: u32, normal: &Normal, seq: Seq) {
+        let normal = self.hasher.hash_one((normal.ts.as_str(), normal.payload.as_slice()));
         let at = self.messages.len() as u32;
-        self.messages.push(Entry { record, normal, seq, file_time });
+        self.messages.push(Entry { record, normal, seq, escapes, file_time });
         let Known { messages, hasher, .. } = self;
         self.by_record.insert_unique(hasher.hash_one(record), at, |&at| hasher.hash_one(messages[at as usize].record));
         self.by_normal.insert_unique(normal, at, |&at| messages[at as usize].normal);

@@ -14,7 +14,7 @@ pub(super) fn is_uri(text: &str) -> bool {
 /// an object, `str()` of each element of a list.
 pub(super) fn iterated(value: &[u8]) -> Vec<String> {
     match json::kind_of(value) {
-        Kind::Array => json::elements(value).map(|item| python_str(item)).collect(),
+        Kind::Array => json::elements(value).map(python_str).collect(),
         Kind::String => json::unescape(value).chars().map(String::from).collect(),
         Kind::Object => {
             let mut keys: Vec<String> = Vec::new();
@@ -33,7 +33,7 @@ pub(super) fn iterated(value: &[u8]) -> Vec<String> {
 fn python_str(value: &[u8]) -> String {
     match json::kind_of(value) {
         Kind::String => json::unescape(value).into_owned(),
-        _ => {
+        Kind::Number | Kind::Object | Kind::Array | Kind::True | Kind::False | Kind::Null => {
             let mut out = String::new();
             push_repr(value, 0, &mut out);
             out
@@ -138,13 +138,21 @@ pub(super) fn path_text(text: &str) -> String {
     if path.is_empty() { ".".to_owned() } else { path }
 }
 
+/// Whether `pathlib` sees a suffix in a path's last part.
+pub(super) fn has_suffix(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    name.rfind('.').is_some_and(|at| at > 0 && at + 1 < name.len())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn paths_are_what_pathlib_makes_of_them() {
-        for (text, want) in [("a//b/./c.txt", "a/b/c.txt"), ("./x", "x"), ("", "."), ("//a", "//a"), ("///a/", "/a"), ("/", "/"), ("../~", "../~")] {
+        for (text, want) in
+            [("a//b/./c.txt", "a/b/c.txt"), ("./x", "x"), ("", "."), ("//a", "//a"), ("///a/", "/a"), ("/", "/"), ("../~", "../~")]
+        {
             assert_eq!(path_text(text), want, "{text}");
         }
         assert!(is_uri("http://h/p//q") && is_uri("C://x") && !is_uri("1http://x") && !is_uri("/a://b"));

@@ -136,7 +136,11 @@ impl<'a> Reader<'a, '_> {
 
     fn note_lost_transcript(&mut self) {
         let has_events = self.files.file("events.jsonl").is_some();
-        let how = if has_events { "its event log still holds messages: `everlog replay --head events:main` shows them" } else { "gptme cannot open it" };
+        let how = if has_events {
+            "its event log still holds messages: `everlog replay --head events:main` shows them"
+        } else {
+            "gptme cannot open it"
+        };
         self.findings.add(FindingCode::TranscriptLost, Location::file(TRANSCRIPT), format!("the conversation's file is missing; {how}"));
     }
 
@@ -262,7 +266,8 @@ impl<'a> Reader<'a, '_> {
                     if rebuilding.style != Style::default() {
                         line.style = Some(raw_json(&rebuilding.style)?);
                     }
-                    line.recipe = Some(serde_json::value::RawValue::from_string(rebuilding.recipe.finish(first_residual)).map_err(not_json)?);
+                    line.recipe =
+                        Some(serde_json::value::RawValue::from_string(rebuilding.recipe.finish(first_residual)).map_err(not_json)?);
                 } else {
                     match std::str::from_utf8(&file.bytes) {
                         Ok(text) if text.len() <= LONGEST_CONTENT => line.content = Some(text.to_owned()),
@@ -321,6 +326,11 @@ impl<'a> Reader<'a, '_> {
             self.file_times.len() - 1
         });
         (text, at as u32 + 1)
+    }
+
+    /// The text of a file time by its number.
+    pub(super) fn file_time_text(&self, number: u32) -> &str {
+        number.checked_sub(1).and_then(|at| self.file_times.get(at as usize)).map_or("", String::as_str)
     }
 
     pub(super) fn mark_role(&mut self, message: Seq, role: &[u8]) {

@@ -170,7 +170,13 @@ fn list(value: &[u8]) -> Result<Vec<&[u8]>, &'static str> {
 fn as_dict(value: &[u8]) -> Result<(), &'static str> {
     match json::kind_of(value) {
         Kind::Object => Ok(()),
-        Kind::String => if value == b"\"\"" { Ok(()) } else { Err("ValueError") },
+        Kind::String => {
+            if value == b"\"\"" {
+                Ok(())
+            } else {
+                Err("ValueError")
+            }
+        }
         Kind::Array => match json::elements(value).next().map(json::kind_of) {
             None => Ok(()),
             Some(Kind::String | Kind::Array | Kind::Object) => Err("ValueError"),

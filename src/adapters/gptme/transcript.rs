@@ -14,7 +14,7 @@ use crate::model::stream::{EventSink, StreamError};
 
 use super::damage::{Kind, classify};
 use super::layout::TRANSCRIPT;
-use super::message::{normalise, shape_of};
+use super::message::{Normal, normalise, shape_of};
 use super::place::Placing;
 use super::read::{DEEPEST_MAIN, DEEPEST_OTHER, Reader, shown};
 use super::render;
@@ -100,7 +100,7 @@ impl<'a> Reader<'a, '_> {
             Err(rejection) => self.rejected(list, line, &rejection, file),
             Ok(record) => {
                 self.close_damage(list, file)?;
-                self.note_oddities(list, line, &record, matches!(text, std::borrow::Cow::Owned(_)).then_some(()));
+                self.note_oddities(list, line, &record);
                 self.new_record(list, line, text.as_bytes(), &record, following)
             }
         }
@@ -109,19 +109,8 @@ impl<'a> Reader<'a, '_> {
     /// A record whose bytes are in the log already.
     fn known_record(&mut self, list: &mut List<'a>, line: Line<'a>, message: Seq, following: &Lines<'a>) -> Result<(), StreamError> {
         self.place_known(list, message, following)?;
-        if self.check == Check::ByProof {
-            return self.piece(list, line, message, None);
-        }
-        let text = String::from_utf8_lossy(trim_unicode(line.text)).into_owned();
-        let mut spare = Vec::new();
-        let Ok(record) = Record::parse(text.as_bytes(), &mut spare) else {
-            return self.piece(list, line, message, None);
-        };
-        let mut normal = std::mem::take(&mut self.normal);
-        normalise(&record, list.style.escapes, &list.file_time.0, &mut normal);
-        let rendered = self.rendered(&normal, message, list.style);
-        self.normal = normal;
-        self.piece(list, line, message, Some(rendered))
+        let rendered = (self.check == Check::EachRecord).then(|| self.rendered(message, list.style));
+        self.piece(list, line, message, rendered)
     }
 
     fn place_known(&mut self, list: &mut List<'a>, message: Seq, following: &Lines<'a>) -> Result<(), StreamError> {
@@ -139,10 +128,17 @@ impl<'a> Reader<'a, '_> {
         list.placing.known(message, self.events, &mut self.repeats, &mut ahead)
     }
 
-    /// What a message's event renders to in a style.
-    pub(super) fn rendered(&self, normal: &super::message::Normal, message: Seq, style: Style) -> Vec<u8> {
-        let shape = self.shape_of.get(&message).copied().unwrap_or(0);
+    /// What a message's event renders to in a style. The event is made again
+    /// from the record that it was first read from.
+    pub(super) fn rendered(&self, message: Seq, style: Style) -> Vec<u8> {
         let mut out = Vec::new();
+        let Some((bytes, escapes, file_time)) = self.known.origin(message) else { return out };
+        let text = String::from_utf8_lossy(trim_unicode(bytes));
+        let mut spare = Vec::new();
+        let Ok(record) = Record::parse(text.as_bytes(), &mut spare) else { return out };
+        let mut normal = Normal::default();
+        normalise(&record, escapes, self.file_time_text(file_time), &mut normal);
+        let shape = self.shape_of.get(&message).copied().unwrap_or(0);
         let ts = Some(normal.ts.as_str()).filter(|ts| !ts.is_empty());
         // A shape of our own table is always there.
         let _ = render::record(ts, &normal.finished(shape), &self.shapes, style, &mut out);
@@ -168,7 +164,7 @@ impl<'a> Reader<'a, '_> {
             None => {
                 let parent = list.placing.parent_of_new(self.events, &mut self.repeats)?;
                 let file_time = if record.time == Time::Absent { list.file_time.1 } else { 0 };
-                let message = self.put_message(line.text, text, record, &normal, parent, file_time)?;
+                let message = self.put_message(line.text, list.style, text, record, &normal, parent, file_time)?;
                 list.placing.added(message);
                 list.messages.push(message);
                 message
@@ -176,18 +172,20 @@ impl<'a> Reader<'a, '_> {
         };
         // A copy in other bytes is looked at at once: its message's own record
         // proves nothing about it.
-        let rendered = (known.is_some() || self.check == Check::EachRecord).then(|| self.rendered(&normal, message, list.style));
         self.normal = normal;
+        let rendered = (known.is_some() || self.check == Check::EachRecord).then(|| self.rendered(message, list.style));
         self.piece(list, line, message, rendered)
     }
 
     /// Puts a message that the log does not have yet.
+    #[expect(clippy::too_many_arguments, reason = "a message comes with its bytes, its fields and its place")]
     pub(super) fn put_message(
         &mut self,
         record_bytes: &'a [u8],
+        style: Style,
         text: &[u8],
         record: &Record<'_>,
-        normal: &super::message::Normal,
+        normal: &Normal,
         parent: Seq,
         file_time: u32,
     ) -> Result<Seq, StreamError> {
@@ -196,7 +194,7 @@ impl<'a> Reader<'a, '_> {
         let ts = Some(normal.ts.as_str()).filter(|ts| !ts.is_empty());
         let draft = Draft { ts, parent: Some(parent), body: Body::Json(EventKind::Message, &payload) };
         let seq = self.events.put(draft)?;
-        self.known.add(record_bytes, file_time, &normal.ts, &normal.payload, seq);
+        self.known.add(record_bytes, style.escapes, file_time, normal, seq);
         if shape > 0 {
             self.shape_of.insert(seq, shape);
         }
@@ -245,10 +243,10 @@ impl<'a> Reader<'a, '_> {
         Ok(())
     }
 
-    fn note_oddities(&mut self, list: &List<'a>, line: Line<'a>, record: &Record<'_>, replaced: Option<()>) {
+    fn note_oddities(&mut self, list: &List<'a>, line: Line<'a>, record: &Record<'_>) {
         let place = |byte| Location::at(shown(list.path), line.number, byte);
-        if replaced.is_some() {
-            let at = std::str::from_utf8(line.text).map_or_else(|error| error.valid_up_to() as u64 + 1, |_| 1);
+        if let Err(error) = std::str::from_utf8(line.text) {
+            let at = error.valid_up_to() as u64 + 1;
             self.findings.add(FindingCode::ReplacedBytes, place(at), "bytes that are not UTF-8; gptme shows U+FFFD in their place");
         }
         for field in record.unknown_fields() {

@@ -7,6 +7,7 @@ use crate::model::json::{self, Dialect, Kind, Member};
 use crate::model::shape::Order;
 use crate::model::time::is_log_time;
 
+use super::pytext;
 use super::time::{NoTime, Stamp};
 
 /// Token counts: gptme's name, and ours.
@@ -178,12 +179,24 @@ impl<'a> Record<'a> {
         if self.time == Time::Overflow {
             return Some("OverflowError");
         }
-        let has_files = self.files.is_some_and(|files| is_truthy(files));
-        match self.file_hashes {
-            Some(hashes) if has_files => unusable_hashes(hashes),
-            _ => None,
-        }
+        let files = self.files.filter(|files| is_truthy(files))?;
+        let hashes = self.file_hashes?;
+        unusable_hashes(hashes).or_else(|| unusable_hash(files, hashes))
     }
+}
+
+/// A hash that is no text, of a file whose name has a suffix: the program
+/// tries to use it as a path.
+fn unusable_hash(files: &[u8], hashes: &[u8]) -> Option<&'static str> {
+    if json::kind_of(hashes) != Kind::Object {
+        return None;
+    }
+    let used_as_path = json::members(hashes).any(|member| {
+        let odd = json::kind_of(member.value) != Kind::String && is_truthy(member.value);
+        odd && pytext::has_suffix(&member.name())
+            && pytext::iterated(files).iter().any(|file| !pytext::is_uri(file) && pytext::path_text(file) == member.name())
+    });
+    used_as_path.then_some("TypeError")
 }
 
 /// What Python's `dict(…)` of `file_hashes` raises, where it does.
@@ -280,14 +293,24 @@ mod tests {
     fn takes_what_the_loader_takes() {
         let base = r#""role": "user", "content": "x""#;
         for good in [
-            "{BASE}", r#"{BASE, "timestamp": "2026"}"#, r#"{BASE, "files": "ab", "metadata": null}"#, r#"{BASE, "x": NaN, "metadata": {}}"#,
+            "{BASE}",
+            r#"{BASE, "timestamp": "2026"}"#,
+            r#"{BASE, "files": "ab", "metadata": null}"#,
+            r#"{BASE, "x": NaN, "metadata": {}}"#,
             r#"{"role": 1, BASE}"#,
         ] {
             assert_eq!(rejection(&good.replace("BASE", base)), None, "{good}");
         }
         for bad in [
-            r#"{"role": "user"}"#, r#"{BASE, "role": 1}"#, r#"{BASE, "timestamp": null}"#, r#"{BASE, "timestamp": "soon"}"#,
-            r#"{BASE, "files": null}"#, r#"{BASE, "metadata": "m"}"#, "[1]", "5", r#"{BASE, "n": N}"#,
+            r#"{"role": "user"}"#,
+            r#"{BASE, "role": 1}"#,
+            r#"{BASE, "timestamp": null}"#,
+            r#"{BASE, "timestamp": "soon"}"#,
+            r#"{BASE, "files": null}"#,
+            r#"{BASE, "metadata": "m"}"#,
+            "[1]",
+            "5",
+            r#"{BASE, "n": N}"#,
         ] {
             let text = bad.replace("BASE", base).replace('N', &"1".repeat(4301));
             assert!(matches!(rejection(&text), Some(Rejection::NoMessage(_))), "{bad}");

@@ -75,7 +75,8 @@ pub(super) fn push_carried(inner: &[u8], writer: Escapes, out: &mut Vec<u8>) -> 
         let stop = if ascii { memchr::memchr(b'\\', rest) } else { rest.iter().position(|&b| b == b'\\' || b >= 0x7f) };
         let Some(at) = stop else {
             // DEL is ASCII, and raw only where the writer leaves it raw.
-            return Ok(push_plain(rest, out));
+            push_plain(rest, out);
+            return Ok(());
         };
         push_plain(&rest[..at], out);
         rest = &rest[at..];

@@ -413,7 +413,9 @@ mod tests {
         for good in ["0", "-0", "1e400", "0.10", "1E-5", "\"\\ud800\"", "[]", "{}", "[[],{}]", "{\"a\":{},\"a\":[1,2]}", "null"] {
             assert!(accepts(good, Dialect::Strict), "{good}");
         }
-        for bad in ["", "01", "1.", ".5", "+1", "1e", "\"\\x\"", "\"\\u12g4\"", "\"\n\"", "[1,]", "{\"a\":1,}", "{a:1}", "[1}", "nul", "\"open"] {
+        for bad in
+            ["", "01", "1.", ".5", "+1", "1e", "\"\\x\"", "\"\\u12g4\"", "\"\n\"", "[1,]", "{\"a\":1,}", "{a:1}", "[1}", "nul", "\"open"]
+        {
             assert!(!accepts(bad, Dialect::Python), "{bad}");
         }
         for odd in ["NaN", "-Infinity", "[Infinity]"] {

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::carry::token_end;
 use super::escape::{RAW_KEY, decode_string, push_hex_escape};
+use super::scan::{Dialect, scan_object};
 
 /// Which characters a writer escapes in strings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -58,19 +59,31 @@ impl Style {
         }
     }
 
-    /// The style that a file's first record shows: nobody changes style in
-    /// mid-file, and a record that does differ is kept as a residual.
+    /// The style that a file's first records show. Lines that are not JSON say
+    /// nothing about the writer; a record in another style than the others is
+    /// kept as a residual.
     #[must_use]
     pub fn of_file(bytes: &[u8]) -> Style {
         let head = &bytes[..bytes.len().min(64 * 1024)];
-        let spaced = match memchr::memmem::find(head, b"\":") {
-            Some(at) => head.get(at + 2) == Some(&b' '),
-            None => true,
+        let is_record = |line: &&[u8]| scan_object(line.trim_ascii(), Dialect::Python, &mut Vec::new()).is_ok();
+        let separators = match head
+            .split(|b| *b == b'\n')
+            .take(64)
+            .find(is_record)
+            .and_then(|line| memchr::memmem::find(line, b"\":").map(|at| line.get(at + 2)))
+        {
+            Some(Some(b' ')) | None => Separators::Spaced,
+            Some(_) => Separators::Compact,
         };
-        Style {
-            separators: if spaced { Separators::Spaced } else { Separators::Compact },
-            escapes: if head.is_ascii() { Escapes::Ascii } else { Escapes::Utf8 },
+        if head.is_ascii() {
+            return Style { separators, escapes: Escapes::Ascii };
         }
+        let records = head.split(|b| *b == b'\n').take(64).filter(|line| std::str::from_utf8(line).is_ok()).filter(is_record);
+        let (raw, escaped) = records.fold((0, 0), |(raw, escaped), line| {
+            let has_escape = memchr::memmem::find_iter(line, b"\\u").any(|at| line.get(at + 2..at + 4) != Some(b"00"));
+            (raw + usize::from(!line.is_ascii()), escaped + usize::from(has_escape))
+        });
+        Style { separators, escapes: if raw > escaped { Escapes::Utf8 } else { Escapes::Ascii } }
     }
 
     /// Renders a string token of the log as this style writes it.
@@ -98,7 +111,8 @@ impl Style {
                     rest = &rest[at..];
                     let taken = match rest.get(1) {
                         Some(b'u') => {
-                            let code = rest.get(2..6).and_then(|d| std::str::from_utf8(d).ok()).and_then(|d| u32::from_str_radix(d, 16).ok());
+                            let code =
+                                rest.get(2..6).and_then(|d| std::str::from_utf8(d).ok()).and_then(|d| u32::from_str_radix(d, 16).ok());
                             match code.and_then(char::from_u32) {
                                 Some(c @ ('\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}')) => {
                                     out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());

@@ -40,7 +40,9 @@ impl<'a> Hashes<'a> {
         }
         match kind_of(value) {
             Kind::Object => Ok(Hashes::as_read(message)),
-            Kind::String | Kind::Array | Kind::Number | Kind::True | Kind::False | Kind::Null => Ok(Hashes(Some(Cow::Owned(dict.to_json())))),
+            Kind::String | Kind::Array | Kind::Number | Kind::True | Kind::False | Kind::Null => {
+                Ok(Hashes(Some(Cow::Owned(dict.to_json()))))
+            }
         }
     }
 

@@ -167,7 +167,8 @@ fn bytes<'o>(range: &Range<usize>, out: &'o [u8]) -> &'o [u8] {
 /// The entries that a `dict` would have, if they are not these already.
 fn without_repeats(entries: &[Entry], out: &[u8]) -> Option<Vec<Entry>> {
     if entries.len() <= FEW {
-        let repeats = |(at, entry): (usize, &Entry)| entries.iter().skip(at + 1).any(|other| bytes(&entry.key, out) == bytes(&other.key, out));
+        let repeats =
+            |(at, entry): (usize, &Entry)| entries.iter().skip(at + 1).any(|other| bytes(&entry.key, out) == bytes(&other.key, out));
         if !entries.iter().enumerate().any(repeats) {
             return None;
         }
@@ -233,7 +234,10 @@ mod tests {
             ("[1,2 , 3.10,NaN ]", "[1, 2, 3.10, NaN]"),
             (r#"{ "a" :{}, "b":[ ] }"#, r#"{"a": {}, "b": []}"#),
             (r#"{"a":1,"b":2,"a":{"x":1,"\u0078":[{"y":0,"y":1}],"z":0},"b":3}"#, r#"{"a": {"x": [{"y": 1}], "z": 0}, "b": 3}"#),
-            (r#"{"1":1,"2":1,"3":1,"4":1,"5":1,"6":1,"7":1,"8":1,"9":1,"3":2}"#, r#"{"1": 1, "2": 1, "3": 2, "4": 1, "5": 1, "6": 1, "7": 1, "8": 1, "9": 1}"#),
+            (
+                r#"{"1":1,"2":1,"3":1,"4":1,"5":1,"6":1,"7":1,"8":1,"9":1,"3":2}"#,
+                r#"{"1": 1, "2": 1, "3": 2, "4": 1, "5": 1, "6": 1, "7": 1, "8": 1, "9": 1}"#,
+            ),
             (r#""a, b: {""#, r#""a, b: {""#),
             ("-1e5", "-1e5"),
         ] {

@@ -79,7 +79,9 @@ mod tests {
 
     #[test]
     fn strips_every_space_that_python_knows_and_no_more() {
-        for (text, kept) in [("\u{a0}\u{1c}x y\u{2003}\u{85}\u{1f}", "x y"), ("\u{feff}a\u{200b}", "\u{feff}a\u{200b}"), ("\u{3000} \t", "")] {
+        for (text, kept) in
+            [("\u{a0}\u{1c}x y\u{2003}\u{85}\u{1f}", "x y"), ("\u{feff}a\u{200b}", "\u{feff}a\u{200b}"), ("\u{3000} \t", "")]
+        {
             assert_eq!(strip(text.as_bytes()), kept.as_bytes(), "{text:?}");
         }
         assert_eq!(strip(b"\xe3\x80 a\xe2\x80 "), b"\xe3\x80 a\xe2\x80");

@@ -94,9 +94,9 @@ fn stem(name: &str) -> &str {
 /// Whether a file in the session's folder is a transcript that the program has
 /// left there, or that a person has.
 fn is_stray_transcript(name: &str, file: &SourceFile) -> bool {
-    let is_leftover = name.strip_prefix("tmp").is_some_and(|random| {
-        random.len() == 8 && random.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
-    });
+    let is_leftover = name
+        .strip_prefix("tmp")
+        .is_some_and(|random| random.len() == 8 && random.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_'));
     if is_leftover {
         // Half a rewrite says nothing that the file it was to replace does not.
         let mut records = records(file, TOO_DEEP_IN_MAIN).peekable();

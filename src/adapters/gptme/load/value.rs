@@ -7,8 +7,8 @@ use crate::model::json::{Kind, kind_of};
 
 use super::exception::Exception;
 use super::number::Number;
-use super::parse::elements;
 use super::pairs::Dict;
+use super::parse::elements;
 use super::text::{codes, decode, push_code};
 
 /// `bool(value)`.

@@ -1,0 +1,278 @@
+#!/usr/bin/env python3
+"""Writes session folders for `bench`: invented, but byte for byte in the way gptme writes.
+
+    bench_folders.py KIND FOLDER [--scale X]
+
+The same kind and scale give the same bytes each time (the files' own times apart). `bench` runs
+this as a process of its own, so that the memory which it takes here counts for nobody there.
+
+KIND, at scale 1:
+    many             10,000 sessions of about 25 KB
+    plain            900 conversations, 300 MB; a third of them with an event log as 0.35 keeps it
+                     (one checkpoint and what came after it)
+    huge             3 sessions of 300 MB
+    branching        20 sessions of about 13 MB with 20 backup branches each and an event log as 0.33
+                     kept it (nothing is dropped, and the whole list again every 50 events)
+    growth-1, -10    one session of 20,000 and of 200,000 messages
+    sessions-1, -10  1,000 and 10,000 small sessions
+"""
+
+import argparse
+import json
+import random
+import sys
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+WORDS = (
+    "the a to of and in is it that for on with as this be not are from or by at an have was but all can if when "
+    "file test line value error parser session message branch commit index buffer record string number list path "
+    "tide table harbour boat river bridge lamp garden letter paper window winter morning answer question reason "
+    "reads writes fails returns checks keeps drops moves finds builds opens closes counts sorts splits merges"
+).split()
+NAMES = "load parse render fold split merge count check store fetch walk read write sort trim scan".split()
+ODD = [
+    "naïve café", "Größe", "„so“", "don’t", "a — b", "… and so on", "→ next", "✓ done", "├── src", "└── tests",
+    "你好,世界", "船の名前", "Привет", "żółw", "∑ xᵢ ≤ n", "🚀", "👩‍💻 works", "⛵",
+]  # fmt: skip
+VERBS = "fixing writing sowing naming sorting drawing testing porting tuning reading".split()
+ADJECTIVES = "brave gentle early calm quiet green tall swift small bright".split()
+NOUNS = "otter finch robin lynx heron badger wren pike alder moss".split()
+TOOLS = ["shell", "patch", "save", "ipython", "read"]
+MODELS = ["anthropic/claude-sonnet-4-6", "openai/gpt-5", "local/m"]
+
+
+class Texts:
+    """Pieces of prose, code, output and arguments; a message is a handful of them."""
+
+    def __init__(self, rng):
+        makers = [self.prose] * 5 + [self.code] * 4 + [self.output] * 3 + [self.listing] * 2
+        self.pieces = [rng.choice(makers)(rng) for _ in range(6000)]
+
+    def prose(self, rng):
+        words = rng.choices(WORDS, k=rng.randint(15, 60))
+        if rng.random() < 0.3:
+            words.insert(rng.randrange(len(words)), rng.choice(ODD))
+        if rng.random() < 0.4:
+            words.insert(rng.randrange(len(words)), f'"{rng.choice(WORDS)} {rng.choice(WORDS)}"')
+        return " ".join(words).capitalize() + ".\n\n"
+
+    def code(self, rng):
+        lines = [f"def {rng.choice(NAMES)}_{rng.choice(WORDS)}(path, limit={rng.randint(1, 999)}):"]
+        for _ in range(rng.randint(2, 12)):
+            lines.append("    " * rng.randint(1, 3) + rng.choice([
+                f"{rng.choice(WORDS)} = {rng.choice(NAMES)}(path)[{rng.randint(0, 99)}]",
+                f'if {rng.choice(WORDS)} != "{rng.choice(WORDS)}":',
+                f"return '{rng.choice(WORDS)}\\n' + str({rng.randint(0, 10**6)})",
+                f'print(f"{{{rng.choice(WORDS)}:>8}}\\t{rng.choice(WORDS)}")',
+                f"# {' '.join(rng.choices(WORDS, k=6))}",
+                f're.sub(r"\\s+\\d{{2}}", "{rng.choice(WORDS)}", line)',
+            ]))  # fmt: skip
+        return "```python\n" + "\n".join(lines) + "\n```\n\n"
+
+    def output(self, rng):
+        lines = [
+            f"tests/test_{rng.choice(WORDS)}.py::{rng.choice(NAMES)}\t{rng.choice(['PASSED', 'FAILED'])}  [{n:3}%]"
+            for n in range(0, 100, rng.randint(9, 40))
+        ]
+        return "```stdout\n" + "\n".join(lines) + f"\n{len(lines)} in {rng.random() * 9:.2f}s\n```\n\n"
+
+    def listing(self, rng):
+        return "".join(
+            f"-rw-r--r-- 1 user user {rng.randint(1, 10**6):>8} {rng.choice(WORDS)}_{rng.choice(WORDS)}.{rng.choice(['py', 'rs', 'md', 'toml'])}\n"
+            for _ in range(rng.randint(2, 8))
+        ) + "\n"
+
+    def text(self, rng, size):
+        """A text of about so many characters."""
+        parts, length = [], 0
+        while length < size:
+            piece = rng.choice(self.pieces)
+            parts.append(piece)
+            length += len(piece)
+        return "".join(parts)[: max(size, 1)]
+
+
+class Writer:
+    """One conversation as it grows: its messages as text, and its clock."""
+
+    def __init__(self, texts, rng, median=950, spread=0.85):
+        self.texts, self.rng, self.median, self.spread = texts, rng, median, spread
+        self.clock = datetime(2026, 3, 2, 8) + timedelta(seconds=rng.randint(0, 200 * 86400), microseconds=rng.randrange(10**6))
+        self.step = 0
+        self.call = None
+        # Newer versions note which model answered, behind what it cost.
+        self.is_newer = rng.random() < 0.5
+
+    def now(self):
+        self.clock += timedelta(seconds=self.rng.randint(1, 40), microseconds=self.rng.randrange(10**6))
+        return self.clock.isoformat()
+
+    def start(self):
+        """What a conversation begins with, before anything is said."""
+        texts, rng = self.texts, self.rng
+        opening = {"role": "system", "content": "You are gptme.\n\n" + texts.text(rng, 6000), "timestamp": self.now(), "pinned": True, "hide": True}
+        project = {"role": "system", "content": "# Workspace\n\n" + texts.text(rng, 1500), "timestamp": self.now(), "hide": True}
+        return [json.dumps(opening), json.dumps(project)]
+
+    def message(self):
+        """The next message: a question, then calls and their results, then an answer."""
+        rng = self.rng
+        size = min(int(rng.lognormvariate(0, self.spread) * self.median), 200_000)
+        place = self.step % 6
+        self.step += 1
+        if place == 0:
+            return json.dumps({"role": "user", "content": self.texts.text(rng, size // 3 + 20), "timestamp": self.now()})
+        content = self.texts.text(rng, size)
+        if place in (2, 4):
+            call, tool = self.call
+            message = {"role": "system", "content": f"Ran command\n\n{content}", "timestamp": self.now(), "call_id": call, "metadata": {"tool": tool}}
+            return json.dumps(message)
+        tool_ms = round(rng.random() * 4000, 1)
+        metadata = {
+            "model": rng.choice(MODELS),
+            "usage": {"input_tokens": rng.randint(500, 90000), "output_tokens": size // 4, "cache_read_tokens": rng.randint(0, 80000), "cache_creation_tokens": 0},
+            "cost": round(rng.random() / 50, 6),
+        }
+        if self.is_newer:
+            metadata["served_model"] = f"{metadata['model'].rpartition('/')[2]}-2026-02"
+        metadata["timings"] = {"ttft_ms": round(rng.random() * 2000, 1), "gen_ms": round(rng.random() * 9000, 1)}
+        if place in (1, 3):
+            self.call = (f"call_{rng.getrandbits(48):012x}", rng.choice(TOOLS))
+            arguments = json.dumps({"command": f"{rng.choice(NAMES)} --{rng.choice(WORDS)} \"{rng.choice(WORDS)}\""})
+            content += f"\n\n@{self.call[1]}({self.call[0]}): {arguments}"
+            metadata["timings"] |= {"tool_ms": tool_ms, "tool_ms_by_name": {self.call[1]: tool_ms}}
+        return json.dumps({"role": "assistant", "content": content, "timestamp": self.now(), "metadata": metadata})
+
+
+class EventLog:
+    """An event log beside a conversation: every change, and a checkpoint each 50 events."""
+
+    def __init__(self, writer, drops_old):
+        self.writer, self.drops_old = writer, drops_old
+        self.seq = 0
+        self.lines = []
+
+    def add(self, kind, payload, messages):
+        self.line(kind, payload)
+        if self.seq % 50 == 0:
+            if self.drops_old:
+                self.lines.clear()
+            self.line("checkpoint", '{"messages": ' + whole(messages) + "}")
+
+    def line(self, kind, payload):
+        self.seq += 1
+        at = (self.writer.clock + timedelta(milliseconds=7)).replace(tzinfo=timezone.utc).isoformat()
+        self.lines.append(f'{{"seq": {self.seq}, "ts": "{at}", "type": "{kind}", "payload": {payload}}}')
+
+
+def whole(messages):
+    return "[" + ", ".join(messages) + "]"
+
+
+def put(path, lines):
+    with open(path, "w", encoding="ascii") as out:
+        out.writelines(line + "\n" for line in lines)
+
+
+def session_folder(root, rng, number):
+    """A session's folder with all that gptme puts into it besides messages."""
+    day = datetime(2026, 3, 2) + timedelta(days=rng.randint(0, 200))
+    name = f"{day:%Y-%m-%d}-{rng.choice(VERBS)}-{rng.choice(ADJECTIVES)}-{rng.choice(NOUNS)}-{number}"
+    folder = root / name
+    (folder / "branches").mkdir(parents=True)
+    (folder / ".lock").write_text(str(rng.randint(1000, 30000)))
+    (folder / "workspace").symlink_to("/home/user/tide-table")
+    (folder / "config.toml").write_text(
+        f'[chat]\nname = "{" ".join(rng.choices(WORDS, k=5))}"\nmodel = "{rng.choice(MODELS)}"\ntools = ["shell", "patch"]\n'
+        'tool_format = "tool"\nstream = true\ninteractive = true\nworkspace = "~/tide-table"\n\n[env]\n'
+    )
+    return folder
+
+
+def conversation(root, rng, texts, number, size=None, messages=None, events=False):
+    """One conversation of about so many bytes, or of so many messages."""
+    folder = session_folder(root, rng, number)
+    writer = Writer(texts, rng)
+    lines = writer.start()
+    log = EventLog(writer, drops_old=True) if events else None
+    # One after the other into the file, where nothing needs them again.
+    with open(folder / "conversation.jsonl", "w", encoding="ascii") as out:
+        written = out.write("\n".join(lines) + "\n")
+        count = len(lines)
+        while (written < size) if size else (count < messages):
+            line = writer.message()
+            written += out.write(line + "\n")
+            count += 1
+            if log:
+                lines.append(line)
+                log.add("message_append", '{"message": ' + line + "}", lines)
+    if log:
+        put(folder / "events.jsonl", log.lines)
+        (folder / ".events.jsonl.lock").touch()
+
+
+def branching_session(root, rng, texts, number, length=400, backups=20):
+    """A conversation that was edited and undone again and again."""
+    folder = session_folder(root, rng, number)
+    writer = Writer(texts, rng)
+    messages = writer.start()
+    log = EventLog(writer, drops_old=False)
+    changes = sorted(rng.sample(range(20, length), backups))
+    seen = {"undo": 0, "edit": 0}
+    for step in range(length):
+        if step in changes:
+            kind = "edit" if rng.random() < 0.5 else "undo"
+            put(folder / "branches" / f"main-{kind}-{seen[kind]}.jsonl", messages)
+            seen[kind] += 1
+            if kind == "undo":
+                n = rng.randint(1, 4)
+                messages = messages[:-n]
+                log.add("undo", f'{{"n": {n}}}', messages)
+            else:
+                at = rng.randrange(2, len(messages))
+                edited = json.loads(messages[at])
+                edited["content"] = edited["content"][: rng.randint(20, 400)] + " (edited)"
+                messages = messages[:at] + [json.dumps(edited)] + messages[at + 1 :]
+                log.add("message_edit", '{"messages": ' + whole(messages) + "}", messages)
+        line = writer.message()
+        messages.append(line)
+        log.add("message_append", '{"message": ' + line + "}", messages)
+    put(folder / "conversation.jsonl", messages)
+    put(folder / "events.jsonl", log.lines)
+
+
+def make(kind, root, scale):
+    rng = random.Random(f"everlog {kind}")
+    texts = Texts(rng)
+    root.mkdir(parents=True, exist_ok=True)
+    if kind in ("many", "sessions-1", "sessions-10"):
+        count = {"many": 10_000, "sessions-1": 1_000, "sessions-10": 10_000}[kind]
+        for number in range(max(int(count * scale), 1)):
+            conversation(root, rng, texts, number, size=int(25_000 * rng.uniform(0.5, 1.4)))
+    elif kind == "plain":
+        sizes = [rng.lognormvariate(0, 0.9) for _ in range(max(int(900 * scale), 3))]
+        # Event logs, where there are any, are about as large as their transcripts.
+        share = 300_000_000 * scale / (sum(sizes) + sum(sizes[::3]))
+        for number, size in enumerate(sizes):
+            conversation(root, rng, texts, number, size=int(size * share), events=number % 3 == 0)
+    elif kind == "huge":
+        for number in range(3):
+            conversation(root, rng, texts, number, size=int(300_000_000 * scale))
+    elif kind == "branching":
+        for number in range(max(int(20 * scale), 1)):
+            branching_session(root, rng, texts, number)
+    elif kind in ("growth-1", "growth-10"):
+        messages = max(int(20_000 * scale), 10) * (10 if kind == "growth-10" else 1)
+        conversation(root, rng, texts, 0, messages=messages)
+    else:
+        sys.exit(f"bench_folders: no folder is called {kind}")
+
+
+if __name__ == "__main__":
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("kind")
+    options.add_argument("folder", type=Path)
+    options.add_argument("--scale", type=float, default=1.0)
+    asked = options.parse_args()
+    make(asked.kind, asked.folder, asked.scale)

@@ -1,0 +1,278 @@
+//! The laws that hold for every session: over all cases, and over sessions that
+//! are made up. A failure of the latter prints its seed.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stderr, clippy::disallowed_methods)]
+
+mod support;
+
+use everlog::adapters::ALL;
+use everlog::adapters::adapter::{Adapter, Check};
+use everlog::commands::source::{Selection, Source};
+use everlog::log::restore::{ByteSink, file_plan, rebuild};
+use everlog::log::{LogView, SealState};
+use everlog::model::event::{EventKind, FileKind};
+use everlog::model::files::{Entry, Files, RelPath, SourceFile};
+use everlog::model::ids::Seq;
+use everlog::model::stream::{LogAccess, StreamError};
+use everlog::verify::check_log;
+use proptest::prelude::*;
+use rayon::prelude::*;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use support::{all_cases, convert, convert_and_prove, everlog, fixtures, generated, proof, sessions, tree};
+
+/// Collects what is rebuilt.
+#[derive(Default)]
+struct Collect(Vec<u8>);
+
+impl ByteSink for Collect {
+    fn bytes(&mut self, bytes: &[u8]) -> Result<(), StreamError> {
+        self.0.extend_from_slice(bytes);
+        Ok(())
+    }
+}
+
+/// Every file with records that a log rebuilds; a file that cannot be rebuilt
+/// any more is not what it was either.
+fn rebuilt(adapter: &dyn Adapter, log: &[u8]) -> BTreeMap<String, Vec<u8>> {
+    let mut view = LogView::open(log.to_vec()).unwrap();
+    let mut files = BTreeMap::new();
+    for seq in view.files().to_vec() {
+        let plan = file_plan(&mut view, seq).unwrap();
+        if plan.entry.kind == FileKind::File && plan.entry.holds.is_some() {
+            let mut sink = Collect::default();
+            let done = rebuild(&mut view, &plan, &|holds, style, shapes| adapter.renderer(holds, style, shapes), &mut sink);
+            files.insert(plan.path.to_string(), if done.is_ok() { sink.0 } else { b"cannot be rebuilt".to_vec() });
+        }
+    }
+    files
+}
+
+#[test]
+fn every_session_is_proven_with_and_without_checks_of_each_record() {
+    let count = AtomicUsize::new(0);
+    all_cases().par_iter().for_each(|case| {
+        let scratch = case.copy();
+        for (unit, files) in sessions(&scratch.path().join("input")) {
+            let adapter = unit.found.adapter;
+            let (quick, _) = convert_and_prove(adapter, &files).unwrap_or_else(|d| panic!("{} {}: {d:?}", case.id(), unit.name));
+            let checked = convert(adapter, &files, Check::EachRecord);
+            proof(adapter, &files, &checked.log).unwrap_or_else(|d| panic!("{} {}: {d:?}", case.id(), unit.name));
+            if quick.summary.residual_bytes == 0 {
+                assert!(quick.log == checked.log, "{} {}: the log depends on how it was checked", case.id(), unit.name);
+            }
+            count.fetch_add(1, Ordering::Relaxed);
+        }
+    });
+    eprintln!("{} sessions proven", count.into_inner());
+}
+
+#[test]
+fn each_distinct_message_is_stored_once() {
+    for case in all_cases() {
+        let scratch = case.copy();
+        for (unit, files) in sessions(&scratch.path().join("input")) {
+            let (converted, _) = convert_and_prove(unit.found.adapter, &files).unwrap();
+            let mut view = LogView::open(converted.log).unwrap();
+            let mut seen = BTreeMap::new();
+            for number in 1..=view.last().number() {
+                let event = view.event(Seq::new(number)).unwrap();
+                if event.kind == EventKind::Message {
+                    let text = String::from_utf8_lossy(event.payload);
+                    let normal = text.split(",\"shape\":").next().unwrap().trim_end_matches('}').to_owned();
+                    if let Some(first) = seen.insert((event.ts.map(str::to_owned), normal), number) {
+                        panic!("{} {}: message {number} is message {first} again", case.id(), unit.name);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_log_is_plain_json_for_every_parser() {
+    for case in all_cases() {
+        let scratch = case.copy();
+        for (unit, files) in sessions(&scratch.path().join("input")) {
+            let (converted, _) = convert_and_prove(unit.found.adapter, &files).unwrap();
+            let log = String::from_utf8(converted.log).expect("a log is UTF-8");
+            let unsafe_character = log.chars().find(|c| (c.is_control() && *c != '\n') || matches!(c, '\u{2028}' | '\u{2029}'));
+            assert_eq!(unsafe_character, None, "{} {}", case.id(), unit.name);
+            for line in log.lines() {
+                serde_json::from_str::<serde::de::IgnoredAny>(line).unwrap_or_else(|e| panic!("{} {}: {e}: {line}", case.id(), unit.name));
+            }
+        }
+    }
+}
+
+/// A log in which one message says something else.
+fn with_changed_message(lines: &[&[u8]], at: usize) -> Option<Vec<u8>> {
+    let line = lines[at];
+    let text = memchr::memmem::find(line, b"\"text\":")? + 7;
+    let inside = if line[text..].starts_with(b"{\"$raw\":\"\\\"") { text + 11 } else { text + 1 };
+    let mut log = Vec::new();
+    for (n, other) in lines.iter().enumerate() {
+        if n == at {
+            log.extend_from_slice(&line[..inside]);
+            log.push(b'~');
+            log.extend_from_slice(&line[inside..]);
+        } else {
+            log.extend_from_slice(other);
+        }
+        log.push(b'\n');
+    }
+    Some(log)
+}
+
+#[test]
+fn changing_any_message_changes_a_rebuilt_file() {
+    let changed = AtomicUsize::new(0);
+    all_cases().par_iter().for_each(|case| {
+        let scratch = case.copy();
+        for (unit, files) in sessions(&scratch.path().join("input")) {
+            let adapter = unit.found.adapter;
+            let (converted, _) = convert_and_prove(adapter, &files).unwrap();
+            let original = rebuilt(adapter, &converted.log);
+            let lines: Vec<&[u8]> = converted.log.strip_suffix(b"\n").unwrap().split(|b| *b == b'\n').collect();
+            let messages: Vec<usize> = (0..lines.len())
+                .filter(|&n| memchr::memmem::find(&lines[n][..lines[n].len().min(120)], b"\"type\":\"message\"").is_some())
+                .collect();
+            // Of a long log some: each costs a rebuild of all its files.
+            let step = (messages.len() / 60).max(1);
+            for &at in messages.iter().step_by(step) {
+                let Some(log) = with_changed_message(&lines, at) else { continue };
+                assert!(rebuilt(adapter, &log) != original, "{} {}: event {} can be changed unseen", case.id(), unit.name, at + 1);
+                changed.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+    });
+    assert!(changed.load(Ordering::Relaxed) > 500);
+    eprintln!("{} messages changed, each seen", changed.into_inner());
+}
+
+/// A session with one of its files cut short.
+fn cut(files: &Files, path: &RelPath, at: usize) -> Files {
+    let mut shorter = files.clone();
+    if let Some(Entry::File(file)) = files.entry(path) {
+        shorter.insert(path.clone(), Entry::File(SourceFile { bytes: file.bytes[..at].to_vec(), mtime_ns: file.mtime_ns }));
+    }
+    shorter
+}
+
+#[test]
+fn a_source_cut_at_any_byte_still_converts_and_restores() {
+    let cuts = AtomicUsize::new(0);
+    let mut whole = Vec::new();
+    for case in fixtures() {
+        let scratch = case.copy();
+        whole.extend(
+            sessions(&scratch.path().join("input")).into_iter().map(|(unit, files)| (format!("{} {}", case.id(), unit.name), unit, files)),
+        );
+    }
+    let mut work: Vec<(usize, &RelPath, usize)> = Vec::new();
+    for (n, (_, _, files)) in whole.iter().enumerate() {
+        for (path, entry) in files.iter().filter(|(path, _)| path.to_string().ends_with(".jsonl")) {
+            if let Entry::File(file) = entry {
+                work.extend(places_to_cut(&file.bytes).into_iter().map(|at| (n, path, at)));
+            }
+        }
+    }
+    work.par_iter().for_each(|(n, path, at)| {
+        let (name, unit, files) = &whole[*n];
+        if let Err(difference) = convert_and_prove(unit.found.adapter, &cut(files, path, *at)) {
+            panic!("{name}: {path} cut at {at}: {difference:?}");
+        }
+        cuts.fetch_add(1, Ordering::Relaxed);
+    });
+    eprintln!("{} cuts survived", cuts.into_inner());
+}
+
+/// Every byte of a small file; of a larger one its line ends and some places
+/// between them.
+fn places_to_cut(bytes: &[u8]) -> Vec<usize> {
+    if bytes.len() <= 12 * 1024 {
+        return (0..bytes.len()).collect();
+    }
+    let mut places: Vec<usize> = memchr::memchr_iter(b'\n', bytes).flat_map(|at| [at, at + 1, (at + 2).min(bytes.len())]).collect();
+    let mut seed: u64 = bytes.len() as u64;
+    for _ in 0..200 {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        places.push((seed >> 33) as usize % bytes.len());
+    }
+    places
+}
+
+#[test]
+fn a_second_migrate_changes_nothing_and_the_source_is_never_touched() {
+    for case in all_cases() {
+        let scratch = case.copy();
+        let (input, dest) = (scratch.path().join("input"), scratch.path().join("dest"));
+        let before = tree(&input);
+        let words = ["migrate", input.to_str().unwrap(), "-o", dest.to_str().unwrap(), "--json"];
+        everlog(&words);
+        let first = tree(&dest);
+        assert!(!first.is_empty());
+        let second = everlog(&words);
+        assert!(tree(&dest) == first, "{}: the second run wrote something", case.id());
+        assert!(!String::from_utf8_lossy(&second.stdout).contains("\"status\":\"created\""));
+        // Nothing is believed, and still nothing is written.
+        everlog(&[&words[..], &["--rehash"]].concat());
+        assert!(tree(&dest) == first, "{}: the run that believes nothing wrote something", case.id());
+        assert!(tree(&input) == before, "{}: the source was touched", case.id());
+    }
+}
+
+#[test]
+fn the_logs_do_not_depend_on_the_number_of_jobs_or_the_place() {
+    let scratch = tempfile::TempDir::new().unwrap();
+    let input = scratch.path().join("input");
+    for case in fixtures() {
+        let copy = case.copy();
+        support::copy_tree(&copy.path().join("input"), &input.join(&case.name));
+    }
+    let logs_with = |jobs: &str, source: &std::path::Path, dest: &str| {
+        let dest = scratch.path().join(dest);
+        everlog(&["migrate", source.to_str().unwrap(), "-o", dest.to_str().unwrap(), "--jobs", jobs]);
+        let logs: BTreeMap<String, Vec<u8>> =
+            tree(&dest).into_iter().filter(|(name, _)| !name.contains(".everlog/")).map(|(name, (bytes, _))| (name, bytes)).collect();
+        assert!(logs.len() > 40);
+        logs
+    };
+    let one = logs_with("1", &input, "one");
+    assert!(one == logs_with("7", &input, "seven"));
+    let elsewhere = scratch.path().join("quite/another place");
+    support::copy_tree(&input, &elsewhere);
+    assert!(one == logs_with("2", &elsewhere, "elsewhere"));
+}
+
+#[test]
+fn every_case_is_claimed_by_its_own_adapter_and_no_other() {
+    for case in all_cases() {
+        let scratch = case.copy();
+        for adapter in ALL {
+            let source = Source::open(&scratch.path().join("input"), &[*adapter], &Selection::default()).unwrap();
+            assert_eq!(!source.units.is_empty(), adapter.id() == case.format, "{} and {}", case.id(), adapter.id());
+        }
+    }
+}
+
+/// How many sessions are made up; `PROPTEST_CASES` asks for more.
+fn made_up_cases() -> u32 {
+    std::env::var("PROPTEST_CASES").ok().and_then(|count| count.parse().ok()).unwrap_or(500)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { max_shrink_iters: 2000, ..ProptestConfig::with_cases(made_up_cases()) })]
+
+    #[test]
+    fn made_up_sessions_are_proven(history in generated::history(60)) {
+        let files = generated::files(&history);
+        for adapter in ALL.iter().filter(|adapter| adapter.id() == "gptme") {
+            let (converted, _) = convert_and_prove(*adapter, &files).map_err(|d| TestCaseError::fail(format!("{d:?}")))?;
+            let mut view = LogView::open(converted.log).unwrap();
+            let sealed = matches!(view.seal(), SealState::Good { .. });
+            prop_assert!(sealed);
+            prop_assert!(check_log(&mut view, *adapter, &|_| None).unwrap().is_ok());
+        }
+    }
+}
