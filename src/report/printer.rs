@@ -40,7 +40,12 @@ impl Printer {
     /// A printer to this process's stdout and stderr.
     #[must_use]
     pub fn new(form: Form, talk: Talk) -> Printer {
-        let out = Box::new(io::BufWriter::new(io::stdout()));
+        Printer::to(Box::new(io::BufWriter::new(io::stdout())), form, talk)
+    }
+
+    /// A printer whose data goes elsewhere.
+    #[must_use]
+    pub fn to(out: Box<dyn Write + Send>, form: Form, talk: Talk) -> Printer {
         Printer { form, talk, out: Mutex::new(out), closed: AtomicBool::new(false), progress: Mutex::new(None) }
     }
 

@@ -60,7 +60,7 @@ pub fn difference(difference: &Difference, inside: &str, quoting: Quoting) -> St
 
 /// The two sides as a unified diff, and under it what changed within the line.
 fn sides(source: &str, log: &str) -> String {
-    let diff = TextDiff::configure().timeout(Duration::from_millis(200)).diff_words(source, log);
+    let diff = TextDiff::configure().timeout(Duration::from_millis(200)).diff_chars(source, log);
     let mut marks = String::new();
     for change in diff.iter_all_changes() {
         match change.tag() {

@@ -7,22 +7,24 @@ use crate::model::digest::hex;
 use crate::model::location::Location;
 use crate::model::stream::StreamError;
 
-use super::difference::{Difference, window};
+use super::difference::{Difference, WINDOW, window};
 
 /// Compares what comes with what should come.
 #[derive(Debug)]
 pub struct Compare<'a> {
     expected: &'a [u8],
     at: usize,
-    /// Where they part, and the piece of the rebuilt side that did.
+    /// Where they part, and the rebuilt side from a little before that on.
     parted: Option<(usize, Vec<u8>)>,
+    /// How much of the rebuilt side before the place is kept.
+    before: usize,
 }
 
 impl<'a> Compare<'a> {
     /// Compares with these bytes.
     #[must_use]
     pub fn with(expected: &'a [u8]) -> Compare<'a> {
-        Compare { expected, at: 0, parted: None }
+        Compare { expected, at: 0, parted: None, before: 0 }
     }
 
     /// The difference, if there was one or if bytes are missing at the end.
@@ -33,11 +35,13 @@ impl<'a> Compare<'a> {
             None if self.at < self.expected.len() => (self.at, &b""[..]),
             None => return None,
         };
+        // Both sides begin at the same place, so that only what differs does.
+        let source = &self.expected[at - self.before..];
         Some(Difference {
             what: "rebuilt file differs from its source".to_owned(),
             location: Location::of_offset(file, self.expected, at),
-            source: window(self.expected, at),
-            log: window(rebuilt, 40),
+            source: window(source, self.before),
+            log: window(rebuilt, self.before),
         })
     }
 }
@@ -50,8 +54,8 @@ impl ByteSink for Compare<'_> {
             return Ok(());
         }
         let same = rest.iter().zip(bytes).take_while(|(a, b)| a == b).count();
-        let from = same.saturating_sub(40);
-        self.parted = Some((self.at + same, bytes[from..bytes.len().min(same + 40)].to_vec()));
+        self.before = same.min(WINDOW);
+        self.parted = Some((self.at + same, bytes[same - self.before..bytes.len().min(same + WINDOW + 1)].to_vec()));
         Err(StreamError::Differs)
     }
 }

@@ -23,7 +23,7 @@ impl Difference {
 }
 
 /// How much of each side is shown around a difference.
-const WINDOW: usize = 40;
+pub(super) const WINDOW: usize = 40;
 
 /// A short piece of a text around a byte, cut at characters, with what a
 /// terminal would obey made visible.

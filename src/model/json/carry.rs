@@ -105,8 +105,8 @@ pub(super) fn token_end(text: &[u8], start: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::super::style::{Separators, Style};
     use super::*;
+    use crate::model::json::{Separators, Style};
 
     fn carried(source: &str, style: Style) -> String {
         let mut out = Vec::new();

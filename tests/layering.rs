@@ -1,0 +1,102 @@
+//! Dependencies point one way: model, then store, adapters and log, then
+//! verify, report, commands, cli.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const MAY_USE: &[(&str, &[&str])] = &[
+    ("model", &[]),
+    ("store", &["model"]),
+    ("adapters", &["model"]),
+    ("log", &["model"]),
+    ("verify", &["model", "adapters", "log"]),
+    ("report", &["model", "verify"]),
+    ("commands", &["model", "store", "adapters", "log", "verify", "report"]),
+    ("cli", &["model", "store", "adapters", "report", "commands"]),
+];
+
+fn rust_files(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            found.extend(rust_files(&path));
+        } else if path.extension().is_some_and(|ext| ext == "rs") {
+            found.push(path);
+        }
+    }
+    found
+}
+
+/// The roots that a text reaches by `crate::`, with line numbers.
+fn roots(text: &str) -> Vec<(usize, String)> {
+    let mut found = Vec::new();
+    for (n, line) in text.lines().enumerate() {
+        let code = line.split("//").next().unwrap_or_default();
+        for rest in code.split("crate::").skip(1) {
+            let root: String = rest.chars().take_while(|c| c.is_alphanumeric() || *c == '_' || *c == '{').collect();
+            found.push((n + 1, root));
+        }
+    }
+    found
+}
+
+#[test]
+fn every_room_uses_only_what_lies_below_it() {
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut wrong = Vec::new();
+    let mut seen = 0;
+    for (room, below) in MAY_USE {
+        for file in rust_files(&src.join(room)) {
+            let text = fs::read_to_string(&file).unwrap();
+            let name = file.strip_prefix(&src).unwrap().display().to_string();
+            for (line, root) in roots(&text) {
+                seen += 1;
+                if root != *room && !below.contains(&root.as_str()) {
+                    wrong.push(format!("src/{name}:{line}: {room} must not use {root}"));
+                }
+            }
+            if text.contains("super::super") {
+                wrong.push(format!("src/{name}: climbs with super::super"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(seen > 200, "the test looks at nothing");
+}
+
+#[test]
+fn adapters_do_not_know_each_other() {
+    let adapters = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/adapters");
+    let formats: Vec<String> = fs::read_dir(&adapters)
+        .unwrap()
+        .flatten()
+        .filter(|e| e.path().is_dir())
+        .map(|e| e.file_name().to_string_lossy().into_owned())
+        .collect();
+    for format in &formats {
+        for file in rust_files(&adapters.join(format)) {
+            let text = fs::read_to_string(&file).unwrap();
+            for other in formats.iter().filter(|other| *other != format) {
+                assert!(!text.contains(&format!("adapters::{other}")), "{} uses {other}", file.display());
+            }
+        }
+    }
+}
+
+#[test]
+fn a_loader_shares_nothing_with_its_reader() {
+    let adapters = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/adapters");
+    for folder in fs::read_dir(&adapters).unwrap().flatten().map(|entry| entry.path()).filter(|path| path.is_dir()) {
+        let mut files = rust_files(&folder.join("load"));
+        files.push(folder.join("load.rs"));
+        for file in files {
+            let text = fs::read_to_string(&file).unwrap();
+            let reaches =
+                text.lines().any(|line| line.contains("crate::adapters") || (file.ends_with("load.rs") && line.starts_with("use super::")));
+            assert!(!reaches, "{} reaches out of its own module", file.display());
+        }
+    }
+}
