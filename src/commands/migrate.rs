@@ -209,7 +209,7 @@ impl Committer<'_> {
         }
         let done = commit(self.disk, self.store.root(), &group.ready)
             .and_then(|()| group.superseded.iter().try_for_each(|earlier| self.disk.remove(earlier)))
-            .and_then(|()| receipts::append(self.store, &group.receipts));
+            .and_then(|()| receipts::append(self.store, self.disk, &group.receipts));
         if let Err(error) = done {
             self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
         }

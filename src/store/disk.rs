@@ -45,6 +45,13 @@ pub trait Disk: Sync + std::fmt::Debug {
     /// When it cannot.
     fn link(&self, from: &Path, to: &Path) -> Result<(), StoreError>;
 
+    /// Adds bytes at the end of a private file, which is made if need be. Not
+    /// synced: only for what can be made again.
+    ///
+    /// # Errors
+    /// When it cannot.
+    fn append(&self, path: &Path, bytes: &[u8]) -> Result<(), StoreError>;
+
     /// Removes a file.
     ///
     /// # Errors
@@ -96,6 +103,11 @@ impl Disk for RealDisk {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(StoreError::Exists { path: to.to_owned() }),
             done => done.map_err(StoreError::io("link a file to", to)),
         }
+    }
+
+    fn append(&self, path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+        let mut file = File::options().create(true).append(true).mode(0o600).open(path).map_err(StoreError::io("open", path))?;
+        io::Write::write_all(&mut file, bytes).map_err(StoreError::io("write", path))
     }
 
     fn remove(&self, path: &Path) -> Result<(), StoreError> {

@@ -4,7 +4,6 @@
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::Write;
 
 use crate::model::files::RelPath;
@@ -143,14 +142,12 @@ impl Receipts {
 ///
 /// # Errors
 /// When they cannot be written.
-pub fn append(store: &Store, receipts: &[Receipt]) -> Result<(), StoreError> {
-    let path = store.receipts();
+pub fn append(store: &Store, disk: &dyn Disk, receipts: &[Receipt]) -> Result<(), StoreError> {
     let mut bytes = Vec::new();
     for receipt in receipts {
         bytes.extend(line_of(receipt)?);
     }
-    let mut file = File::options().create(true).append(true).open(&path).map_err(StoreError::io("open", &path))?;
-    file.write_all(&bytes).map_err(StoreError::io("write", &path))
+    disk.append(&store.receipts(), &bytes)
 }
 
 fn line_of(receipt: &Receipt) -> Result<Vec<u8>, StoreError> {

@@ -1,0 +1,211 @@
+//! Cut short at any step, and for real by signals: each log is the old one,
+//! the new one or absent, and the next run finishes the work.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stderr, clippy::disallowed_methods)]
+
+mod support;
+
+use everlog::adapters::ALL;
+use everlog::commands::convert::Mode;
+use everlog::commands::migrate::{MigrateJob, Sources, Trust, run};
+use everlog::commands::source::Selection;
+use everlog::report::printer::{Form, Printer, Talk};
+use everlog::store::StoreError;
+use everlog::store::disk::{Disk, RealDisk};
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+use support::{everlog, stderr, tree};
+use tempfile::TempDir;
+
+/// A disk that does so many steps and then none any more.
+#[derive(Debug)]
+struct DyingDisk {
+    steps: AtomicUsize,
+    alive_for: usize,
+}
+
+impl DyingDisk {
+    fn step(&self, path: &Path) -> Result<(), StoreError> {
+        if self.steps.fetch_add(1, Ordering::SeqCst) < self.alive_for {
+            return Ok(());
+        }
+        Err(StoreError::Io { doing: "go on with", path: path.to_owned(), source: std::io::Error::other("the machine has died") })
+    }
+}
+
+impl Disk for DyingDisk {
+    fn create_private(&self, path: &Path) -> Result<File, StoreError> {
+        self.step(path).and_then(|()| RealDisk.create_private(path))
+    }
+    fn sync(&self, path: &Path) -> Result<(), StoreError> {
+        self.step(path).and_then(|()| RealDisk.sync(path))
+    }
+    fn sync_all_below(&self, folder: &Path) -> Result<(), StoreError> {
+        self.step(folder).and_then(|()| RealDisk.sync_all_below(folder))
+    }
+    fn rename(&self, from: &Path, to: &Path) -> Result<(), StoreError> {
+        self.step(to).and_then(|()| RealDisk.rename(from, to))
+    }
+    fn link(&self, from: &Path, to: &Path) -> Result<(), StoreError> {
+        self.step(to).and_then(|()| RealDisk.link(from, to))
+    }
+    fn append(&self, path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+        self.step(path).and_then(|()| RealDisk.append(path, bytes))
+    }
+    fn remove(&self, path: &Path) -> Result<(), StoreError> {
+        self.step(path).and_then(|()| RealDisk.remove(path))
+    }
+    fn create_folders(&self, path: &Path) -> Result<(), StoreError> {
+        self.step(path).and_then(|()| RealDisk.create_folders(path))
+    }
+}
+
+fn migrate(source: &Path, dest: &Path, disk: &dyn Disk, sources: Sources) -> bool {
+    let stop = AtomicBool::new(false);
+    let job = MigrateJob {
+        source: source.to_owned(),
+        dest: dest.to_owned(),
+        selection: Selection::default(),
+        adapters: ALL.to_vec(),
+        mode: Mode::Replace,
+        sources,
+        trust: Trust::SizeAndTime,
+        jobs: 1,
+        stop: &stop,
+        disk,
+    };
+    run(&job, &Printer::to(Box::new(std::io::sink()), Form::Json, Talk::Quiet)).is_ok()
+}
+
+fn lines(count: usize) -> String {
+    (0..count)
+        .map(|n| format!("{{\"role\": \"user\", \"content\": \"message {n}\", \"timestamp\": \"2026-01-01T00:00:{:02}\"}}\n", n % 60))
+        .collect()
+}
+
+/// Six sessions, one with an attachment.
+fn make_source(folder: &Path, messages: usize) {
+    for n in 0..6 {
+        let session = folder.join(format!("s{n}"));
+        fs::create_dir_all(session.join("files")).unwrap();
+        fs::write(session.join("conversation.jsonl"), lines(messages + n)).unwrap();
+        support::set_mtime(&session.join("conversation.jsonl"), 1_700_000_000_000_000_000 + (messages * 10 + n) as i64);
+    }
+    fs::write(folder.join("s0/files/a.bin"), b"\xff\xfe").unwrap();
+    support::set_mtime(&folder.join("s0/files/a.bin"), 1_700_000_000_000_000_000);
+}
+
+/// The bytes of all files but the lock.
+fn contents(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    tree(folder).into_iter().filter(|(name, _)| !name.ends_with("/lock")).map(|(name, (bytes, _))| (name, bytes)).collect()
+}
+
+/// Runs a scenario that dies at every step in turn; returns how many there were.
+fn die_everywhere(before: Option<usize>, after: usize, sources: Sources) -> usize {
+    let scratch = TempDir::new().unwrap();
+    let prepare = |name: &str| {
+        let (source, dest) = (scratch.path().join(name).join("logs"), scratch.path().join(name).join("dest"));
+        fs::create_dir_all(&source).unwrap();
+        if let Some(messages) = before {
+            make_source(&source, messages);
+            assert!(migrate(&source, &dest, &RealDisk, Sources::Stay));
+        }
+        let old = contents(&dest);
+        make_source(&source, after);
+        (source, dest, old)
+    };
+    let (source, dest, _) = prepare("whole");
+    assert!(migrate(&source, &dest, &RealDisk, sources));
+    let (wanted, wanted_source) = (contents(&dest), contents(&source));
+    for alive_for in 0.. {
+        let (source, dest, old) = prepare(&format!("{alive_for}"));
+        let disk = DyingDisk { steps: AtomicUsize::new(0), alive_for };
+        migrate(&source, &dest, &disk, sources);
+        let survived = disk.steps.load(Ordering::SeqCst) <= alive_for;
+        for (name, bytes) in contents(&dest).iter().filter(|(name, _)| name.ends_with(".everlog.jsonl") && !name.contains(".everlog/")) {
+            assert!(old.get(name) == Some(bytes) || wanted.get(name) == Some(bytes), "{name} is a third thing after step {alive_for}");
+        }
+        assert!(migrate(&source, &dest, &RealDisk, sources), "the next run fails after step {alive_for}");
+        // Findings about a source that shrank are told by the run that saw it.
+        let logs = |all: &BTreeMap<String, Vec<u8>>| -> BTreeMap<String, Vec<u8>> {
+            all.iter().filter(|(name, _)| !name.ends_with("receipts.jsonl")).map(|(a, b)| (a.clone(), b.clone())).collect()
+        };
+        assert!(logs(&contents(&dest)) == logs(&wanted), "another end after step {alive_for}: {:?}", contents(&dest).keys());
+        assert!(contents(&source) == wanted_source, "another source after step {alive_for}");
+        if survived {
+            return alive_for;
+        }
+    }
+    unreachable!()
+}
+
+#[test]
+fn dying_at_any_step_and_running_again_ends_the_same() {
+    let scenarios = [
+        ("new", die_everywhere(None, 4, Sources::Stay)),
+        ("grown", die_everywhere(Some(3), 5, Sources::Stay)),
+        ("shrunk", die_everywhere(Some(5), 3, Sources::Stay)),
+        ("retired", die_everywhere(None, 4, Sources::Retire)),
+    ];
+    for (name, steps) in scenarios {
+        assert!(steps > 5, "{name} has only {steps} steps");
+        eprintln!("{name}: {steps} crash points tried");
+    }
+}
+
+/// Starts a migration of a larger folder and sends a signal after a while.
+fn interrupt(source: &Path, dest: &Path, signal: &str, after: Duration) -> std::process::Output {
+    let child = Command::new(env!("CARGO_BIN_EXE_everlog"))
+        .args(["migrate", source.to_str().unwrap(), "-o", dest.to_str().unwrap()])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(after);
+    // It may be done already; then there is nobody to hit.
+    let _ = Command::new("kill").args([signal, &child.id().to_string()]).stderr(Stdio::null()).status();
+    child.wait_with_output().unwrap()
+}
+
+#[test]
+fn killed_for_real_and_run_again_ends_the_same() {
+    let scratch = TempDir::new().unwrap();
+    let source = scratch.path().join("logs");
+    for n in 0..400 {
+        let folder = source.join(format!("s{n:03}"));
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("conversation.jsonl"), lines(60 + n % 7)).unwrap();
+    }
+    let whole = scratch.path().join("whole");
+    assert!(everlog(&["migrate", source.to_str().unwrap(), "-o", whole.to_str().unwrap()]).status.success());
+    let wanted = contents(&whole);
+    let (mut seed, mut cut_short) = (20_261_116_u64, 0);
+    for round in 0..40 {
+        let dest = scratch.path().join(format!("dest-{}", round / 4));
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let signal = ["-KILL", "-KILL", "-INT", "-TERM"][round % 4];
+        let done = interrupt(&source, &dest, signal, Duration::from_millis((seed >> 33) % 120));
+        cut_short += usize::from(!done.status.success());
+        if signal != "-KILL" && !done.status.success() {
+            assert!(
+                done.status.code() == Some(2) && stderr(&done).contains("run the same command again"),
+                "{signal}: {:?} {}",
+                done.status,
+                stderr(&done)
+            );
+        }
+        for (name, bytes) in contents(&dest).iter().filter(|(name, _)| name.ends_with(".everlog.jsonl")) {
+            assert!(wanted.get(name) == Some(bytes), "{name} is a third thing after {signal} in round {round}");
+        }
+        if round % 4 == 3 {
+            assert!(everlog(&["migrate", source.to_str().unwrap(), "-o", dest.to_str().unwrap()]).status.success());
+            assert!(contents(&dest) == wanted, "another end after round {round}");
+        }
+    }
+    assert!(cut_short > 5, "only {cut_short} runs were cut short");
+    eprintln!("{cut_short} of 40 runs were cut short, nothing was lost");
+}
