@@ -471,7 +471,7 @@ impl<'a> Reader<'a, '_> {
                 return;
             }
             if all_system {
-                let message = format!("lacks the {startup} start-up messages that the conversation begins with");
+                let message = format!("the event log lacks the {startup} start-up messages that the conversation begins with");
                 return self.findings.add(FindingCode::EventsLackStartup, place, message);
             }
         }
@@ -479,7 +479,7 @@ impl<'a> Reader<'a, '_> {
         let in_events: std::collections::HashSet<Seq> = events.iter().copied().collect();
         let (lost, unlogged) = (in_events.difference(&in_list).count(), in_list.difference(&in_events).count());
         let message = format!(
-            "comes to {} messages and the conversation has {}: {lost} are only in the events, {unlogged} only in the conversation",
+            "the event log comes to {} messages and the conversation has {}: {lost} are only in the events, {unlogged} only in the conversation",
             events.len(),
             list.len()
         );

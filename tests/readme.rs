@@ -1,0 +1,107 @@
+//! README's commands do what it says they do.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods)]
+
+use everlog::adapters::ALL;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::process::Command;
+use tempfile::TempDir;
+
+fn readme() -> String {
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap()
+}
+
+/// The text between a fence and its end.
+fn block<'a>(text: &'a str, fence: &str) -> &'a str {
+    let from = text.find(fence).unwrap() + fence.len();
+    &text[from..from + text[from..].find("```").unwrap()]
+}
+
+fn shell(command: &str, folder: &Path) -> String {
+    let bin = Path::new(env!("CARGO_BIN_EXE_everlog")).parent().unwrap();
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
+    let done = Command::new("sh")
+        .args(["-c", &format!("{command} 2>&1")])
+        .current_dir(folder)
+        .env("PATH", path)
+        .env("NO_COLOR", "1")
+        .output()
+        .unwrap();
+    String::from_utf8(done.stdout).unwrap()
+}
+
+fn workplace() -> TempDir {
+    let scratch = TempDir::new().unwrap();
+    symlink(Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures"), scratch.path().join("fixtures")).unwrap();
+    scratch
+}
+
+#[test]
+fn the_terminal_transcript_is_what_the_commands_print() {
+    let readme = readme();
+    let scratch = workplace();
+    let mut shown = String::new();
+    for command in block(&readme, "```console\n").lines().filter_map(|line| line.strip_prefix("$ ")) {
+        shown.push_str(&format!("$ {command}\n{}", shell(command, scratch.path())));
+    }
+    assert_eq!(block(&readme, "```console\n"), shown);
+}
+
+#[test]
+fn the_first_command_migrates_and_the_second_is_what_ci_runs() {
+    let readme = readme();
+    let commands: Vec<&str> = block(&readme, "```sh\n").lines().map(|line| line.split(" #").next().unwrap().trim()).collect();
+    let [first, second] = commands.as_slice() else { panic!("{commands:?}") };
+    let scratch = workplace();
+    let said = shell(&first.replace("cargo run --release --", "everlog"), scratch.path());
+    assert!(said.contains("3 created") && scratch.path().join("tour").is_dir(), "{said}");
+    let check = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts/check")).unwrap();
+    assert!(check.contains(second), "scripts/check does not run {second}");
+    let ci = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(".ci/run")).unwrap();
+    assert!(ci.contains("scripts/check"));
+}
+
+#[test]
+fn the_format_table_is_the_registry() {
+    let readme = readme();
+    for adapter in ALL {
+        assert!(readme.contains(&format!("| `{}` | {} |", adapter.id(), adapter.describe())), "{} is not in README", adapter.id());
+    }
+    let rows = readme
+        .lines()
+        .skip_while(|line| *line != "## Formats")
+        .skip(1)
+        .take_while(|line| !line.starts_with("## "))
+        .filter(|line| line.starts_with("| `"));
+    assert_eq!(rows.count(), ALL.len());
+}
+
+#[test]
+fn every_promise_names_a_test_that_exists() {
+    let readme = readme();
+    let rows: Vec<&str> =
+        readme.lines().skip_while(|line| !line.starts_with("## Eight promises")).filter(|line| line.starts_with("| **")).collect();
+    assert_eq!(rows.len(), 8);
+    for row in rows {
+        let mut names = row.split('`').filter(|word| word.starts_with("tests/")).peekable();
+        assert!(names.peek().is_some(), "{row}");
+        for name in names {
+            assert!(Path::new(env!("CARGO_MANIFEST_DIR")).join(name).is_file(), "{name}");
+        }
+    }
+}
+
+#[test]
+fn the_jq_line_of_the_readme_shows_what_was_said() {
+    if Command::new("jq").arg("--version").output().is_err() {
+        return;
+    }
+    let readme = readme();
+    let line = readme.lines().find(|line| line.starts_with("jq -r")).unwrap().split(" LOG").next().unwrap();
+    let scratch = workplace();
+    shell("everlog migrate fixtures/gptme/tour/input -o tour", scratch.path());
+    let said = shell(&format!("{line} tour/2026-03-05-writing-gentle-finch.everlog.jsonl"), scratch.path());
+    assert!(said.contains("user: Perfect. That will make her laugh."), "{said}");
+}
