@@ -1,6 +1,6 @@
 //! README's commands do what it says they do.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stderr, clippy::disallowed_methods)]
 
 use everlog::adapters::ALL;
 use std::fs;
@@ -96,6 +96,7 @@ fn every_promise_names_a_test_that_exists() {
 #[test]
 fn the_jq_line_of_the_readme_shows_what_was_said() {
     if Command::new("jq").arg("--version").output().is_err() {
+        eprintln!("jq is not installed: its line in README is not tried");
         return;
     }
     let readme = readme();
@@ -104,4 +105,40 @@ fn the_jq_line_of_the_readme_shows_what_was_said() {
     shell("everlog migrate fixtures/gptme/tour/input -o tour", scratch.path());
     let said = shell(&format!("{line} tour/2026-03-05-writing-gentle-finch.everlog.jsonl"), scratch.path());
     assert!(said.contains("user: Perfect. That will make her laugh."), "{said}");
+}
+
+/// The session behind the example in the log format: three messages and a torn
+/// line, a backup branch, an event log.
+fn example_session(folder: &Path) {
+    let line = |role: &str, text: &str, second: u32| {
+        format!("{{\"role\": \"{role}\", \"content\": \"{text}\", \"timestamp\": \"2026-01-01T00:00:{second:02}\"}}\n")
+    };
+    let (one, three) = (line("user", "one", 0), line("user", "three", 2));
+    let write = |path: &str, text: String| {
+        let path = folder.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    };
+    write("conversation.jsonl", format!("{one}{}{three}{{\"role\": \"us", line("assistant", "two", 1)));
+    write("branches/main-edit-0.jsonl", format!("{one}{}{three}", line("assistant", "2", 1)));
+    let event = |seq: u32, ts: &str, kind: &str, payload: String| {
+        format!("{{\"seq\": {seq}, \"ts\": \"{ts}+00:00\", \"type\": \"{kind}\", \"payload\": {payload}}}\n")
+    };
+    let append = event(1, "2026-01-01T00:00:00.5", "message_append", format!("{{\"message\": {}}}", one.trim_end()));
+    write("events.jsonl", append + &event(2, "2026-01-01T00:00:09", "undo", "{\"n\": 1}".to_owned()));
+}
+
+#[test]
+fn the_example_of_the_log_format_is_a_real_log() {
+    let scratch = TempDir::new().unwrap();
+    example_session(&scratch.path().join("logs/chat"));
+    shell("everlog migrate logs -o out", scratch.path());
+    let log = fs::read_to_string(scratch.path().join("out/chat.everlog.jsonl")).unwrap();
+    let without_hashes: String = log
+        .split("\"sha256\":\"")
+        .enumerate()
+        .map(|(n, part)| if n == 0 { part.to_owned() } else { format!("\"sha256\":\"…{}", &part[64..]) })
+        .collect();
+    let format = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/log/FORMAT.md")).unwrap();
+    assert_eq!(block(&format, "```json\n"), without_hashes);
 }
