@@ -17,9 +17,14 @@ use std::fs::{self, File};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use support::{everlog, stderr, tree};
 use tempfile::TempDir;
+
+/// Only one at a time: a child that the other test starts would for a moment
+/// hold the locks that this process has.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 /// A disk that does so many steps and then none any more.
 #[derive(Debug)]
@@ -145,6 +150,7 @@ fn die_everywhere(before: Option<usize>, after: usize, sources: Sources) -> usiz
 
 #[test]
 fn dying_at_any_step_and_running_again_ends_the_same() {
+    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let scenarios = [
         ("new", die_everywhere(None, 4, Sources::Stay)),
         ("grown", die_everywhere(Some(3), 5, Sources::Stay)),
@@ -173,6 +179,7 @@ fn interrupt(source: &Path, dest: &Path, signal: &str, after: Duration) -> std::
 
 #[test]
 fn killed_for_real_and_run_again_ends_the_same() {
+    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let scratch = TempDir::new().unwrap();
     let source = scratch.path().join("logs");
     for n in 0..400 {

@@ -397,7 +397,8 @@ fn receipt(
     let file_receipts = listed.map(|(path, entry)| {
         let (size, mtime_ns, sha256) = match files.entry(path) {
             Some(Entry::File(file)) => (file.bytes.len() as u64, file.mtime_ns, summary.hashes.get(path).cloned()),
-            _ => (0, 0, None),
+            Some(Entry::Link { target }) => (target.len() as u64, entry.map_or(0, |entry| entry.mtime_ns), None),
+            Some(Entry::EmptyFolder) | None => (0, 0, None),
         };
         FileReceipt { path: path.to_string(), size, mtime_ns, mode: entry.map_or(0, |entry| entry.mode), sha256 }
     });

@@ -313,16 +313,18 @@ fn as_before(unit: &SourceUnit, source: &Source, receipt: &Receipt, trust: Trust
         return Ok(None);
     }
     let listed: Vec<_> = unit.found.files.iter().map(|path| source.listing.get(&path.below(&unit.found.root))).collect();
-    let all_same = receipt.files.iter().zip(&unit.found.files).zip(&listed).all(|((was, path), listed)| {
-        was.path == path.to_string() && listed.is_some_and(|listed| was.is_as_listed(listed) && listed.kind != ListedKind::Link)
-    });
+    let all_same = receipt
+        .files
+        .iter()
+        .zip(&unit.found.files)
+        .zip(&listed)
+        .all(|((was, path), listed)| was.path == path.to_string() && listed.is_some_and(|listed| was.is_as_listed(listed)));
     if all_same && left_out_as_before(unit, receipt) {
         return Ok(Some(receipt.clone()));
     }
-    // Another time or mode, or a link: the bytes decide, unless a time is
-    // part of the log.
+    // Another time or mode: the bytes decide, unless a time is part of the log.
     let sizes_same = receipt.files.iter().zip(&listed).all(|(was, listed)| {
-        listed.is_some_and(|listed| listed.kind != ListedKind::Link && (was.sha256.is_none() || was.size == listed.size))
+        listed.is_some_and(|listed| was.is_as_listed(listed) || (listed.kind == ListedKind::File && was.size == listed.size))
     });
     if receipt.uses_file_times || !sizes_same || !left_out_as_before(unit, receipt) {
         return Ok(None);

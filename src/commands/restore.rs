@@ -2,6 +2,7 @@
 
 use rayon::prelude::*;
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 
@@ -57,7 +58,8 @@ pub fn run(job: &RestoreJob<'_>, out: &Printer) -> Result<ExitStatus, CommandErr
         found.extend(logs::find(path)?);
     }
     let folder = RestoreFolder::at(&job.dest, job.disk)?;
-    let work = || found.par_iter().with_max_len(1).map(|log| one_log(log, &folder)).collect::<Vec<_>>();
+    let stores = Stores::of(&found);
+    let work = || found.par_iter().with_max_len(1).map(|log| one_log(log, &folder, &stores)).collect::<Vec<_>>();
     let results = match rayon::ThreadPoolBuilder::new().num_threads(job.jobs).build() {
         Ok(pool) => pool.install(work),
         Err(_) => work(),
@@ -94,26 +96,43 @@ pub fn run(job: &RestoreJob<'_>, out: &Printer) -> Result<ExitStatus, CommandErr
     })
 }
 
-fn one_log(log: &LogFile, folder: &RestoreFolder<'_>) -> Result<(u64, u64), CommandError> {
+/// The stores that logs lie in, with their receipts by log.
+struct Stores(BTreeMap<PathBuf, (Store, BTreeMap<String, Receipt>)>);
+
+impl Stores {
+    fn of(logs: &[LogFile]) -> Stores {
+        let mut stores = BTreeMap::new();
+        for store in logs.iter().filter_map(|log| Store::of_log(&log.path)) {
+            stores.entry(store.root().to_owned()).or_insert_with(|| {
+                let receipts = Receipts::load(&store);
+                let by_log = receipts.iter().map(|receipt| (receipt.log.clone(), receipt.clone())).collect();
+                (store, by_log)
+            });
+        }
+        Stores(stores)
+    }
+
+    /// The store of a log, and the receipt that says which permissions and
+    /// times its files had.
+    fn get(&self, log: &LogFile) -> (Option<&Store>, Option<&Receipt>) {
+        let Some((store, receipts)) = Store::of_log(&log.path).and_then(|store| self.0.get(store.root())) else { return (None, None) };
+        let absolute = std::path::absolute(&log.path).unwrap_or_else(|_| log.path.clone());
+        let name = absolute.strip_prefix(store.root()).map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        (Some(store), receipts.get(&name))
+    }
+}
+
+fn one_log(log: &LogFile, folder: &RestoreFolder<'_>, stores: &Stores) -> Result<(u64, u64), CommandError> {
     let (mut view, adapter) = logs::open(&log.path, None)?;
     let inside = session_folder(&view, log);
-    let store = Store::of_log(&log.path);
-    let receipt = store.as_ref().and_then(|store| receipt_for(store, log));
+    let (store, receipt) = stores.get(log);
     let (mut files, mut bytes) = (0, 0);
     for seq in view.files().to_vec() {
         let plan = file_plan(&mut view, seq).map_err(|source| CommandError::Stream { path: log.path.clone(), source })?;
-        bytes += one_file(&mut view, adapter, &plan, &inside, log, folder, store.as_ref(), receipt.as_ref())?;
+        bytes += one_file(&mut view, adapter, &plan, &inside, log, folder, store, receipt)?;
         files += u64::from(plan.entry.kind == FileKind::File);
     }
     Ok((files, bytes))
-}
-
-/// The receipt that says which permissions the files had.
-fn receipt_for(store: &Store, log: &LogFile) -> Option<Receipt> {
-    let root = std::fs::canonicalize(store.root()).ok()?;
-    let path = std::fs::canonicalize(&log.path).ok()?;
-    let name = path.strip_prefix(root).ok()?.to_string_lossy().into_owned();
-    Receipts::load(store).iter().find(|receipt| receipt.log == name).cloned()
 }
 
 #[expect(clippy::too_many_arguments, reason = "a file is restored from log, blobs and receipt")]

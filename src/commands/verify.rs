@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -123,7 +123,8 @@ pub fn run(job: &VerifyJob, out: &Printer) -> Result<ExitStatus, CommandError> {
         Err(_) => work(),
     };
     drop(progress);
-    checked.extend(units.iter().filter(|(log, unit)| unit.found.standing == Standing::Live && !names.contains(log)).map(|(log, _)| {
+    let have: BTreeSet<&String> = names.iter().collect();
+    checked.extend(units.iter().filter(|(log, unit)| unit.found.standing == Standing::Live && !have.contains(log)).map(|(log, _)| {
         Checked {
             log: log.clone(),
             verdict: Verdict::NoLog,

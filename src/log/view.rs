@@ -127,8 +127,10 @@ impl<R: ReadAt> LogView<R> {
                 want *= 2;
                 continue;
             };
-            for line in window[..end].split(|&b| b == b'\n') {
-                pass.line(line)?;
+            let mut from = 0;
+            for to in memchr::memchr_iter(b'\n', &window[..=end]) {
+                pass.line(&window[from..to])?;
+                from = to + 1;
             }
             pass.hash(&window[..=end]);
             offset += end as u64 + 1;

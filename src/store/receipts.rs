@@ -76,9 +76,8 @@ impl FileReceipt {
     #[must_use]
     pub fn is_as_listed(&self, listed: &Listed) -> bool {
         let is_file = listed.kind == ListedKind::File;
-        (!is_file || (self.size == listed.size && self.mtime_ns == listed.mtime_ns))
-            && self.mode == listed.mode
-            && is_file == self.sha256.is_some()
+        let same_bytes = listed.kind == ListedKind::Folder || (self.size == listed.size && self.mtime_ns == listed.mtime_ns);
+        same_bytes && self.mode == listed.mode && is_file == self.sha256.is_some()
     }
 }
 

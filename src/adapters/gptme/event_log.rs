@@ -17,6 +17,7 @@ use crate::model::time::is_log_time;
 
 use super::damage::classify;
 use super::event_wire::{EventRecord, Parsed, Step, key, open, parse};
+use super::known::{NormalHash, Origin};
 use super::message::{Normal, normalise};
 use super::place::Placing;
 use super::read::{Lists, Reader, shown};
@@ -46,7 +47,15 @@ struct Journal<'a> {
 /// A message of an event, in the log or to be put there.
 enum Found<'a> {
     Known(Seq),
-    New(Box<Normal>, Box<Record<'a>>),
+    New(Box<New<'a>>),
+}
+
+/// A message that is to be put.
+struct New<'a> {
+    normal: Normal,
+    hash: NormalHash,
+    record: Record<'a>,
+    origin: Origin<'a>,
 }
 
 impl<'a> Reader<'a, '_> {
@@ -140,16 +149,24 @@ impl<'a> Reader<'a, '_> {
     /// Looks a message of an event up; `None` where the loader would not take
     /// it, or would have to guess its time.
     fn find(&self, message: &'a [u8], style: Style) -> Option<Found<'a>> {
-        if let Some(seq) = self.known.by_record(message, 0) {
+        let hash = self.known.hash(message);
+        if let Some(seq) = self.known.by_hash(hash, message, 0) {
             return Some(Found::Known(seq));
         }
         let record = Record::parse(message, &mut Vec::new()).ok().filter(|record| matches!(record.time, Time::Log(_) | Time::Other(_)))?;
         let mut normal = Normal::default();
         normalise(&record, style.escapes, "", &mut normal);
-        Some(match self.known.by_normal(&normal.ts, &normal.payload) {
-            Some(seq) => Found::Known(seq),
-            None => Found::New(Box::new(normal), Box::new(record)),
+        Some(match self.known.by_normal(&normal) {
+            Ok(seq) => Found::Known(seq),
+            Err(normal_hash) => {
+                let origin = Origin { record: message, hash, escapes: style.escapes, file_time: 0 };
+                Found::New(Box::new(New { normal, hash: normal_hash, record, origin }))
+            }
         })
+    }
+
+    fn put_new(&mut self, mut new: Box<New<'a>>, parent: Seq) -> Result<Seq, StreamError> {
+        self.put_message(new.origin, new.origin.record, &new.record, (&mut new.normal, new.hash), parent)
     }
 
     fn append(
@@ -170,8 +187,8 @@ impl<'a> Reader<'a, '_> {
                 journal.state.push((seq, node));
                 self.event_piece(journal, line, record, (first, node), &[message])
             }
-            Found::New(normal, wire) => {
-                let seq = self.put_message(message, journal.style, message, &wire, &normal, journal.node, 0)?;
+            Found::New(new) => {
+                let seq = self.put_new(new, journal.node)?;
                 journal.node = seq;
                 journal.state.push((seq, seq));
                 let moved = Head { source_id: Some(record.number), ..Head::to(&journal.head, seq, HeadOp::Append) };
@@ -217,9 +234,9 @@ impl<'a> Reader<'a, '_> {
                     placing.known(seq, self.events, &mut self.repeats, &mut ahead)?;
                     placed.push(seq);
                 }
-                Some(Found::New(normal, wire)) => {
+                Some(Found::New(new)) => {
                     let parent = placing.parent_of_new(self.events, &mut self.repeats)?;
-                    let seq = self.put_message(message, journal.style, message, &wire, &normal, parent, 0)?;
+                    let seq = self.put_new(new, parent)?;
                     placing.added(seq);
                     placed.push(seq);
                 }
@@ -261,9 +278,9 @@ impl<'a> Reader<'a, '_> {
                     let mut ahead = |k: usize| placed.get(n + k).copied().filter(|_| k == 0 || n > at || n + k < at);
                     placing.known(seq, self.events, &mut self.repeats, &mut ahead)?;
                 }
-                Some(Found::New(normal, wire)) => {
+                Some(Found::New(new)) => {
                     let parent = placing.parent_of_new(self.events, &mut self.repeats)?;
-                    placed[n] = self.put_message(message, journal.style, message, &wire, &normal, parent, 0)?;
+                    placed[n] = self.put_new(new, parent)?;
                     placing.added(placed[n]);
                 }
                 None => {}

@@ -38,20 +38,30 @@ impl<'a> Known<'a> {
         Known { messages: Vec::new(), by_record: HashTable::new(), by_normal: HashTable::new(), hasher: RandomState::default() }
     }
 
+    /// The hash that a record is looked up by.
+    pub(super) fn hash(&self, record: &[u8]) -> RecordHash {
+        RecordHash(self.hasher.hash_one(record))
+    }
+
     /// The message that a record with these bytes is, in a file with this time.
     pub(super) fn by_record(&self, record: &[u8], file_time: u32) -> Option<Seq> {
-        let found = self.by_record.find(self.hasher.hash_one(record), |&at| {
+        self.by_hash(self.hash(record), record, file_time)
+    }
+
+    /// The same, for a record whose hash is known.
+    pub(super) fn by_hash(&self, hash: RecordHash, record: &[u8], file_time: u32) -> Option<Seq> {
+        let found = self.by_record.find(hash.0, |&at| {
             let entry = &self.messages[at as usize];
             entry.record == record && (entry.file_time == 0 || entry.file_time == file_time)
         });
         found.map(|&at| self.messages[at as usize].seq)
     }
 
-    /// The message with this time and normal form.
-    pub(super) fn by_normal(&self, ts: &str, payload: &[u8]) -> Option<Seq> {
-        let normal = self.hasher.hash_one((ts, payload));
-        let found = self.by_normal.find(normal, |&at| self.messages[at as usize].normal == normal);
-        found.map(|&at| self.messages[at as usize].seq)
+    /// The message with this normal form, or the hash to add it under.
+    pub(super) fn by_normal(&self, normal: &Normal) -> Result<Seq, NormalHash> {
+        let hash = self.hasher.hash_one((normal.ts.as_str(), normal.payload.as_slice()));
+        let found = self.by_normal.find(hash, |&at| self.messages[at as usize].normal == hash);
+        found.map(|&at| self.messages[at as usize].seq).ok_or(NormalHash(hash))
     }
 
     /// The record that a message was first read from, how its file escapes, and
@@ -63,12 +73,33 @@ impl<'a> Known<'a> {
     }
 
     /// Notes a message that was put into the log.
-    pub(super) fn add(&mut self, record: &'a [u8], escapes: Escapes, file_time: u32, normal: &Normal, seq: Seq) {
-        let normal = self.hasher.hash_one((normal.ts.as_str(), normal.payload.as_slice()));
+    pub(super) fn add(&mut self, origin: Origin<'a>, normal: NormalHash, seq: Seq) {
+        let Origin { record, hash, escapes, file_time } = origin;
         let at = self.messages.len() as u32;
-        self.messages.push(Entry { record, normal, seq, escapes, file_time });
+        self.messages.push(Entry { record, normal: normal.0, seq, escapes, file_time });
         let Known { messages, hasher, .. } = self;
-        self.by_record.insert_unique(hasher.hash_one(record), at, |&at| hasher.hash_one(messages[at as usize].record));
-        self.by_normal.insert_unique(normal, at, |&at| messages[at as usize].normal);
+        self.by_record.insert_unique(hash.0, at, |&at| hasher.hash_one(messages[at as usize].record));
+        self.by_normal.insert_unique(normal.0, at, |&at| messages[at as usize].normal);
     }
+}
+
+/// The hash of a record's bytes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct RecordHash(u64);
+
+/// The hash of a normal form that is not in the log.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct NormalHash(u64);
+
+/// Where a new message comes from.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Origin<'a> {
+    /// The bytes of its record.
+    pub record: &'a [u8],
+    /// Their hash.
+    pub hash: RecordHash,
+    /// How its file escapes.
+    pub escapes: Escapes,
+    /// 0, or the number of the file time that it takes.
+    pub file_time: u32,
 }

@@ -4,6 +4,7 @@
 //! the two cannot be wrong together.
 
 mod attachments;
+mod calendar;
 mod dump;
 mod events;
 mod exception;
@@ -17,6 +18,7 @@ mod paths;
 mod record;
 mod skim;
 mod text;
+mod token;
 mod transcript;
 mod value;
 
@@ -64,9 +66,10 @@ fn load_default(files: &Files, show: &mut dyn FnMut(&[u8])) -> LoadOutcome {
     };
     let active = view.unwrap_or_else(HeadName::main);
     let error = if files.file(MAIN).is_none() { Some(Exception::FileNotFound) } else { session_error(files).or(marker_error) };
-    if error.is_none() {
-        let file = lists::file_of(files, &active);
-        file.iter().for_each(|file| transcript::show(file, Behind::Snapshot(files), show));
+    if error.is_none()
+        && let Some(file) = lists::file_of(files, &active)
+    {
+        transcript::show(file, Behind::Snapshot(files), show);
     }
     let fails = |head: HeadName| {
         let exception = lists::file_of(files, &head).and_then(events::exception)?;
@@ -138,3 +141,6 @@ fn model(files: &Files) -> Option<String> {
     let table: toml::Table = toml::from_str(text).ok()?;
     table.get("chat")?.as_table()?.get("model")?.as_str().map(str::to_owned)
 }
+
+#[cfg(test)]
+mod tests;

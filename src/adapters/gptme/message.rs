@@ -22,14 +22,12 @@ pub(super) struct Normal {
 }
 
 impl Normal {
-    /// The whole payload, with the number of its shape.
-    pub(super) fn finished(&self, shape: usize) -> Vec<u8> {
-        let mut whole = self.payload.clone();
+    /// Completes the payload, with the number of its shape.
+    pub(super) fn finish(&mut self, shape: usize) {
         if shape > 0 {
-            whole.extend_from_slice(format!(",\"shape\":{shape}").as_bytes());
+            self.payload.extend_from_slice(format!(",\"shape\":{shape}").as_bytes());
         }
-        whole.push(b'}');
-        whole
+        self.payload.push(b'}');
     }
 }
 

@@ -35,16 +35,19 @@ struct FilePart<'a> {
 
 /// How our own writer begins a payload with one text part: parts of it need
 /// not be looked for.
-const PLAIN_CONTENT: &[u8] = b",\"content\":[{\"type\":\"text\",\"text\":\"";
+const PLAIN_CONTENT: &[u8] = b",\"content\":[{\"type\":\"text\",\"text\":";
+/// The same for the result of a tool call.
+const RESULT_CONTENT: &[u8] = b",\"content\":[{\"type\":\"tool_result\",\"call_id\":";
 
 impl<'a> Parts<'a> {
     fn of(payload: &'a [u8]) -> Parts<'a> {
         let mut parts = Parts::default();
         let mut rest = payload;
-        if let Some((role, text, behind)) = split_plain(payload) {
-            parts.role = role;
-            parts.texts.push(text);
-            rest = behind;
+        if let Some(plain) = split_plain(payload) {
+            parts.role = plain.role;
+            parts.call_id = plain.call_id;
+            parts.texts.push(plain.text);
+            rest = plain.behind;
         }
         // `members` starts behind the opening byte, whatever that is.
         for member in json::members(rest) {
@@ -66,7 +69,8 @@ impl<'a> Parts<'a> {
     /// Results stand inside parts; a hostile log could nest them for ever.
     fn content(&mut self, list: &'a [u8], depth: usize) {
         for part in json::elements(list) {
-            let field = |name: &str| json::members(part).find(|member| member.name() == name).map(|member| member.value);
+            let fields: Vec<Member<'a>> = json::members(part).collect();
+            let field = |name: &str| fields.iter().find(|member| member.name() == name).map(|member| member.value);
             match field("type") {
                 Some(b"\"text\"") => self.texts.extend(field("text")),
                 Some(b"\"tool_result\"") => {
@@ -115,26 +119,39 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// Role, text and what is behind the content, of a payload as we write it.
-fn split_plain(payload: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
+/// A payload with one text, as we write it.
+struct Plain<'a> {
+    role: &'a [u8],
+    call_id: Option<&'a [u8]>,
+    text: &'a [u8],
+    /// From the first byte behind the content on.
+    behind: &'a [u8],
+}
+
+/// Takes a payload apart by its exact form; `None` where it has another.
+fn split_plain(payload: &[u8]) -> Option<Plain<'_>> {
     let rest = payload.strip_prefix(b"{\"role\":")?;
-    let role_len = 2 + memchr::memchr(b'"', rest.strip_prefix(b"\"")?)?;
-    let (role, rest) = rest.split_at(role_len);
-    if role.contains(&b'\\') {
+    let (role, rest) = plain_string(rest)?;
+    let (call_id, rest) = match rest.strip_prefix(RESULT_CONTENT) {
+        Some(rest) => {
+            let (id, rest) = plain_string(rest)?;
+            (Some(id), rest.strip_prefix(b",\"content\":[{\"type\":\"text\",\"text\":")?)
+        }
+        None => (None, rest.strip_prefix(PLAIN_CONTENT)?),
+    };
+    if rest.first() != Some(&b'"') {
         return None;
     }
-    let rest = rest.strip_prefix(PLAIN_CONTENT)?;
-    let mut end = 0;
-    loop {
-        end += memchr::memchr2(b'"', b'\\', rest.get(end..)?)?;
-        if rest[end] == b'"' {
-            break;
-        }
-        end += 2;
-    }
-    let behind = rest[end + 1..].strip_prefix(b"}]")?;
-    let from = payload.len() - rest.len() - 1;
-    Some((role, &payload[from..from + end + 2], behind))
+    let end = json::token_end(rest, 0);
+    let close: &[u8] = if call_id.is_some() { b"}]}]" } else { b"}]" };
+    Some(Plain { role, call_id, text: &rest[..end], behind: rest[end..].strip_prefix(close)? })
+}
+
+/// A string token without escapes, and what is behind it.
+fn plain_string(text: &[u8]) -> Option<(&[u8], &[u8])> {
+    let len = 2 + memchr::memchr2(b'"', b'\\', text.strip_prefix(b"\"")?)?;
+    let (token, rest) = text.split_at(len);
+    token.ends_with(b"\"").then_some((token, rest))
 }
 
 /// Members of one object, rendered one behind the other.

@@ -1,5 +1,7 @@
 //! One list of messages, line by line: conversation, branch, view, backup.
 
+use std::borrow::Cow;
+
 use crate::adapters::adapter::Check;
 use crate::model::event::{Body, Draft, EventKind};
 use crate::model::files::{RelPath, SourceFile};
@@ -13,6 +15,7 @@ use crate::model::recipe::RecipeBuilder;
 use crate::model::stream::{EventSink, StreamError};
 
 use super::damage::{Kind, classify};
+use super::known::{NormalHash, Origin, RecordHash};
 use super::layout::TRANSCRIPT;
 use super::message::{Normal, normalise, shape_of};
 use super::place::Placing;
@@ -85,7 +88,8 @@ impl<'a> Reader<'a, '_> {
     }
 
     fn line(&mut self, list: &mut List<'a>, line: Line<'a>, following: &Lines<'a>, file: &'a [u8]) -> Result<(), StreamError> {
-        if let Some(known) = self.known.by_record(line.text, list.file_time.1) {
+        let hash = self.known.hash(line.text);
+        if let Some(known) = self.known.by_hash(hash, line.text, list.file_time.1) {
             self.close_damage(list, file)?;
             return self.known_record(list, line, known, following);
         }
@@ -94,14 +98,17 @@ impl<'a> Reader<'a, '_> {
             list.recipe.gap(&String::from_utf8_lossy(&file[line.offset..line.offset + line.text.len() + line.end.len()]));
             return Ok(());
         }
-        let text = String::from_utf8_lossy(trim_unicode(line.text));
-        let mut spare = Vec::new();
+        let text = decoded(trim_unicode(line.text));
+        let mut spare = Vec::with_capacity(12);
         match Record::parse(text.as_bytes(), &mut spare) {
             Err(rejection) => self.rejected(list, line, &rejection, file),
             Ok(record) => {
                 self.close_damage(list, file)?;
+                if matches!(text, Cow::Owned(_)) {
+                    self.note_replaced_bytes(list, line);
+                }
                 self.note_oddities(list, line, &record);
-                self.new_record(list, line, text.as_bytes(), &record, following)
+                self.new_record(list, line, hash, text.as_bytes(), &record, following)
             }
         }
     }
@@ -138,10 +145,10 @@ impl<'a> Reader<'a, '_> {
         let Ok(record) = Record::parse(text.as_bytes(), &mut spare) else { return out };
         let mut normal = Normal::default();
         normalise(&record, escapes, self.file_time_text(file_time), &mut normal);
-        let shape = self.shape_of.get(&message).copied().unwrap_or(0);
+        normal.finish(self.shape_of.get(&message).copied().unwrap_or(0));
         let ts = Some(normal.ts.as_str()).filter(|ts| !ts.is_empty());
         // A shape of our own table is always there.
-        let _ = render::record(ts, &normal.finished(shape), &self.shapes, style, &mut out);
+        let _ = render::record(ts, &normal.payload, &self.shapes, style, &mut out);
         out
     }
 
@@ -149,22 +156,24 @@ impl<'a> Reader<'a, '_> {
         &mut self,
         list: &mut List<'a>,
         line: Line<'a>,
+        hash: RecordHash,
         text: &[u8],
         record: &Record<'_>,
         following: &Lines<'a>,
     ) -> Result<(), StreamError> {
         let mut normal = std::mem::take(&mut self.normal);
         normalise(record, list.style.escapes, &list.file_time.0, &mut normal);
-        let known = self.known.by_normal(&normal.ts, &normal.payload);
+        let known = self.known.by_normal(&normal);
         let message = match known {
-            Some(message) => {
+            Ok(message) => {
                 self.place_known(list, message, following)?;
                 message
             }
-            None => {
+            Err(normal_hash) => {
                 let parent = list.placing.parent_of_new(self.events, &mut self.repeats)?;
                 let file_time = if record.time == Time::Absent { list.file_time.1 } else { 0 };
-                let message = self.put_message(line.text, list.style, text, record, &normal, parent, file_time)?;
+                let origin = Origin { record: line.text, hash, escapes: list.style.escapes, file_time };
+                let message = self.put_message(origin, text, record, (&mut normal, normal_hash), parent)?;
                 list.placing.added(message);
                 list.messages.push(message);
                 message
@@ -173,28 +182,27 @@ impl<'a> Reader<'a, '_> {
         // A copy in other bytes is looked at at once: its message's own record
         // proves nothing about it.
         self.normal = normal;
-        let rendered = (known.is_some() || self.check == Check::EachRecord).then(|| self.rendered(message, list.style));
+        let rendered = (known.is_ok() || self.check == Check::EachRecord).then(|| self.rendered(message, list.style));
         self.piece(list, line, message, rendered)
     }
 
     /// Puts a message that the log does not have yet.
-    #[expect(clippy::too_many_arguments, reason = "a message comes with its bytes, its fields and its place")]
     pub(super) fn put_message(
         &mut self,
-        record_bytes: &'a [u8],
-        style: Style,
+        origin: Origin<'a>,
         text: &[u8],
         record: &Record<'_>,
-        normal: &Normal,
+        (normal, hash): (&mut Normal, NormalHash),
         parent: Seq,
-        file_time: u32,
     ) -> Result<Seq, StreamError> {
         let shape = shape_of(text, record, &mut self.shapes).unwrap_or(0);
-        let payload = normal.finished(shape);
+        let unfinished = normal.payload.len();
+        normal.finish(shape);
         let ts = Some(normal.ts.as_str()).filter(|ts| !ts.is_empty());
-        let draft = Draft { ts, parent: Some(parent), body: Body::Json(EventKind::Message, &payload) };
+        let draft = Draft { ts, parent: Some(parent), body: Body::Json(EventKind::Message, &normal.payload) };
         let seq = self.events.put(draft)?;
-        self.known.add(record_bytes, style.escapes, file_time, normal, seq);
+        normal.payload.truncate(unfinished);
+        self.known.add(origin, hash, seq);
         if shape > 0 {
             self.shape_of.insert(seq, shape);
         }
@@ -243,12 +251,14 @@ impl<'a> Reader<'a, '_> {
         Ok(())
     }
 
+    fn note_replaced_bytes(&mut self, list: &List<'a>, line: Line<'a>) {
+        let at = std::str::from_utf8(line.text).map_or_else(|error| error.valid_up_to(), |_| 0) as u64 + 1;
+        let place = Location::at(shown(list.path), line.number, at);
+        self.findings.add(FindingCode::ReplacedBytes, place, "bytes that are not UTF-8; gptme shows U+FFFD in their place");
+    }
+
     fn note_oddities(&mut self, list: &List<'a>, line: Line<'a>, record: &Record<'_>) {
         let place = |byte| Location::at(shown(list.path), line.number, byte);
-        if let Err(error) = std::str::from_utf8(line.text) {
-            let at = error.valid_up_to() as u64 + 1;
-            self.findings.add(FindingCode::ReplacedBytes, place(at), "bytes that are not UTF-8; gptme shows U+FFFD in their place");
-        }
         for field in record.unknown_fields() {
             self.findings.add(FindingCode::UnknownField, place(1), format!("field `{field}` is unknown to gptme, which drops it"));
         }
@@ -265,6 +275,12 @@ impl<'a> Reader<'a, '_> {
         self.findings.add(FindingCode::LoaderFails, Location::at(shown(path), line, 1), message);
         self.outcome.error.get_or_insert_with(|| error.to_owned());
     }
+}
+
+/// A line as the program decodes it: what is not UTF-8 is replaced.
+fn decoded(text: &[u8]) -> Cow<'_, str> {
+    // The usual case is UTF-8, and to check that is much faster than to mend.
+    std::str::from_utf8(text).map_or_else(|_| String::from_utf8_lossy(text), Cow::Borrowed)
 }
 
 /// Whether neither a message nor damage stands between two events.

@@ -5,6 +5,7 @@ use memchr::memchr2;
 use std::borrow::Cow;
 use std::fmt;
 
+use super::carry::token_end;
 use super::escape::decode_string;
 
 /// Whose rules decide what is JSON.
@@ -166,8 +167,7 @@ pub fn scan_value(text: &[u8], dialect: Dialect) -> Result<Scan, ScanError> {
 /// The members of an object that has been accepted before; an object that was
 /// not accepted ends early instead of failing.
 pub fn members(object: &[u8]) -> impl Iterator<Item = Member<'_>> {
-    let mut scanner = Scanner::new(object, Dialect::Python);
-    scanner.at = 1;
+    let mut scanner = Scanner::inside(object);
     std::iter::from_fn(move || {
         scanner.blank();
         if scanner.peek() == Some(b',') {
@@ -191,8 +191,7 @@ pub fn members(object: &[u8]) -> impl Iterator<Item = Member<'_>> {
 
 /// The elements of an array that has been accepted before.
 pub fn elements(array: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let mut scanner = Scanner::new(array, Dialect::Python);
-    scanner.at = 1;
+    let mut scanner = Scanner::inside(array);
     std::iter::from_fn(move || {
         scanner.blank();
         if scanner.peek() == Some(b',') {
@@ -213,6 +212,8 @@ struct Scanner<'a> {
     at: usize,
     dialect: Dialect,
     facts: Facts,
+    /// The text was accepted before: only the ends of tokens are looked for.
+    accepted: bool,
     /// Raw control characters are rare enough to look for once per text
     /// instead of once per string.
     has_controls: bool,
@@ -220,7 +221,19 @@ struct Scanner<'a> {
 
 impl<'a> Scanner<'a> {
     fn new(text: &'a [u8], dialect: Dialect) -> Self {
-        Scanner { text, at: 0, dialect, facts: Facts::default(), has_controls: text.iter().any(|&b| b < 0x20) }
+        Scanner {
+            text,
+            at: 0,
+            dialect,
+            facts: Facts::default(),
+            accepted: false,
+            has_controls: text.iter().fold(u8::MAX, |least, &b| least.min(b)) < 0x20,
+        }
+    }
+
+    /// Behind the opening byte of a text that was accepted before.
+    fn inside(text: &'a [u8]) -> Self {
+        Scanner { text, at: 1, dialect: Dialect::Python, facts: Facts::default(), accepted: true, has_controls: false }
     }
 
     fn peek(&self) -> Option<u8> {
@@ -246,6 +259,10 @@ impl<'a> Scanner<'a> {
     }
 
     fn string(&mut self, what: &'static str) -> Result<(), ScanError> {
+        if self.accepted && self.peek() == Some(b'"') {
+            self.at = token_end(self.text, self.at);
+            return Ok(());
+        }
         self.expect(b'"', what)?;
         loop {
             let rest = &self.text[self.at..];
@@ -324,6 +341,9 @@ impl<'a> Scanner<'a> {
     }
 
     fn scalar(&mut self) -> Result<(), ScanError> {
+        if self.peek().is_some_and(|b| b.is_ascii_digit()) {
+            return self.number();
+        }
         let rest = &self.text[self.at..];
         let words: &[&[u8]] = match self.dialect {
             Dialect::Strict => &[b"true", b"false", b"null"],

@@ -94,7 +94,7 @@ impl Style {
             // not ASCII is what CPython escapes.
             Escapes::Ascii => {
                 let mut rest = token;
-                while let Some(at) = rest.iter().position(|b| !b.is_ascii()) {
+                while let Some(at) = first_non_ascii(rest) {
                     out.extend_from_slice(&rest[..at]);
                     rest = &rest[at..];
                     let len = rest.iter().position(u8::is_ascii).unwrap_or(rest.len());
@@ -137,6 +137,9 @@ impl Style {
     /// every parser takes) as this style writes it. Token by token: nesting
     /// costs no recursion.
     pub fn push_value(self, value: &[u8], out: &mut Vec<u8>) {
+        if value.first() == Some(&b'"') {
+            return self.push_string(value, out);
+        }
         let mut at = 0;
         while let Some(&byte) = value.get(at) {
             match byte {
@@ -165,6 +168,14 @@ impl Style {
 /// How a value that not every parser takes begins in the log: `{"$raw":"`.
 const RAW_PREFIX: &[u8] = b"{\"$raw\":\"";
 const _: () = assert!(RAW_KEY.len() == 4);
+
+/// Where the first byte stands that is not ASCII; by blocks, which is many
+/// times faster than byte by byte.
+fn first_non_ascii(text: &[u8]) -> Option<usize> {
+    const BLOCK: usize = 64;
+    let clean = text.chunks(BLOCK).take_while(|block| block.is_ascii()).count() * BLOCK;
+    text.get(clean..)?.iter().position(|b| !b.is_ascii()).map(|at| clean + at)
+}
 
 fn push_ascii_run(run: &[u8], out: &mut Vec<u8>) {
     for chunk in run.utf8_chunks() {

@@ -148,7 +148,8 @@ enum Next {
 }
 
 /// The string token that the text starts with.
-fn string_token(text: &[u8]) -> &[u8] {
+#[must_use]
+pub fn string_token(text: &[u8]) -> &[u8] {
     let mut at = 1;
     while let Some(found) = text.get(at..).and_then(|rest| memchr::memchr2(b'"', b'\\', rest)) {
         at += found;

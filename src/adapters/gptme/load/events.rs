@@ -13,9 +13,10 @@ use super::isoparse::Stamp;
 use super::lines::{of_bytes, strip};
 use super::number::{Number, Sign};
 use super::pairs::Dict;
-use super::parse::{Failure, LONGEST_INTEGER, Parser, elements, members};
+use super::parse::{Parser, elements, members};
 use super::record::{Reader, Writer};
 use super::text::decode;
+use super::token::{Failure, LONGEST_INTEGER};
 use super::value::at_most;
 
 /// So deep a nesting raises `RecursionError` in `json.loads` below
@@ -117,7 +118,8 @@ fn read_events(bytes: &[u8]) -> Result<Vec<Event<'_>>, Exception> {
                 events.push(Event { kind: EventKind::NoObject, ..Event::default() });
             }
             Err(Failure::Syntax) => {}
-            Err(failure @ (Failure::LongInteger | Failure::TooDeep)) => return Err(failure.into()),
+            Err(Failure::LongInteger) => return Err(Exception::Value),
+            Err(Failure::TooDeep) => return Err(Exception::Recursion),
         }
     }
     Ok(events)

@@ -1,8 +1,5 @@
 //! The exceptions that end a load of the real program.
 
-use super::isoparse::Trouble;
-use super::parse::Failure;
-
 /// An exception that nothing in the program catches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exception {
@@ -40,24 +37,6 @@ impl Exception {
             Exception::Type => "TypeError",
             Exception::UnicodeDecode => "UnicodeDecodeError",
             Exception::Value => "ValueError",
-        }
-    }
-}
-
-impl From<Failure> for Exception {
-    fn from(failure: Failure) -> Exception {
-        match failure {
-            Failure::Syntax | Failure::LongInteger => Exception::Value,
-            Failure::TooDeep => Exception::Recursion,
-        }
-    }
-}
-
-impl From<Trouble> for Exception {
-    fn from(trouble: Trouble) -> Exception {
-        match trouble {
-            Trouble::Value => Exception::Value,
-            Trouble::Overflow => Exception::Overflow,
         }
     }
 }

@@ -1,8 +1,7 @@
 //! Timestamps: what `dateutil.parser.isoparse` takes, and what
 //! `datetime.isoformat` and `datetime.fromtimestamp` give.
 
-/// The last day that a `datetime` can name, 9999-12-31, counted from 0001-01-01 as 1.
-const LAST_DAY: i64 = 3_652_059;
+use super::calendar::{Date, LAST_DAY, date_of, day_number, days_in, is_leap, week_date};
 
 /// What `isoparse` raises.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -202,8 +201,6 @@ fn value_of(digits: &[u8]) -> i64 {
     digits.iter().filter(|b| **b != b'_').fold(0, |value, &b| value * 10 + i64::from(b - b'0'))
 }
 
-type Date = (i64, i64, i64);
-
 /// `YYYY`, `YYYY-MM`, `YYYY-MM-DD` and `YYYYMMDD`; ranges are checked later.
 fn common_date(text: &[u8]) -> Result<(Date, usize), Trouble> {
     if text.len() < 4 {
@@ -265,18 +262,8 @@ fn uncommon_date(text: &[u8]) -> Result<(Date, usize), Trouble> {
         day = int(cut(text, at, at + 1))?;
         at += 1;
     }
-    Ok((week_date(year, week, day)?, at))
-}
-
-fn week_date(year: i64, week: i64, day: i64) -> Result<Date, Trouble> {
-    if !(1..54).contains(&week) || !(1..8).contains(&day) || !(1..=9999).contains(&year) {
-        return Err(Trouble::Value);
-    }
-    // The first week is the one with January 4th in it; day 1 was a Monday.
-    let fourth = day_number(year, 1, 4);
-    let monday = fourth - (fourth - 1) % 7;
-    let number = monday + (week - 1) * 7 + day - 1;
-    if number > LAST_DAY { Err(Trouble::Overflow) } else { Ok(date_of(number)) }
+    let number = week_date(year, week, day).ok_or(Trouble::Value)?;
+    if number > LAST_DAY { Err(Trouble::Overflow) } else { Ok((date_of(number), at)) }
 }
 
 /// A zone's minutes east of Greenwich.
@@ -299,35 +286,5 @@ fn zone(text: &[u8]) -> Result<i64, Trouble> {
     if minutes > 59 || hours > 23 { Err(Trouble::Value) } else { Ok(sign * (hours * 60 + minutes)) }
 }
 
-fn is_leap(year: i64) -> bool {
-    year.rem_euclid(4) == 0 && (year.rem_euclid(100) != 0 || year.rem_euclid(400) == 0)
-}
-
-fn days_in(year: i64, month: i64) -> i64 {
-    match month {
-        2 => 28 + i64::from(is_leap(year)),
-        4 | 6 | 9 | 11 => 30,
-        _ => 31,
-    }
-}
-
-/// Days since 0000-12-31 in the proleptic Gregorian calendar.
-fn day_number(year: i64, month: i64, day: i64) -> i64 {
-    let before = year - 1;
-    let months: i64 = (1..month).map(|month| days_in(year, month)).sum();
-    before * 365 + before.div_euclid(4) - before.div_euclid(100) + before.div_euclid(400) + months + day
-}
-
-fn date_of(number: i64) -> Date {
-    // Close from below, then corrected by at most two steps.
-    let mut year = (number - 1).div_euclid(366) + 1;
-    year += (number - day_number(year, 1, 1)).div_euclid(366);
-    while day_number(year + 1, 1, 1) <= number {
-        year += 1;
-    }
-    let mut month = 1;
-    while month < 12 && day_number(year, month + 1, 1) <= number {
-        month += 1;
-    }
-    (year, month, number - day_number(year, month, 1) + 1)
-}
+#[cfg(test)]
+mod tests;

@@ -71,10 +71,9 @@ pub fn file_of<'f>(files: &'f Files, head: &HeadName) -> Option<&'f SourceFile> 
 }
 
 fn in_folder<'f>(files: &'f Files, folder: &str, name: &str) -> Option<&'f SourceFile> {
+    let file = files.file(&format!("{folder}/{name}.jsonl"));
     // A file called just `.jsonl` is its own stem.
-    let names = [format!("{folder}/{name}.jsonl"), format!("{folder}/{name}")];
-    let count = if name == ".jsonl" { 2 } else { 1 };
-    names.iter().take(count).find_map(|path| files.file(path))
+    file.or_else(|| files.file(&format!("{folder}/{name}")).filter(|_| name == ".jsonl"))
 }
 
 fn events_file<'f>(files: &'f Files, name: &str) -> Option<&'f SourceFile> {

@@ -5,19 +5,7 @@
 
 use crate::model::json::{Kind, Member, kind_of};
 
-/// CPython refuses to turn more digits than this into an integer.
-pub const LONGEST_INTEGER: usize = 4300;
-
-/// What `json.loads` raises.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Failure {
-    /// `JSONDecodeError`: the text is not JSON.
-    Syntax,
-    /// A bare `ValueError`: an integer has too many digits.
-    LongInteger,
-    /// `RecursionError`: the nesting goes too deep.
-    TooDeep,
-}
+use super::token::{Failure, Text};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Open {
@@ -47,7 +35,7 @@ impl Parser {
     pub fn whole<'a>(&mut self, text: &'a [u8], members: &mut Vec<Member<'a>>) -> Result<Kind, Failure> {
         members.clear();
         self.open.clear();
-        let mut cursor = Cursor::new(text, self);
+        let mut cursor = Cursor { text: Text::new(text), at: 0, parser: self };
         cursor.blank();
         let start = cursor.at;
         if cursor.peek() == Some(b'{') {
@@ -76,8 +64,7 @@ pub fn members(object: &[u8]) -> Vec<Member<'_>> {
 #[must_use]
 pub fn elements(array: &[u8]) -> Vec<&[u8]> {
     let mut parser = Parser::new(usize::MAX);
-    let mut cursor = Cursor::new(array, &mut parser);
-    cursor.at = 1;
+    let mut cursor = Cursor { text: Text::new(array), at: 1, parser: &mut parser };
     let mut found = Vec::new();
     loop {
         cursor.blank();
@@ -85,7 +72,7 @@ pub fn elements(array: &[u8]) -> Vec<&[u8]> {
         if cursor.value(1).is_err() {
             return found; // `]` behind `[`, which is no value
         }
-        found.push(array.get(start..cursor.at).unwrap_or_default());
+        found.push(cursor.text.between(start, cursor.at));
         cursor.blank();
         if cursor.take(b',').is_err() {
             return found;
@@ -93,35 +80,15 @@ pub fn elements(array: &[u8]) -> Vec<&[u8]> {
     }
 }
 
-/// Whether a byte is there that may not stand raw in a string. Looks at all of
-/// them, which is quicker than to stop at the first.
-fn has_controls(text: &[u8]) -> bool {
-    text.iter().fold(u8::MAX, |least, &b| least.min(b)) < 0x20
-}
-
 struct Cursor<'a, 'p> {
-    text: &'a [u8],
+    text: Text<'a>,
     at: usize,
-    /// Looked for once in the whole text: nearly none has any.
-    has_controls: bool,
     parser: &'p mut Parser,
 }
 
-impl<'a, 'p> Cursor<'a, 'p> {
-    fn new(text: &'a [u8], parser: &'p mut Parser) -> Cursor<'a, 'p> {
-        Cursor { text, at: 0, has_controls: has_controls(text), parser }
-    }
-
+impl<'a> Cursor<'a, '_> {
     fn peek(&self) -> Option<u8> {
-        self.text.get(self.at).copied()
-    }
-
-    fn rest(&self) -> &'a [u8] {
-        self.text.get(self.at..).unwrap_or_default()
-    }
-
-    fn since(&self, start: usize) -> &'a [u8] {
-        self.text.get(start..self.at).unwrap_or_default()
+        self.text.byte(self.at)
     }
 
     fn blank(&mut self) {
@@ -149,11 +116,11 @@ impl<'a, 'p> Cursor<'a, 'p> {
         loop {
             let start = self.at;
             self.string()?;
-            let key = self.since(start);
+            let key = self.text.between(start, self.at);
             self.colon()?;
             let start = self.at;
             self.value(1)?;
-            members.push(Member { key, value: self.since(start) });
+            members.push(Member { key, value: self.text.between(start, self.at) });
             self.blank();
             if self.peek() == Some(b'}') {
                 self.at += 1;
@@ -184,7 +151,7 @@ impl<'a, 'p> Cursor<'a, 'p> {
                 }
                 Some(b'[') if self.enter(Open::Array, outside)? => continue,
                 Some(b'{' | b'[') => {}
-                _ => self.scalar()?,
+                _ => self.at = self.text.end_of_scalar(self.at)?,
             }
             loop {
                 if self.parser.open.len() == floor {
@@ -237,116 +204,80 @@ impl<'a, 'p> Cursor<'a, 'p> {
     }
 
     fn string(&mut self) -> Result<(), Failure> {
-        self.take(b'"')?;
-        let start = self.at;
-        let mut at = start;
-        loop {
-            at += first_mark(self.text.get(at..).unwrap_or_default());
-            match (self.text.get(at), self.text.get(at + 1)) {
-                (Some(b'"'), _) => break,
-                (Some(_), Some(b'u')) => {
-                    let digits = self.text.get(at + 2..at + 6).ok_or(Failure::Syntax)?;
-                    if !digits.iter().all(u8::is_ascii_hexdigit) {
-                        return Err(Failure::Syntax);
-                    }
-                    at += 6;
-                }
-                (Some(_), Some(&escaped)) if ESCAPABLE[usize::from(escaped)] => at += 2,
-                _ => return Err(Failure::Syntax),
-            }
-        }
-        self.at = at + 1;
-        if self.has_controls && has_controls(self.text.get(start..at).unwrap_or_default()) {
-            return Err(Failure::Syntax);
-        }
-        Ok(())
-    }
-
-    fn scalar(&mut self) -> Result<(), Failure> {
-        let words: [&[u8]; 6] = [b"true", b"false", b"null", b"NaN", b"Infinity", b"-Infinity"];
-        match self.peek() {
-            Some(b'"') => self.string(),
-            Some(b'0'..=b'9') => self.number(),
-            _ => match words.iter().find(|word| self.rest().starts_with(word)) {
-                Some(word) => {
-                    self.at += word.len();
-                    Ok(())
-                }
-                None => self.number(),
-            },
-        }
-    }
-
-    fn digits(&mut self) -> usize {
-        let count = self.rest().iter().take_while(|b| b.is_ascii_digit()).count();
-        self.at += count;
-        count
-    }
-
-    fn number(&mut self) -> Result<(), Failure> {
-        if self.peek() == Some(b'-') {
-            self.at += 1;
-        }
-        let whole = match self.peek() {
-            // Nothing follows a leading zero: more digits are another token.
-            Some(b'0') => {
-                self.at += 1;
-                1
-            }
-            _ => self.digits(),
-        };
-        if whole == 0 {
-            return Err(Failure::Syntax);
-        }
-        let end_of_integer = self.at;
-        if self.peek() == Some(b'.') && self.text.get(self.at + 1).is_some_and(u8::is_ascii_digit) {
-            self.at += 1;
-            self.digits();
-        }
-        if let Some(b'e' | b'E') = self.peek() {
-            let signed = matches!(self.text.get(self.at + 1), Some(b'+' | b'-'));
-            let digits_at = self.at + 1 + usize::from(signed);
-            if self.text.get(digits_at).is_some_and(u8::is_ascii_digit) {
-                self.at = digits_at;
-                self.digits();
-            }
-        }
-        if self.at == end_of_integer && whole > LONGEST_INTEGER {
-            return Err(Failure::LongInteger);
-        }
+        self.at = self.text.end_of_string(self.at)?;
         Ok(())
     }
 }
 
-/// Which bytes may stand behind a backslash. A table, because a chain of
-/// comparisons is guessed wrong at every other escape.
-const ESCAPABLE: [bool; 256] = {
-    let mut table = [false; 256];
-    let mut at = 0;
-    while at < 8 {
-        table[b"\"\\/bfnrt"[at] as usize] = true;
-        at += 1;
-    }
-    table
-};
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// How many bytes stand before the first quote or backslash. Most keys end, and
-/// many escapes follow, within a few bytes: only then is a longer search set up.
-fn first_mark(text: &[u8]) -> usize {
-    const ONES: u64 = 0x0101_0101_0101_0101;
-    const NEAR: usize = 2;
-    // Sets the high bit of each byte that is 0; above the first such byte a
-    // borrow may set others, so only the lowest bit can be trusted.
-    let zeros = |word: u64| word.wrapping_sub(ONES) & !word & (ONES << 7);
-    let (words, _) = text.as_chunks::<8>();
-    for (at, word) in words.iter().take(NEAR).enumerate() {
-        let word = u64::from_le_bytes(*word);
-        let found = zeros(word ^ (ONES * u64::from(b'"'))) | zeros(word ^ (ONES * u64::from(b'\\')));
-        if found != 0 {
-            return at * 8 + (found.trailing_zeros() / 8) as usize;
+    fn parsed(text: &str) -> Result<(Kind, usize), Failure> {
+        let mut members = Vec::new();
+        let kind = Parser::new(4).whole(text.as_bytes(), &mut members)?;
+        Ok((kind, members.len()))
+    }
+
+    #[test]
+    fn takes_what_cpython_takes_and_nothing_else() {
+        for good in ["-0", "1e400", " 1E-5\t", "NaN", "-Infinity", "\"\\ud800\\/\u{7f}é\"", "[[],{}]", "[ 1 ,2 ]", "null", "0.5e+1"] {
+            assert!(parsed(good).is_ok(), "{good}");
+        }
+        assert_eq!(parsed(r#"{"a":1, "a" : {"b":[]}}"#), Ok((Kind::Object, 2)));
+        for bad in [
+            "",
+            "01",
+            "1.",
+            ".5",
+            "+1",
+            "1e",
+            "-",
+            "nan",
+            "\"\\x\"",
+            "\"\\u12g4\"",
+            "\"\\u12",
+            "\"\\",
+            "\"\t\"",
+            "\"open",
+            "[1,]",
+            "{\"a\":1,}",
+            "{a:1}",
+            "{\"a\" 1}",
+            "{1:1}",
+            "[1}",
+            "[1 2]",
+            "]",
+            "nul",
+            "1 2",
+            "\u{feff}1",
+            "{\"a\":1}x",
+        ] {
+            assert_eq!(parsed(bad), Err(Failure::Syntax), "{bad}");
         }
     }
-    let searched = words.len().min(NEAR) * 8;
-    let far = text.get(searched..).unwrap_or_default();
-    searched + memchr::memchr2(b'"', b'\\', far).unwrap_or(far.len())
+
+    #[test]
+    fn of_several_failures_the_first_counts() {
+        let long = "1".repeat(4301);
+        for (text, failure) in [
+            ("[[[[".to_owned(), Failure::TooDeep),
+            ("{\"a\":[{\"b\":[x".to_owned(), Failure::TooDeep),
+            ("[[[x[".to_owned(), Failure::Syntax),
+            (format!("[-{long}, [[["), Failure::LongInteger),
+            (format!("[[[[{long}"), Failure::TooDeep),
+            (format!("[{long}x"), Failure::LongInteger),
+            (format!("[x{long}"), Failure::Syntax),
+        ] {
+            assert_eq!(parsed(&text), Err(failure), "{text:.20}");
+        }
+        assert!(parsed(&"1".repeat(4300)).is_ok() && parsed(&format!("{long}.0")).is_ok());
+    }
+
+    #[test]
+    fn a_million_levels_need_no_stack() {
+        let deep = format!("{}{}", "[".repeat(1_000_000), "]".repeat(1_000_000));
+        assert_eq!(Parser::new(usize::MAX).whole(deep.as_bytes(), &mut Vec::new()), Ok(Kind::Array));
+        assert_eq!(elements(deep.as_bytes()).len(), 1);
+    }
 }

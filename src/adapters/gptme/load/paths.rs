@@ -111,8 +111,8 @@ mod tests {
         assert_eq!(shown(r#""a/😀""#), ["a", "/", "😀"]);
         assert_eq!(shown(r#"{"b": 1, "a//": 2, "b": 3}"#), ["b", "a"]);
         assert_eq!(
-            shown(r#"[1.50, null, true, -0, [1, "it's", "\n\u00ad\u00e9", NaN], {"k": {"a": [], "a": 1e-7}}]"#),
-            ["1.5", "None", "True", "0", "[1, \"it's\", '\\n\\xadé', nan]", "{'k': {'a': 1e-07}}"]
+            shown(r#"[1.50, null, true, -0, ["it's", "'\"", "\n\u00ad\u00e9", NaN], {"k": {"a": [], "a": 1e-7}}]"#),
+            ["1.5", "None", "True", "0", "[\"it's\", '\\'\"', '\\n\\xadé', nan]", "{'k': {'a': 1e-07}}"]
         );
         assert_eq!(shown("7"), Vec::<String>::new());
     }

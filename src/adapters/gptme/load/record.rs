@@ -5,10 +5,11 @@ use crate::model::json::{Kind, Member, kind_of};
 use super::attachments::Hashes;
 use super::dump::{Dumper, Shape};
 use super::exception::Exception;
-use super::isoparse::{Stamp, isoparse};
-use super::parse::{Failure, Parser};
+use super::isoparse::{Stamp, Trouble, isoparse};
+use super::parse::Parser;
 use super::paths::references;
 use super::text::{decode, push_json, push_token};
+use super::token::Failure;
 use super::value::is_truthy;
 
 /// Why a line gives no message.
@@ -148,9 +149,9 @@ fn stamp_of(value: &[u8]) -> Result<Stamp, Refusal> {
     }
     let inner = value.get(1..value.len().saturating_sub(1)).unwrap_or_default();
     let stamp = if inner.contains(&b'\\') { isoparse(&decode(value)) } else { isoparse(inner) };
-    stamp.map_err(|trouble| match Exception::from(trouble) {
-        Exception::Overflow => Refusal::Raises(Exception::Overflow),
-        _ => Refusal::Skipped,
+    stamp.map_err(|trouble| match trouble {
+        Trouble::Value => Refusal::Skipped,
+        Trouble::Overflow => Refusal::Raises(Exception::Overflow),
     })
 }
 

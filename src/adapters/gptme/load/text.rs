@@ -96,7 +96,7 @@ fn push_json_code(code: u32, out: &mut Vec<u8>) {
         0x0c => out.extend_from_slice(b"\\f"),
         0x20..0x7f => out.push(code as u8),
         0x10000.. => {
-            push_unit(0xd800 + (code - 0x10000 >> 10), out);
+            push_unit(0xd800 + ((code - 0x10000) >> 10), out);
             push_unit(0xdc00 + (code & 0x3ff), out);
         }
         _ => push_unit(code, out),

@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 
 use crate::model::json::{Kind, kind_of};
 
+use super::dump::{Dumper, Shape, string_token};
 use super::exception::Exception;
 use super::number::Number;
 use super::pairs::Dict;
@@ -30,41 +31,34 @@ pub fn is_truthy(value: &[u8]) -> bool {
 pub fn str_of(value: &[u8]) -> Vec<u8> {
     match kind_of(value) {
         Kind::String => decode(value),
-        Kind::Object | Kind::Array | Kind::True | Kind::False | Kind::Null | Kind::Number => {
-            let mut text = Vec::new();
-            push_repr(value, &mut text);
-            text
-        }
+        Kind::Object | Kind::Array | Kind::True | Kind::False | Kind::Null | Kind::Number => repr(value),
     }
 }
 
-/// Recurses as deep as the value goes, which `json.loads` has limited.
-fn push_repr(value: &[u8], out: &mut Vec<u8>) {
-    match kind_of(value) {
-        Kind::String => push_string_repr(&decode(value), out),
-        Kind::True => out.extend_from_slice(b"True"),
-        Kind::False => out.extend_from_slice(b"False"),
-        Kind::Null => out.extend_from_slice(b"None"),
-        Kind::Number => Number::of(value).iter().for_each(|number| number.push_repr(out)),
-        Kind::Array => {
-            out.push(b'[');
-            for (at, element) in elements(value).into_iter().enumerate() {
-                out.extend_from_slice(if at == 0 { b"" } else { b", " });
-                push_repr(element, out);
-            }
-            out.push(b']');
-        }
-        Kind::Object => {
-            out.push(b'{');
-            for (at, (key, value)) in Dict::of_object(value).texts().enumerate() {
-                out.extend_from_slice(if at == 0 { b"" } else { b", " });
-                push_string_repr(key, out);
-                out.extend_from_slice(b": ");
-                push_repr(value, out);
-            }
-            out.push(b'}');
+/// What `json.dumps` writes is what `repr` writes, but for the scalars.
+fn repr(value: &[u8]) -> Vec<u8> {
+    let mut json = Vec::new();
+    Dumper::default().push(value, Shape::Plain, &mut json);
+    let mut out = Vec::with_capacity(json.len());
+    let mut rest = json.as_slice();
+    while let Some(&byte) = rest.first() {
+        let len = match byte {
+            b'[' | b']' | b'{' | b'}' | b',' | b':' | b' ' => 1,
+            b'"' => string_token(rest).len(),
+            _ => rest.iter().take_while(|b| !matches!(b, b',' | b']' | b'}')).count(),
+        };
+        let (token, behind) = rest.split_at_checked(len).unwrap_or((rest, &[]));
+        rest = behind;
+        match (byte, token) {
+            (b'"', _) => push_string_repr(&decode(token), &mut out),
+            (_, b"true") => out.extend_from_slice(b"True"),
+            (_, b"false") => out.extend_from_slice(b"False"),
+            (_, b"null") => out.extend_from_slice(b"None"),
+            (b'[' | b']' | b'{' | b'}' | b',' | b':' | b' ', _) => out.push(byte),
+            _ => Number::of(token).iter().for_each(|number| number.push_repr(&mut out)),
         }
     }
+    out
 }
 
 fn push_string_repr(text: &[u8], out: &mut Vec<u8>) {
@@ -77,9 +71,9 @@ fn push_string_repr(text: &[u8], out: &mut Vec<u8>) {
             0x0d => out.extend_from_slice(b"\\r"),
             _ if code == u32::from(quote) || code == 0x5c => out.extend([b'\\', code as u8]),
             _ if is_printable(code) => push_code(code, out),
-            ..0x100 => out.extend_from_slice(format!("\\x{code:02x}").as_bytes()),
-            ..0x10000 => out.extend_from_slice(format!("\\u{code:04x}").as_bytes()),
-            _ => out.extend_from_slice(format!("\\U{code:08x}").as_bytes()),
+            0..0x100 => out.extend_from_slice(format!("\\x{code:02x}").as_bytes()),
+            0x100..0x10000 => out.extend_from_slice(format!("\\u{code:04x}").as_bytes()),
+            0x10000.. => out.extend_from_slice(format!("\\U{code:08x}").as_bytes()),
         }
     }
     out.push(quote);
@@ -90,7 +84,6 @@ fn push_string_repr(text: &[u8], out: &mut Vec<u8>) {
 fn is_printable(code: u32) -> bool {
     match code {
         0x20..0x7f => true,
-        0..0xa1 => false,
         _ => char::from_u32(code).is_some_and(|c| !format!("a{c}").escape_debug().any(|c| c == '\\')),
     }
 }
@@ -135,5 +128,42 @@ pub fn at_most(left: &[u8], right: &[u8]) -> Result<bool, Exception> {
             }
         }
         _ => Err(Exception::Type),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn truth_is_that_of_python() {
+        for falsy in ["0", "-0", "0.0", "-0e9", "1e-400", "\"\"", "[ ]", "{\t}", "false", "null"] {
+            assert!(!is_truthy(falsy.as_bytes()), "{falsy}");
+        }
+        for truthy in ["1", "0.1", "NaN", "-Infinity", "\" \"", "[0]", "{ \"\":0}", "true", "1e400"] {
+            assert!(is_truthy(truthy.as_bytes()), "{truthy}");
+        }
+    }
+
+    #[test]
+    fn order_is_that_of_python() {
+        let order = |left: &str, right: &str| at_most(left.as_bytes(), right.as_bytes()).ok();
+        for (left, right, answer) in [
+            ("1", "true", Some(true)),
+            ("1.5", "1", Some(false)),
+            ("NaN", "NaN", Some(false)),
+            ("\"10\"", "\"9\"", Some(true)),
+            ("\"\\ud800\"", "\"\u{1f600}\"", Some(true)),
+            ("[1,2]", "[1.0,3]", Some(true)),
+            ("[1,[2],0]", "[1,[2]]", Some(false)),
+            ("[NaN]", "[NaN,{}]", Some(true)),
+            ("[{\"a\":1,\"b\":2}]", "[{\"b\":2.0,\"a\":true}]", Some(true)),
+            ("[1]", "[\"1\"]", None),
+            ("null", "null", None),
+            ("{}", "{}", None),
+            ("\"1\"", "1", None),
+        ] {
+            assert_eq!(order(left, right), answer, "{left} {right}");
+        }
     }
 }
