@@ -1,28 +1,26 @@
 //! `everlog migrate`: convert, prove, replace.
 
-use serde::Serialize;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, PoisonError};
 
 use crate::adapters::adapter::{Adapter, Standing};
 use crate::model::finding::{Finding, FindingCode, Severity};
-use crate::model::folder::ListedKind;
 use crate::model::location::Location;
 use crate::report::exit::ExitStatus;
-use crate::report::printer::{Form, Printer};
-use crate::report::text;
+use crate::report::printer::Printer;
 use crate::store::StoreError;
 use crate::store::disk::Disk;
 use crate::store::layout::Store;
 use crate::store::lock::{HeldLocks, StoreLock};
 use crate::store::receipts::{self, Receipt, Receipts};
 use crate::store::replace::{Ready, commit, sweep};
-use crate::store::snapshot;
 
-use super::convert::{Change, ConvertError, Converted, Mode, Target, convert};
+use super::convert::{ConvertError, Converted, Mode, Target, convert};
 use super::error::CommandError;
+use super::migrate_report::{Status, UnitReport, report_all, report_of};
 use super::source::{Selection, Source, SourceUnit};
+use super::unchanged::{as_before, log_is_there};
 use super::{batch, retire};
 
 /// What to migrate, and how.
@@ -68,45 +66,6 @@ pub enum Trust {
     SizeAndTime,
     /// Nothing is believed.
     Nothing,
-}
-
-/// What became of one session.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Status {
-    /// A first log.
-    Created,
-    /// Another log than before.
-    Changed,
-    /// The same log as before.
-    Unchanged,
-    /// No log.
-    Failed,
-    /// Not looked at.
-    Skipped,
-}
-
-/// One session's line in the report.
-#[derive(Debug, Serialize)]
-pub struct UnitReport {
-    unit: String,
-    format: &'static str,
-    status: Status,
-    files: Vec<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    log: Option<String>,
-    source_bytes: u64,
-    log_bytes: u64,
-    residual_bytes: u64,
-    messages: u64,
-    events: u32,
-    findings: Vec<Finding>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    hint: Option<&'static str>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    retired: Vec<String>,
 }
 
 /// Runs the command.
@@ -267,7 +226,7 @@ fn convert_all(
 }
 
 /// What happened to one unit.
-enum Outcome {
+pub(super) enum Outcome {
     /// It is as its receipt says.
     AsBefore(Box<Receipt>),
     Converted(Box<Converted>),
@@ -294,72 +253,6 @@ fn one_unit(
     convert(unit, &source.folder_of(unit), &source.listing, target).map(|converted| Outcome::Converted(Box::new(converted)))
 }
 
-/// Whether the log of a receipt is the one that was written then: its size,
-/// and the hash in its last line.
-fn log_is_there(receipt: &Receipt, store: &Store) -> bool {
-    let path = store.path(&crate::model::files::RelPath::new(receipt.log.as_bytes()));
-    let Ok(file) = crate::store::disk::open(&path) else { return false };
-    let file = crate::store::disk::OpenFile(file);
-    let mut tail = Vec::new();
-    use crate::model::stream::ReadAt;
-    file.size().is_ok_and(|size| size == receipt.log_bytes)
-        && file.fill_at(&mut tail, receipt.log_bytes.saturating_sub(256), 256).is_ok()
-        && memchr::memmem::find(&tail, receipt.log_sha256.as_bytes()).is_some()
-}
-
-/// The receipt, brought up to date, of a source that has not changed.
-fn as_before(unit: &SourceUnit, source: &Source, receipt: &Receipt, trust: Trust) -> Result<Option<Receipt>, ConvertError> {
-    if trust == Trust::Nothing || receipt.files.len() != unit.found.files.len() {
-        return Ok(None);
-    }
-    let listed: Vec<_> = unit.found.files.iter().map(|path| source.listing.get(&path.below(&unit.found.root))).collect();
-    let all_same = receipt
-        .files
-        .iter()
-        .zip(&unit.found.files)
-        .zip(&listed)
-        .all(|((was, path), listed)| was.path == path.to_string() && listed.is_some_and(|listed| was.is_as_listed(listed)));
-    if all_same && left_out_as_before(unit, receipt) {
-        return Ok(Some(receipt.clone()));
-    }
-    // Another time or mode: the bytes decide, unless a time is part of the log.
-    let sizes_same = receipt.files.iter().zip(&listed).all(|(was, listed)| {
-        listed.is_some_and(|listed| was.is_as_listed(listed) || (listed.kind == ListedKind::File && was.size == listed.size))
-    });
-    if receipt.uses_file_times || !sizes_same || !left_out_as_before(unit, receipt) {
-        return Ok(None);
-    }
-    let files = snapshot::take(&source.folder_of(unit), unit.own_name(), &unit.found.files)?;
-    let mut same = receipt.clone();
-    for ((was, path), listed) in same.files.iter_mut().zip(&unit.found.files).zip(&listed) {
-        if let (Some(crate::model::files::Entry::File(file)), Some(listed)) = (files.entry(path), listed) {
-            if was.sha256.as_deref() != Some(crate::model::digest::sha256_hex(&file.bytes).as_str()) {
-                return Ok(None);
-            }
-            was.mtime_ns = file.mtime_ns;
-            was.mode = listed.mode;
-        }
-    }
-    Ok(Some(same))
-}
-
-/// Whether the same strays lie about as did then.
-fn left_out_as_before(unit: &SourceUnit, receipt: &Receipt) -> bool {
-    let stray = |finding: &&Finding| {
-        matches!(
-            finding.code,
-            FindingCode::LockFile
-                | FindingCode::TemporaryKept
-                | FindingCode::TemporaryLeft
-                | FindingCode::SpecialFile
-                | FindingCode::Unreadable
-        )
-    };
-    let then: Vec<_> = receipt.findings.iter().filter(stray).map(|finding| (finding.code, finding.location.file.clone())).collect();
-    let now: Vec<_> = unit.found.left_out.iter().map(|(path, code, _)| (*code, path.to_string())).collect();
-    then == now
-}
-
 /// Says so when the program has the session open.
 fn note_if_live(unit: &SourceUnit, source: &Source, locks: &HeldLocks, converted: &mut Converted) {
     let folder = source.folder_of(unit);
@@ -376,200 +269,8 @@ fn note_if_live(unit: &SourceUnit, source: &Source, locks: &HeldLocks, converted
     }
 }
 
-/// The report of a unit, and its receipt where there is a new one.
-fn report_of(unit: &SourceUnit, result: Result<Outcome, ConvertError>, known: &Receipts) -> (UnitReport, Option<Receipt>) {
-    let files = unit.found.files.iter().map(|file| unit.reported(file).to_string()).collect();
-    let mut report = UnitReport {
-        unit: unit.name.to_string(),
-        format: unit.found.adapter.id(),
-        status: Status::Failed,
-        files,
-        log: None,
-        source_bytes: 0,
-        log_bytes: 0,
-        residual_bytes: 0,
-        messages: 0,
-        events: 0,
-        findings: Vec::new(),
-        error: None,
-        hint: None,
-        retired: Vec::new(),
-    };
-    let receipt = match result {
-        Err(error) => {
-            report.error = Some(error_text(&error));
-            report.hint = error.hint();
-            // A log of an earlier run stays what it is.
-            report.log = known.get(&unit.name).map(|receipt| receipt.log.clone());
-            return (report, None);
-        }
-        Ok(Outcome::AsBefore(receipt)) => {
-            report.status = Status::Unchanged;
-            *receipt
-        }
-        Ok(Outcome::Retired(receipt)) => {
-            report.status = Status::Skipped;
-            let code = FindingCode::SourceRetired;
-            let message = "migrated and retired; its log stays".to_owned();
-            report.findings.push(Finding { code, severity: code.severity(), location: Location::file(""), message, more: 0 });
-            *receipt
-        }
-        Ok(Outcome::Converted(converted)) => {
-            report.status = match converted.change {
-                Change::Created => Status::Created,
-                Change::Changed => Status::Changed,
-                Change::Unchanged => Status::Unchanged,
-            };
-            converted.receipt
-        }
-    };
-    report.log = Some(receipt.log.clone());
-    report.source_bytes = receipt.counts.source_bytes;
-    report.log_bytes = receipt.log_bytes;
-    report.residual_bytes = receipt.counts.residual_bytes;
-    report.messages = receipt.counts.messages;
-    report.events = receipt.counts.events;
-    if report.status != Status::Skipped {
-        report.findings.clone_from(&receipt.findings);
-    }
-    (report, Some(receipt))
-}
-
-/// An error and its causes in one line.
-fn error_text(error: &ConvertError) -> String {
-    let mut text = error.to_string();
-    let mut cause = std::error::Error::source(error);
-    while let Some(inner) = cause {
-        text.push_str(&format!(": {inner}"));
-        cause = inner.source();
-    }
-    text
-}
-
 fn exit_status(source: &Source, reports: &[UnitReport]) -> ExitStatus {
     let failed = reports.iter().any(|report| report.status == Status::Failed) || !source.discovery.ties.is_empty();
     let found = reports.iter().flat_map(|report| &report.findings).chain(source.discovery.findings.list());
     if failed || found.into_iter().any(|finding| finding.severity >= Severity::Warn) { ExitStatus::Found } else { ExitStatus::Well }
-}
-
-/// The closing object of the report.
-#[derive(Debug, Serialize)]
-struct Summary {
-    summary: Totals,
-}
-
-#[derive(Debug, Default, Serialize)]
-struct Totals {
-    sessions: u64,
-    created: u64,
-    changed: u64,
-    unchanged: u64,
-    failed: u64,
-    skipped: u64,
-    messages: u64,
-    source_bytes: u64,
-    log_bytes: u64,
-    residual_bytes: u64,
-    dry_run: bool,
-    findings: Vec<Finding>,
-}
-
-fn report_all(source: &Source, reports: &mut [UnitReport], job: &MigrateJob<'_>, out: &Printer) {
-    let mut totals = Totals { dry_run: job.mode == Mode::DryRun, findings: source.discovery.findings.list().to_vec(), ..Totals::default() };
-    for report in reports.iter() {
-        totals.sessions += 1;
-        *match report.status {
-            Status::Created => &mut totals.created,
-            Status::Changed => &mut totals.changed,
-            Status::Unchanged => &mut totals.unchanged,
-            Status::Failed => &mut totals.failed,
-            Status::Skipped => &mut totals.skipped,
-        } += 1;
-        totals.messages += report.messages;
-        totals.source_bytes += report.source_bytes;
-        totals.log_bytes += report.log_bytes;
-        totals.residual_bytes += report.residual_bytes;
-        if out.form() == Form::Json {
-            out.object(report);
-        }
-        for finding in report.findings.iter().filter(|finding| finding.severity >= Severity::Warn) {
-            out.say(&text::finding(finding, &report.unit));
-        }
-        if let Some(error) = &report.error {
-            let hint = report.hint.map(|hint| format!("\nhint: {hint}")).unwrap_or_default();
-            out.complain(&format!(
-                "error: {}\n  at {}{hint}",
-                crate::verify::difference::visible(error),
-                crate::verify::difference::visible(&report.unit)
-            ));
-        }
-    }
-    for tie in &source.discovery.ties {
-        out.complain(&format!(
-            "error: two formats fit equally well: {}\n  at {}\nhint: choose with `--format {}`",
-            tie.formats.join(", "),
-            tie.folder,
-            tie.formats[0]
-        ));
-    }
-    for finding in source.discovery.findings.list().iter().filter(|finding| finding.severity >= Severity::Warn) {
-        out.say(&text::finding(finding, ""));
-    }
-    summarise(&totals, reports, job, out);
-    if out.form() == Form::Json {
-        out.object(&Summary { summary: totals });
-    }
-}
-
-fn summarise(totals: &Totals, reports: &[UnitReport], job: &MigrateJob<'_>, out: &Printer) {
-    let mut formats: Vec<&str> = reports.iter().map(|report| report.format).collect();
-    formats.sort_unstable();
-    formats.dedup();
-    let proven = totals.created + totals.changed + totals.unchanged;
-    let would = if totals.dry_run { " (dry run: nothing was written)" } else { "" };
-    out.text(&format!(
-        "{} ({}): {} created, {} changed, {} unchanged, {} skipped, {} failed{would}",
-        text::count(totals.sessions, "session"),
-        formats.join(", "),
-        totals.created,
-        totals.changed,
-        totals.unchanged,
-        totals.skipped,
-        totals.failed
-    ));
-    out.text(&format!(
-        "{} proven: {} of source rebuild byte for byte and {} replay as their program shows them; {} of logs in {}",
-        text::count(proven, "session"),
-        text::size(totals.source_bytes),
-        text::count(totals.messages, "message"),
-        text::size(totals.log_bytes),
-        job.dest.display()
-    ));
-    let count_at = |severity| {
-        reports
-            .iter()
-            .flat_map(|report| &report.findings)
-            .filter(|finding| finding.severity == severity)
-            .map(|finding| 1 + finding.more)
-            .sum::<u64>()
-    };
-    let (infos, warnings, errors) = (count_at(Severity::Info), count_at(Severity::Warn), count_at(Severity::Error));
-    out.text(&format!(
-        "{} to look at, {} in ordinary life; {}",
-        text::count(warnings + errors, "finding"),
-        infos,
-        if job.sources == Sources::Retire { "proven sources were renamed to *.migrated" } else { "nothing in the source was changed" }
-    ));
-}
-
-impl UnitReport {
-    /// Notes the files that were renamed.
-    pub(super) fn retired(&mut self, files: Vec<String>) {
-        self.retired = files;
-    }
-
-    /// Whether the session's log is proven.
-    pub(super) fn is_proven(&self) -> bool {
-        matches!(self.status, Status::Created | Status::Changed | Status::Unchanged)
-    }
 }

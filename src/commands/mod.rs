@@ -7,10 +7,12 @@ pub mod error;
 pub mod formats;
 pub mod logs;
 pub mod migrate;
+mod migrate_report;
 pub mod replay;
 pub mod restore;
 pub mod retire;
 pub mod source;
+mod unchanged;
 pub mod verify;
 
 pub use error::CommandError;

@@ -13,7 +13,8 @@ use crate::store::layout::{Store, path_below};
 use crate::store::receipts::{Receipt, Receipts};
 
 use super::error::CommandError;
-use super::migrate::{MigrateJob, UnitReport};
+use super::migrate::MigrateJob;
+use super::migrate_report::UnitReport;
 use super::source::{Source, SourceUnit};
 
 /// What a retired file's name ends in.

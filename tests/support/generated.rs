@@ -131,7 +131,7 @@ impl Session {
             self.seq
         );
         self.events.extend_from_slice(line.as_bytes());
-        if self.seq % 10 == 0 && kind != "checkpoint" {
+        if self.seq.is_multiple_of(10) && kind != "checkpoint" {
             let all = format!("{{\"messages\": [{}]}}", self.list.join(", "));
             self.event("checkpoint", &all);
         }

@@ -1,6 +1,14 @@
 //! What the tests share: the cases on disk, and a conversion in memory.
 
-#![allow(dead_code, clippy::unwrap_used, clippy::expect_used, clippy::print_stderr, clippy::disallowed_methods, missing_docs)]
+#![allow(
+    dead_code,
+    clippy::result_large_err,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::print_stderr,
+    clippy::disallowed_methods,
+    missing_docs
+)]
 
 pub mod expected;
 pub mod generated;

@@ -19,7 +19,6 @@ use super::damage::classify;
 use super::event_wire::{EventRecord, Parsed, Step, key, open, parse};
 use super::known::{NormalHash, Origin};
 use super::message::{Normal, normalise};
-use super::place::Placing;
 use super::read::{Lists, Reader, shown};
 use super::recover::{self, recover};
 use super::wire::{Record, Rejection, Time};
@@ -29,15 +28,15 @@ use super::write::Snapshot;
 pub(super) const EVENTS: &str = "events";
 
 /// One event log on its way into the log.
-struct Journal<'a> {
+pub(super) struct Journal<'a> {
     path: &'a RelPath,
-    style: Style,
+    pub style: Style,
     head: HeadName,
     recipe: RecipeBuilder,
     /// The list that the events come to: each message, and the node that
     /// brought it.
-    state: Vec<(Seq, Seq)>,
-    node: Seq,
+    pub state: Vec<(Seq, Seq)>,
+    pub node: Seq,
     /// The program would not come to this list: records out of order, or of
     /// another form than the writer's.
     unusual: bool,
@@ -45,13 +44,13 @@ struct Journal<'a> {
 }
 
 /// A message of an event, in the log or to be put there.
-enum Found<'a> {
+pub(super) enum Found<'a> {
     Known(Seq),
     New(Box<New<'a>>),
 }
 
 /// A message that is to be put.
-struct New<'a> {
+pub(super) struct New<'a> {
     normal: Normal,
     hash: NormalHash,
     record: Record<'a>,
@@ -148,7 +147,7 @@ impl<'a> Reader<'a, '_> {
 
     /// Looks a message of an event up; `None` where the loader would not take
     /// it, or would have to guess its time.
-    fn find(&self, message: &'a [u8], style: Style) -> Option<Found<'a>> {
+    pub(super) fn find(&self, message: &'a [u8], style: Style) -> Option<Found<'a>> {
         let hash = self.known.hash(message);
         if let Some(seq) = self.known.by_hash(hash, message, 0) {
             return Some(Found::Known(seq));
@@ -165,7 +164,7 @@ impl<'a> Reader<'a, '_> {
         })
     }
 
-    fn put_new(&mut self, mut new: Box<New<'a>>, parent: Seq) -> Result<Seq, StreamError> {
+    pub(super) fn put_new(&mut self, mut new: Box<New<'a>>, parent: Seq) -> Result<Seq, StreamError> {
         self.put_message(new.origin, new.origin.record, &new.record, (&mut new.normal, new.hash), parent)
     }
 
@@ -204,91 +203,6 @@ impl<'a> Reader<'a, '_> {
         journal.node = self.end_of(&mut journal.state)?;
         let moved = Head { n, source_id: Some(record.number), ..Head::to(&journal.head, journal.node, HeadOp::Undo) };
         self.close_record(journal, line, record, first, &moved, &[])
-    }
-
-    /// The node at the end of a list that was cut: inside a repeat nothing has
-    /// a number, so a shorter one is written.
-    fn end_of(&mut self, state: &mut [(Seq, Seq)]) -> Result<Seq, StreamError> {
-        let Some(&(message, node)) = state.last() else { return Ok(Seq::ROOT) };
-        if self.repeats.last_message(node) == message {
-            return Ok(node);
-        }
-        let parent = self.events.parent(node);
-        let first = self.repeats.first_message(node);
-        let shorter = self.repeats.put(self.events, parent, first, message)?;
-        for entry in state.iter_mut().rev().take_while(|entry| entry.1 == node) {
-            entry.1 = shorter;
-        }
-        Ok(shorter)
-    }
-
-    fn set_list(&mut self, journal: &mut Journal<'a>, messages: &[&'a [u8]]) -> Result<(), StreamError> {
-        let mut placing = Placing::without_head();
-        let mut placed = Vec::with_capacity(messages.len());
-        for (n, message) in messages.iter().enumerate() {
-            match self.find(message, journal.style) {
-                Some(Found::Known(seq)) => {
-                    let known = &self.known;
-                    let mut ahead =
-                        |k: usize| if k == 0 { Some(seq) } else { messages.get(n + k).and_then(|later| known.by_record(later, 0)) };
-                    placing.known(seq, self.events, &mut self.repeats, &mut ahead)?;
-                    placed.push(seq);
-                }
-                Some(Found::New(new)) => {
-                    let parent = placing.parent_of_new(self.events, &mut self.repeats)?;
-                    let seq = self.put_new(new, parent)?;
-                    placing.added(seq);
-                    placed.push(seq);
-                }
-                None => {}
-            }
-        }
-        journal.node = placing.finish(self.events, &mut self.repeats)?;
-        journal.state = self.nodes_of(&placed, journal.node);
-        Ok(())
-    }
-
-    /// Which node brought each message of the list that ends at `node`.
-    fn nodes_of(&self, placed: &[Seq], node: Seq) -> Vec<(Seq, Seq)> {
-        let mut state: Vec<(Seq, Seq)> = placed.iter().map(|message| (*message, Seq::ROOT)).collect();
-        let mut at = node;
-        let mut end = state.len();
-        while end > 0 && !at.is_root() {
-            let first = self.repeats.first_message(at);
-            loop {
-                end -= 1;
-                state[end].1 = at;
-                if state[end].0 == first || end == 0 {
-                    break;
-                }
-            }
-            at = self.events.parent(at);
-        }
-        state
-    }
-
-    fn replace_at(&mut self, journal: &mut Journal<'a>, at: usize, message: &'a [u8]) -> Result<(), StreamError> {
-        let mut placing = Placing::without_head();
-        let mut placed: Vec<Seq> = journal.state.iter().map(|(message, _)| *message).collect();
-        for n in 0..placed.len() {
-            let found = if n == at { self.find(message, journal.style) } else { Some(Found::Known(placed[n])) };
-            match found {
-                Some(Found::Known(seq)) => {
-                    placed[n] = seq;
-                    let mut ahead = |k: usize| placed.get(n + k).copied().filter(|_| k == 0 || n > at || n + k < at);
-                    placing.known(seq, self.events, &mut self.repeats, &mut ahead)?;
-                }
-                Some(Found::New(new)) => {
-                    let parent = placing.parent_of_new(self.events, &mut self.repeats)?;
-                    placed[n] = self.put_new(new, parent)?;
-                    placing.added(placed[n]);
-                }
-                None => {}
-            }
-        }
-        journal.node = placing.finish(self.events, &mut self.repeats)?;
-        journal.state = self.nodes_of(&placed, journal.node);
-        Ok(())
     }
 
     /// Whether a checkpoint lists just what the events before it come to.

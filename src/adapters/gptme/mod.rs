@@ -4,12 +4,14 @@
 
 mod damage;
 mod discover;
+mod event_list;
 mod event_log;
 mod event_wire;
 mod known;
 mod layout;
 mod load;
 mod message;
+mod parts;
 mod place;
 mod pytext;
 mod read;

@@ -66,7 +66,7 @@ impl<'a> Member<'a> {
     pub fn name(&self) -> Cow<'a, str> {
         let inner = &self.key[1..self.key.len() - 1];
         if memchr::memchr(b'\\', inner).is_none() {
-            return String::from_utf8_lossy(inner);
+            return std::str::from_utf8(inner).map_or_else(|_| String::from_utf8_lossy(inner), Cow::Borrowed);
         }
         Cow::Owned(decode_string(self.key).unwrap_or_else(|lossy| lossy))
     }
