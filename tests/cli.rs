@@ -661,3 +661,58 @@ fn special_files_are_reported_and_not_opened() {
     assert_eq!(code(&done), Some(1));
     assert!(stderr(&done).contains("chat/pipe"), "{}", stderr(&done));
 }
+
+#[test]
+fn a_linked_transcript_is_not_followed_and_not_passed_over() {
+    let bench = Bench::new();
+    let folder = bench.source().join("linked");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(bench.path("secret.jsonl"), lines(2)).unwrap();
+    symlink(bench.path("secret.jsonl"), folder.join("conversation.jsonl")).unwrap();
+    let done = bench.migrate(&[]);
+    assert_eq!(code(&done), Some(1));
+    assert!(stderr(&done).contains("a link, which is not followed"), "{}", stderr(&done));
+    assert!(!fs::read_to_string(bench.log("linked")).unwrap().contains("message 1"));
+}
+
+#[test]
+fn empty_folders_come_back() {
+    let bench = Bench::new();
+    let folder = bench.conversation("chat", &lines(1));
+    fs::create_dir_all(folder.join("a/b/c")).unwrap();
+    fs::create_dir_all(folder.join("branches/alt")).unwrap();
+    fs::write(folder.join("branches/alt/.events.jsonl.lock"), "").unwrap();
+    bench.migrate(&[]);
+    let back = bench.path("back");
+    everlog(&["restore", bench.dest().to_str().unwrap(), "-o", back.to_str().unwrap()]);
+    assert!(back.join("chat/a/b/c").is_dir() && back.join("chat/branches/alt").is_dir());
+    assert!(!back.join("chat/branches/alt/.events.jsonl.lock").exists());
+}
+
+#[test]
+fn replay_and_restore_say_when_a_log_is_not_as_it_was_sealed() {
+    let bench = Bench::new();
+    bench.conversation("chat", &lines(3));
+    bench.migrate(&[]);
+    let log = fs::read_to_string(bench.log("chat")).unwrap();
+    fs::write(bench.log("chat"), log.replace("\"pinned\"", "x").replace("message 1\"", "message 7\"")).unwrap();
+    let shown = everlog(&["replay", bench.log("chat").to_str().unwrap()]);
+    assert_eq!((code(&shown), stdout(&shown).lines().count()), (Some(1), 3));
+    assert!(stderr(&shown).contains("altered since it was sealed"));
+    // The altered message no longer rebuilds to the hash that the log records.
+    let back = bench.path("back");
+    let restored = everlog(&["restore", bench.log("chat").to_str().unwrap(), "-o", back.to_str().unwrap()]);
+    assert_eq!(code(&restored), Some(2));
+    assert!(!back.join("chat/conversation.jsonl").exists());
+}
+
+#[test]
+fn detect_goes_on_after_a_session_that_cannot_be_read() {
+    let bench = Bench::new();
+    bench.conversation("good", &lines(1));
+    let many = bench.conversation("vanishing", &lines(1));
+    symlink("nowhere", many.join("dangling")).unwrap();
+    let done = everlog(&["detect", bench.source().to_str().unwrap(), "--json"]);
+    assert_eq!(code(&done), Some(0), "{}", stderr(&done));
+    assert_eq!(stdout(&done).lines().filter(|row| row.contains("\"unit\"")).count(), 2);
+}

@@ -317,7 +317,7 @@ fn settle(
     let receipt = receipt(unit, files, listing, log_name, &written, &summary, proof, findings.into_list());
     let replaces = target.mode == Mode::Replace && change != Change::Unchanged;
     if target.mode == Mode::Replace {
-        store_blobs(&summary, files, &receipt, target)?;
+        store_blobs(&summary, files, target)?;
     }
     let ready = if replaces { temporary.keep().map(|from| Ready { from, to: log_path.to_owned(), keep_as }) } else { None };
     Ok(Converted { receipt, change, ready, superseded: if replaces { superseded } else { Vec::new() } })
@@ -372,11 +372,10 @@ fn contained_earlier<R: ReadAt>(
     Ok(contained)
 }
 
-fn store_blobs(summary: &ReadSummary, files: &Files, receipt: &Receipt, target: Target<'_>) -> Result<(), ConvertError> {
+fn store_blobs(summary: &ReadSummary, files: &Files, target: Target<'_>) -> Result<(), ConvertError> {
     for path in &summary.blobs {
-        let sha256 = receipt.files.iter().find(|file| file.path == path.to_string()).and_then(|file| file.sha256.clone());
-        if let (Some(Entry::File(file)), Some(sha256)) = (files.entry(path), sha256) {
-            blobs::put(target.store, target.disk, &sha256, &file.bytes)?;
+        if let (Some(Entry::File(file)), Some(sha256)) = (files.entry(path), summary.hashes.get(path)) {
+            blobs::put(target.store, target.disk, sha256, &file.bytes)?;
         }
     }
     Ok(())

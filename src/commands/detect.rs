@@ -1,12 +1,13 @@
 //! `everlog detect`: what is there, without converting anything.
 
+use rayon::prelude::*;
 use serde::Serialize;
 use std::path::PathBuf;
 
 use crate::adapters::adapter::{Adapter, Check, Standing};
 use crate::log::{LogWriter, decode_line};
 use crate::model::event::{Session, SessionKind};
-use crate::model::finding::{Finding, Findings, Severity};
+use crate::model::finding::{Finding, FindingCode, Findings, Severity};
 use crate::model::location::Location;
 use crate::report::exit::ExitStatus;
 use crate::report::printer::{Form, Printer};
@@ -52,8 +53,8 @@ pub fn run(job: &DetectJob, out: &Printer) -> Result<ExitStatus, CommandError> {
     let (mut sessions, mut status) = (0, ExitStatus::Well);
     for path in &job.paths {
         let source = Source::open(path, &job.adapters, &Selection::default())?;
-        for unit in &source.units {
-            let detected = look_at(unit, &source, &locks)?;
+        let looked_at: Vec<Detected> = source.units.par_iter().with_max_len(1).map(|unit| look_at(unit, &source, &locks)).collect();
+        for detected in looked_at {
             if detected.findings.iter().any(|finding| finding.severity >= Severity::Warn) {
                 status = ExitStatus::Found;
             }
@@ -79,7 +80,7 @@ pub fn run(job: &DetectJob, out: &Printer) -> Result<ExitStatus, CommandError> {
     Ok(status)
 }
 
-fn look_at(unit: &SourceUnit, source: &Source, locks: &HeldLocks) -> Result<Detected, CommandError> {
+fn look_at(unit: &SourceUnit, source: &Source, locks: &HeldLocks) -> Detected {
     let folder = source.folder_of(unit);
     let mut findings = Findings::default();
     for (path, code, message) in &unit.found.left_out {
@@ -87,19 +88,14 @@ fn look_at(unit: &SourceUnit, source: &Source, locks: &HeldLocks) -> Result<Dete
     }
     let (mut kind, mut title) = (SessionKind::Session, None);
     if unit.found.standing == Standing::Live {
-        // The same road as a conversion, to nowhere: what it would find is
-        // what there is to say.
-        let files = snapshot::take(&folder, unit.own_name(), &unit.found.files)?;
-        let stream = |source| CommandError::Stream { path: folder.clone(), source };
-        let mut writer = LogWriter::new(SessionLine::default());
-        unit.found.adapter.read(&files, Check::ByProof, &mut writer, &mut findings).map_err(stream)?;
-        let (line, _) = writer.finish().map_err(stream)?;
-        if let Some(session) = line.session() {
-            (kind, title) = (session.kind, session.title);
+        match session_of(unit, source, &mut findings) {
+            Ok(Some(session)) => (kind, title) = (session.kind, session.title),
+            Ok(None) => {}
+            Err(error) => findings.add(FindingCode::Unreadable, Location::file(""), error.to_string()),
         }
     }
     let live_process = unit.found.left_out.iter().find_map(|(path, _, _)| locks.holder(&path_below(&folder, path)).map(str::to_owned));
-    Ok(Detected {
+    Detected {
         unit: unit.name.to_string(),
         format: unit.found.adapter.id(),
         kind,
@@ -110,7 +106,19 @@ fn look_at(unit: &SourceUnit, source: &Source, locks: &HeldLocks) -> Result<Dete
         live: live_process.is_some(),
         live_process,
         findings: findings.into_list(),
-    })
+    }
+}
+
+/// Takes the same road as a conversion, to nowhere: what it would find is what
+/// there is to say.
+fn session_of(unit: &SourceUnit, source: &Source, findings: &mut Findings) -> Result<Option<Session>, CommandError> {
+    let folder = source.folder_of(unit);
+    let stream = |source| CommandError::Stream { path: folder.clone(), source };
+    let files = snapshot::take(&folder, unit.own_name(), &unit.found.files)?;
+    let mut writer = LogWriter::new(SessionLine::default());
+    unit.found.adapter.read(&files, Check::ByProof, &mut writer, findings).map_err(stream)?;
+    let (line, _) = writer.finish().map_err(stream)?;
+    Ok(line.session())
 }
 
 /// Keeps the first bytes of a log, where the session event is, and forgets

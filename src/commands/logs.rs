@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::adapters::adapter::Adapter;
 use crate::adapters::by_id;
-use crate::log::LogView;
+use crate::log::{LogView, SealState};
 use crate::model::event::{EventKind, EventRef, bytes_of};
 use crate::model::files::RelPath;
 use crate::model::folder::ListedKind;
@@ -62,6 +62,17 @@ pub fn open(path: &Path, until: Option<Seq>) -> Result<(LogView<OpenFile>, &'sta
     let view = LogView::open_until(file, until).map_err(|source| CommandError::Log { path: path.to_owned(), source })?;
     let adapter = by_id(&view.session.format).ok_or_else(|| CommandError::UnknownFormat { format: view.session.format.clone() })?;
     Ok((view, adapter))
+}
+
+/// What to say about a log that is not as it was sealed; nothing where it is.
+#[must_use]
+pub fn seal_warning(seal: &SealState) -> Option<&'static str> {
+    match seal {
+        SealState::Good { .. } => None,
+        SealState::Behind { .. } => Some("warning: something stands behind this log's last good seal"),
+        SealState::Broken { .. } => Some("warning: this log was altered since it was sealed"),
+        SealState::Missing => Some("warning: this log has no seal: it is incomplete"),
+    }
 }
 
 /// The folder that a log's session is, below the one its log lies in.

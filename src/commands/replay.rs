@@ -74,6 +74,11 @@ pub fn run(job: &ReplayJob, out: &Printer) -> Result<ExitStatus, CommandError> {
         return Ok(status);
     }
     let (mut view, adapter) = logs::open(&job.log, job.at)?;
+    let mut status = ExitStatus::Well;
+    if let Some(warning) = logs::seal_warning(view.seal()) {
+        out.complain(&format!("{warning}\n  at {}", job.log.display()));
+        status = ExitStatus::Found;
+    }
     let head = job.head.clone().unwrap_or_else(|| view.active());
     if job.shape == Shape::Source
         && let Some(error) = failure(&view.outcome, job.head.as_ref())
@@ -110,7 +115,7 @@ pub fn run(job: &ReplayJob, out: &Printer) -> Result<ExitStatus, CommandError> {
             }
         }
     }
-    Ok(ExitStatus::Well)
+    Ok(status)
 }
 
 fn is_left_out(job: &ReplayJob, event: &crate::model::event::EventRef<'_>) -> bool {

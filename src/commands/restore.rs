@@ -64,11 +64,17 @@ pub fn run(job: &RestoreJob<'_>, out: &Printer) -> Result<ExitStatus, CommandErr
         Ok(pool) => pool.install(work),
         Err(_) => work(),
     };
-    let (mut files, mut bytes, mut failed) = (0, 0, 0);
+    let (mut files, mut bytes, mut failed, mut doubtful) = (0, 0, 0, 0);
     for (log, result) in found.iter().zip(results) {
         let mut restored = Restored { log: log.name.clone(), files: 0, bytes: 0, error: None };
         match result {
-            Ok((count, size)) => (restored.files, restored.bytes) = (count, size),
+            Ok(done) => {
+                (restored.files, restored.bytes) = (done.files, done.bytes);
+                if let Some(warning) = done.warning {
+                    doubtful += 1;
+                    out.complain(&format!("{warning}\n  at {}", log.name));
+                }
+            }
             Err(error) => {
                 failed += 1;
                 out.complain(&text::error(&error, Some(&log.name), error.hint().as_deref()));
@@ -90,8 +96,8 @@ pub fn run(job: &RestoreJob<'_>, out: &Printer) -> Result<ExitStatus, CommandErr
         if failed > 0 { format!("; {} failed", text::count(failed, "log")) } else { String::new() }
     ));
     Ok(match failed {
-        0 => ExitStatus::Well,
-        n if n == found.len() as u64 => ExitStatus::Failed,
+        0 if doubtful == 0 => ExitStatus::Well,
+        n if n > 0 && n == found.len() as u64 => ExitStatus::Failed,
         _ => ExitStatus::Found,
     })
 }
@@ -122,17 +128,25 @@ impl Stores {
     }
 }
 
-fn one_log(log: &LogFile, folder: &RestoreFolder<'_>, stores: &Stores) -> Result<(u64, u64), CommandError> {
+/// What came out of one log.
+struct Done {
+    files: u64,
+    bytes: u64,
+    /// What to say where the log is not as it was sealed.
+    warning: Option<&'static str>,
+}
+
+fn one_log(log: &LogFile, folder: &RestoreFolder<'_>, stores: &Stores) -> Result<Done, CommandError> {
     let (mut view, adapter) = logs::open(&log.path, None)?;
     let inside = session_folder(&view, log);
     let (store, receipt) = stores.get(log);
-    let (mut files, mut bytes) = (0, 0);
+    let mut done = Done { files: 0, bytes: 0, warning: logs::seal_warning(view.seal()) };
     for seq in view.files().to_vec() {
         let plan = file_plan(&mut view, seq).map_err(|source| CommandError::Stream { path: log.path.clone(), source })?;
-        bytes += one_file(&mut view, adapter, &plan, &inside, log, folder, store, receipt)?;
-        files += u64::from(plan.entry.kind == FileKind::File);
+        done.bytes += one_file(&mut view, adapter, &plan, &inside, log, folder, store, receipt)?;
+        done.files += u64::from(plan.entry.kind == FileKind::File);
     }
-    Ok((files, bytes))
+    Ok(done)
 }
 
 #[expect(clippy::too_many_arguments, reason = "a file is restored from log, blobs and receipt")]

@@ -4,7 +4,7 @@
 use crate::adapters::adapter::{Confidence, Standing, UnitClaim};
 use crate::model::files::RelPath;
 use crate::model::finding::FindingCode;
-use crate::model::folder::{FolderView, Listed, ListedKind};
+use crate::model::folder::{FolderView, ListedKind};
 use crate::model::json::{self, Dialect};
 use crate::model::jsonl::{Lines, Newlines, trim_unicode};
 
@@ -29,32 +29,48 @@ pub(super) fn discover(folder: &FolderView<'_>) -> Option<UnitClaim> {
         confidence,
         standing,
     };
-    let entries: Vec<(&[u8], &Listed)> = folder.entries().collect();
-    for (n, (path, entry)) in entries.iter().enumerate() {
-        let has_children = entries.get(n + 1).is_some_and(|(next, _)| next.starts_with(&[path, &b"/"[..]].concat()));
+    let mut folders = Vec::new();
+    for (path, entry) in folder.entries() {
         match &entry.kind {
-            // Names that begin alike can stand between a folder and what is in it.
-            ListedKind::Folder if has_children || entries.iter().any(|(other, _)| other.starts_with(&[path, &b"/"[..]].concat())) => {}
-            ListedKind::Folder | ListedKind::Link => claim.files.push(RelPath::new(*path)),
+            ListedKind::Folder => folders.push(RelPath::new(path)),
+            ListedKind::Link => claim.files.push(RelPath::new(path)),
             ListedKind::File => own_or_leave(folder, path, &mut claim),
             ListedKind::Special => {
                 let what = "neither a file nor a folder nor a link; not carried".to_owned();
-                claim.left_out.push((RelPath::new(*path), FindingCode::SpecialFile, what));
+                claim.left_out.push((RelPath::new(path), FindingCode::SpecialFile, what));
             }
             ListedKind::Unreadable(why) => {
-                claim.left_out.push((RelPath::new(*path), FindingCode::Unreadable, format!("cannot be read: {why}")));
+                claim.left_out.push((RelPath::new(path), FindingCode::Unreadable, format!("cannot be read: {why}")));
             }
         }
     }
+    // A folder that nothing in the log would bring back is carried by itself.
+    folders.retain(|folder| {
+        let inside = [folder.as_bytes(), b"/"].concat();
+        let first = claim.files.partition_point(|file| file.as_bytes() < inside.as_slice());
+        !claim.files.get(first).is_some_and(|file| file.as_bytes().starts_with(&inside))
+    });
+    claim.files.extend(childless(folders));
+    claim.files.sort();
     Some(claim)
+}
+
+/// Of nested folders only the innermost: they bring back the others.
+fn childless(folders: Vec<RelPath>) -> Vec<RelPath> {
+    let holds_another = |folder: &RelPath| {
+        let inside = [folder.as_bytes(), b"/"].concat();
+        folders.iter().any(|other| other.as_bytes().starts_with(&inside))
+    };
+    folders.iter().filter(|folder| !holds_another(folder)).cloned().collect()
 }
 
 fn judge(folder: &FolderView<'_>) -> Option<(Confidence, Standing)> {
     if let Some(transcript) = folder.get(TRANSCRIPT) {
         match transcript.kind {
             ListedKind::File | ListedKind::Unreadable(_) => {}
-            ListedKind::Link if is_event_log(folder, "events.jsonl") => return Some((Confidence::Likely, Standing::Live)),
-            ListedKind::Link | ListedKind::Folder | ListedKind::Special => return None,
+            // Never followed, and never passed over in silence.
+            ListedKind::Link => return Some((Confidence::Likely, Standing::Live)),
+            ListedKind::Folder | ListedKind::Special => return None,
         }
         return judge_transcript(&folder.first_bytes(TRANSCRIPT), transcript.size).map(|sure| (sure, Standing::Live));
     }

@@ -135,13 +135,15 @@ impl<'a> Reader<'a, '_> {
     }
 
     fn note_lost_transcript(&mut self) {
-        let has_events = self.files.file("events.jsonl").is_some();
-        let how = if has_events {
-            "its event log still holds messages: `everlog replay --head events:main` shows them"
+        let is_link = matches!(self.files.entry(&RelPath::new(TRANSCRIPT)), Some(Entry::Link { .. }));
+        let what = if is_link {
+            "a link, which is not followed: migrate the folder that it leads to"
         } else {
-            "gptme cannot open it"
+            "the conversation's file is missing"
         };
-        self.findings.add(FindingCode::TranscriptLost, Location::file(TRANSCRIPT), format!("the conversation's file is missing; {how}"));
+        let has_events = self.files.file("events.jsonl").is_some();
+        let how = if has_events { "; its event log still holds messages: `everlog replay --head events:main` shows them" } else { "" };
+        self.findings.add(FindingCode::TranscriptLost, Location::file(TRANSCRIPT), format!("{what}{how}"));
     }
 
     fn lists(&mut self, roles: &[(&'a RelPath, &'a SourceFile, Role)]) -> Result<Lists, StreamError> {

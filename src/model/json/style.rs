@@ -80,7 +80,11 @@ impl Style {
         }
         let records = head.split(|b| *b == b'\n').take(64).filter(|line| std::str::from_utf8(line).is_ok()).filter(is_record);
         let (raw, escaped) = records.fold((0, 0), |(raw, escaped), line| {
-            let has_escape = memchr::memmem::find_iter(line, b"\\u").any(|at| line.get(at + 2..at + 4) != Some(b"00"));
+            let is_beyond_ascii = |at: usize| {
+                let digits = line.get(at + 2..at + 6).and_then(|digits| std::str::from_utf8(digits).ok());
+                digits.and_then(|digits| u16::from_str_radix(digits, 16).ok()).is_some_and(|unit| unit > 0x9f)
+            };
+            let has_escape = memchr::memmem::find_iter(line, b"\\u").any(is_beyond_ascii);
             (raw + usize::from(!line.is_ascii()), escaped + usize::from(has_escape))
         });
         Style { separators, escapes: if raw > escaped { Escapes::Utf8 } else { Escapes::Ascii } }
