@@ -45,7 +45,8 @@ pub trait Adapter: Sync {
     fn heads(&self, files: &Files) -> Vec<HeadName>;
 
     /// What the program itself would show, message by message in the form of
-    /// [`Adapter::shower`], and how its load ends. Shares no code with `read`,
+    /// [`Adapter::shower`], and how its load ends: for `None` its default load,
+    /// for a head that list by itself. Shares no code with `read`,
     /// or the two could be wrong together.
     fn load(&self, files: &Files, head: Option<&HeadName>, show: &mut dyn FnMut(&[u8])) -> LoadOutcome;
 }

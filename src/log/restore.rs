@@ -75,17 +75,17 @@ pub fn rebuild<R: ReadAt>(
     let style = plan.entry.style.as_ref().map(|style| style.get());
     let mut renderer = make_renderer(holds, style, log.shapes())
         .ok_or_else(|| StreamError::log(plan.seq, format!("holds `{holds}`, which is unknown")))?;
-    let mut lines = Lines { sink, line_end: b"\n".to_vec(), left: plan.entry.size.unwrap_or(u64::MAX) };
+    let size = plan.entry.size.ok_or_else(|| StreamError::log(plan.seq, "does not say how long the file is"))?;
+    let mut lines = Lines { sink, line_end: b"\n".to_vec(), left: size };
     for piece in pieces {
         match piece {
             Piece::Events(first, last) => events(log, renderer.as_mut(), first, last, &mut lines)?,
             Piece::Gap { bytes, times } => {
-                for _ in 0..times {
-                    lines.raw(bytes.as_bytes())?;
-                    if bytes.is_empty() {
-                        break;
-                    }
+                if (bytes.len() as u64).checked_mul(times).is_none_or(|all| all > lines.left) {
+                    return Err(StreamError::TooLong);
                 }
+                let times = if bytes.is_empty() { 0 } else { times };
+                (0..times).try_for_each(|_| lines.raw(bytes.as_bytes()))?;
             }
             Piece::Residual(seq) => residual(log, renderer.as_mut(), seq, &mut lines)?,
             Piece::LineEnd(end) => lines.line_end = end.into_bytes(),
@@ -131,7 +131,8 @@ fn residual<R: ReadAt>(
     let payload = log.event(seq)?.payload;
     let kept: Residual = serde_json::from_slice(payload).map_err(|e| StreamError::log(seq, format!("is no residual event: {e}")))?;
     let bytes = bytes_of(kept.text.as_deref(), kept.b64.as_deref()).ok_or_else(|| StreamError::log(seq, "holds no bytes"))?;
-    let mut rendered = Collect::default();
+    // A rendering may be longer than the record that it stands beside.
+    let mut rendered = Collect(Vec::new(), lines.left.saturating_mul(4).saturating_add(1 << 20));
     let (first, last) = kept.of;
     if last > log.last() || last.number().saturating_sub(first.number()) > 1 << 20 {
         return Err(StreamError::log(seq, "is of events that are not in the log"));
@@ -146,9 +147,13 @@ fn residual<R: ReadAt>(
 
 /// Records in memory, without line ends.
 #[derive(Debug, Default)]
-struct Collect(Vec<u8>);
+struct Collect(Vec<u8>, u64);
 
 impl RecordSink for Collect {
+    fn room(&self) -> u64 {
+        self.1.saturating_sub(self.0.len() as u64)
+    }
+
     fn record(&mut self, record: &[u8]) -> Result<(), StreamError> {
         self.0.extend_from_slice(record);
         Ok(())
@@ -171,6 +176,10 @@ impl Lines<'_> {
 }
 
 impl RecordSink for Lines<'_> {
+    fn room(&self) -> u64 {
+        self.left
+    }
+
     fn record(&mut self, record: &[u8]) -> Result<(), StreamError> {
         self.raw(record)?;
         let end = std::mem::take(&mut self.line_end);

@@ -6,6 +6,7 @@ use crate::model::event::{Checkpoint, EventKind, Run, Seal};
 use crate::model::stream::{ReadAt, StreamError};
 
 use super::decode::decode_line;
+use super::view::session_of;
 
 const WINDOW: u64 = 64 * 1024;
 
@@ -24,11 +25,17 @@ impl<R: ReadAt> LogTail<R> {
     /// When the log cannot be read.
     pub fn open(source: R) -> Result<Option<Self>, StreamError> {
         let size = source.size().map_err(io)?;
+        let first = line_at(&source, 0, size)?.unwrap_or_default();
+        if !decode_line(&first).is_ok_and(|event| session_of(event.payload).is_ok()) {
+            return Ok(None);
+        }
         let Some(last) = lines_before(&source, size, 0)?.next_line()? else { return Ok(None) };
         let Some(seal) = payload_of::<Seal>(&last, EventKind::Seal) else { return Ok(None) };
         let Some(line) = line_at(&source, seal.checkpoint, size)? else { return Ok(None) };
         let Some(checkpoint) = payload_of::<Checkpoint>(&line, EventKind::Checkpoint) else { return Ok(None) };
-        Ok(Some(LogTail { source, checkpoint }))
+        // A checkpoint that names bytes which are not there is not believed.
+        let is_true = checkpoint.path.iter().all(|Run(_, _, start, end)| start <= end && *end <= size);
+        Ok(is_true.then_some(LogTail { source, checkpoint }))
     }
 
     /// The head whose path the checkpoint holds.

@@ -5,7 +5,7 @@ use sha2::{Digest, Sha256};
 use std::fmt;
 
 use crate::model::digest::hex;
-use crate::model::event::{EventKind, EventRef, LOG_VERSION, Outcome, Seal, Session};
+use crate::model::event::{Checkpoint, EventKind, EventRef, LOG_VERSION, Outcome, Seal, Session};
 use crate::model::heads::{Head, HeadName, Repeat};
 use crate::model::ids::Seq;
 use crate::model::json::{self, Dialect};
@@ -13,10 +13,13 @@ use crate::model::shape::Order;
 use crate::model::stream::{LogAccess, ReadAt, StreamError};
 
 use super::decode::decode_line;
-use super::fold::State;
+use super::fold::{PathRuns, State, checkpoint};
 use super::index::Index;
 
 const WINDOW: usize = 256 * 1024;
+
+/// How much is read at once when looking back.
+const BACK_WINDOW: u64 = 32 * 1024;
 
 /// No real list is longer; in a hostile log repeats could go on for ever.
 const LONGEST_PATH: usize = 1 << 27;
@@ -96,6 +99,12 @@ pub struct LogView<R> {
     files: Vec<Seq>,
     shapes: Vec<Order>,
     seal: SealState,
+    seals: u32,
+    unknown_events: bool,
+    /// For reading back and forth: a second window, so that a look back does
+    /// not cost the place at which reading goes on.
+    back_window: Vec<u8>,
+    back_start: u64,
 }
 
 impl<R: ReadAt> LogView<R> {
@@ -112,31 +121,17 @@ impl<R: ReadAt> LogView<R> {
     /// # Errors
     /// As [`LogView::open`].
     pub fn open_until(source: R, until: Option<Seq>) -> Result<Self, LogProblem> {
-        let mut pass = Pass::new(until);
-        let size = source.size().map_err(LogProblem::Io)?;
-        let mut window = Vec::new();
-        let mut offset = 0;
-        let mut want = WINDOW;
-        while offset < size {
-            source.fill_at(&mut window, offset, want.min(usize::try_from(size - offset).unwrap_or(want))).map_err(LogProblem::Io)?;
-            let Some(end) = memchr::memrchr(b'\n', &window) else {
-                if offset + window.len() as u64 >= size || window.is_empty() {
-                    pass.torn = true;
-                    break;
-                }
-                want *= 2;
-                continue;
-            };
-            let mut from = 0;
-            for to in memchr::memchr_iter(b'\n', &window[..=end]) {
-                pass.line(&window[from..to])?;
-                from = to + 1;
+        let pass = Pass::over(&source, until, u64::MAX)?;
+        match pass.good_seal {
+            // Behind the last good seal stands what nobody vouches for: the
+            // log is what stands before it.
+            Some((line, _)) if pass.is_behind(line) => {
+                let mut again = Pass::over(&source, until, line)?;
+                again.behind = Some(line + 1);
+                again.finish(source)
             }
-            pass.hash(&window[..=end]);
-            offset += end as u64 + 1;
-            want = WINDOW;
+            _ => pass.finish(source),
         }
-        pass.finish(source)
     }
 
     /// Whether the log is sealed.
@@ -163,6 +158,33 @@ impl<R: ReadAt> LogView<R> {
         &self.shapes
     }
 
+    /// Whether the log says more than a conversion could: it was added to after
+    /// it was sealed, or by a version that knows more.
+    #[must_use]
+    pub fn was_extended(&self) -> bool {
+        self.seals > 1 || self.unknown_events
+    }
+
+    /// Whether an event is a node, to which a head may point.
+    #[must_use]
+    pub fn is_node(&self, seq: Seq) -> bool {
+        self.index.is_node(seq)
+    }
+
+    /// Whether the last checkpoint says what the events before it come to.
+    ///
+    /// # Errors
+    /// When the log cannot be read.
+    pub fn last_checkpoint_is_true(&mut self) -> Result<bool, StreamError> {
+        let last = (1..=self.index.last().number()).rev().map(Seq::new).find(|seq| self.index.kind(*seq) == EventKind::Checkpoint);
+        let Some(last) = last else { return Ok(true) };
+        let said = serde_json::from_slice::<Checkpoint>(self.event(last)?.payload).ok();
+        let Some(said) = said else { return Ok(false) };
+        let of = HeadName::parse(&said.of);
+        let true_one = checkpoint(&self.state, &mut PathRuns::default(), Some(&of), &self.index)?;
+        Ok(said.heads == true_one.heads && said.path == true_one.path && said.of == true_one.of)
+    }
+
     /// The number of the last event.
     #[must_use]
     pub fn last(&self) -> Seq {
@@ -187,11 +209,20 @@ impl<R: ReadAt> LogView<R> {
     /// When there is no such event, or it cannot be read.
     pub fn line(&mut self, seq: Seq) -> Result<&[u8], StreamError> {
         let (start, end) = self.index.span(seq).ok_or_else(|| StreamError::log(seq, "is not in the log"))?;
-        let window_end = self.window_start + self.window.len() as u64;
-        if start < self.window_start || end > window_end {
-            let ahead = (self.index.end() - start).min(WINDOW as u64).max(end - start);
-            let len = usize::try_from(ahead).map_err(|_| StreamError::TooLong)?;
-            let io = |source| StreamError::Io { doing: "read the log", source };
+        let io = |source| StreamError::Io { doing: "read the log", source };
+        let holds = |window: &[u8], from: u64| start >= from && end <= from + window.len() as u64;
+        if !holds(&self.window, self.window_start) && start < self.window_start && !self.window.is_empty() {
+            if !holds(&self.back_window, self.back_start) {
+                let len =
+                    usize::try_from((self.index.end() - start).min(BACK_WINDOW).max(end - start)).map_err(|_| StreamError::TooLong)?;
+                self.source.fill_at(&mut self.back_window, start, len).map_err(io)?;
+                self.back_start = start;
+            }
+            let (from, to) = ((start - self.back_start) as usize, (end - self.back_start) as usize - 1);
+            return self.back_window.get(from..to).ok_or_else(|| StreamError::log(seq, "was cut off while reading"));
+        }
+        if !holds(&self.window, self.window_start) {
+            let len = usize::try_from((self.index.end() - start).min(WINDOW as u64).max(end - start)).map_err(|_| StreamError::TooLong)?;
             self.source.fill_at(&mut self.window, start, len).map_err(io)?;
             self.window_start = start;
         }
@@ -236,10 +267,60 @@ struct Pass {
     /// Line and hash of the last good seal.
     good_seal: Option<(u64, String)>,
     broken_seal: Option<u64>,
+    /// More bytes follow that are no line, or no event.
     torn: bool,
+    /// The line behind the last good seal, where the log goes on behind it.
+    behind: Option<u64>,
+    seals: u32,
+    unknown_events: bool,
 }
 
 impl Pass {
+    /// Passes over the first lines of a log, at most so many. A line that is
+    /// no event ends the pass where a good seal stands before it.
+    fn over<R: ReadAt>(source: &R, until: Option<Seq>, lines: u64) -> Result<Pass, LogProblem> {
+        let mut pass = Pass::new(until);
+        let size = source.size().map_err(LogProblem::Io)?;
+        let mut window = Vec::new();
+        let mut offset = 0;
+        let mut want = WINDOW;
+        while offset < size && u64::from(pass.index.last().number()) < lines {
+            source.fill_at(&mut window, offset, want.min(usize::try_from(size - offset).unwrap_or(want))).map_err(LogProblem::Io)?;
+            let Some(end) = memchr::memrchr(b'\n', &window) else {
+                if offset + window.len() as u64 >= size || window.is_empty() {
+                    pass.torn = true;
+                    break;
+                }
+                want *= 2;
+                continue;
+            };
+            let mut from = 0;
+            for to in memchr::memchr_iter(b'\n', &window[..=end]) {
+                if u64::from(pass.index.last().number()) >= lines {
+                    break;
+                }
+                if let Err(problem) = pass.line(&window[from..to]) {
+                    pass.hash(&window[..from]);
+                    if pass.good_seal.is_none() {
+                        return Err(problem);
+                    }
+                    pass.torn = true;
+                    return Ok(pass);
+                }
+                from = to + 1;
+            }
+            pass.hash(&window[..from]);
+            offset += end as u64 + 1;
+            want = WINDOW;
+        }
+        Ok(pass)
+    }
+
+    /// Whether anything stands behind this line.
+    fn is_behind(&self, line: u64) -> bool {
+        self.torn || u64::from(self.index.last().number()) > line
+    }
+
     fn new(until: Option<Seq>) -> Pass {
         Pass {
             index: Index::new(),
@@ -255,6 +336,9 @@ impl Pass {
             good_seal: None,
             broken_seal: None,
             torn: false,
+            behind: None,
+            seals: 0,
+            unknown_events: false,
         }
     }
 
@@ -279,6 +363,9 @@ impl Pass {
     }
 
     fn seal_state(&self) -> SealState {
+        if let Some(line) = self.behind {
+            return SealState::Behind { line };
+        }
         let last = u64::from(self.index.last().number());
         match (&self.good_seal, self.broken_seal) {
             (Some((line, sha256)), _) if *line == last && !self.torn => SealState::Good { sha256: sha256.clone() },
@@ -341,7 +428,10 @@ impl Pass {
             self.files.push(event.seq);
         } else if event.kind == EventKind::Shapes {
             self.shapes = orders(event.payload).ok_or("lists shapes that are none")?;
+        } else if event.kind == EventKind::Unknown {
+            self.unknown_events = true;
         } else if event.kind == EventKind::Seal {
+            self.seals += 1;
             self.pending_seals.push((parse(event.payload)?, self.index.end(), line));
         }
         Ok(None)
@@ -361,6 +451,10 @@ impl Pass {
             files: self.files,
             shapes: self.shapes,
             seal,
+            seals: self.seals,
+            unknown_events: self.unknown_events,
+            back_window: Vec::new(),
+            back_start: 0,
         })
     }
 }
@@ -369,7 +463,8 @@ fn parse<'a, T: serde::Deserialize<'a>>(payload: &'a [u8]) -> Result<T, String> 
     serde_json::from_slice(payload).map_err(|error| format!("has a payload that cannot be read: {error}"))
 }
 
-fn session_of(payload: &[u8]) -> Result<Session, LogProblem> {
+/// The session event's payload, of a version that we know.
+pub(super) fn session_of(payload: &[u8]) -> Result<Session, LogProblem> {
     #[derive(serde::Deserialize)]
     struct Version {
         version: u32,

@@ -101,22 +101,18 @@ pub fn trim_unicode(text: &[u8]) -> &[u8] {
         }
     }
     let mut end = text.len();
-    let tail_from = end.saturating_sub(4096).max(start);
-    let mut tail = &text[tail_from..end];
-    // Start the tail at a character, or its first bytes would look invalid.
-    while tail.first().is_some_and(|b| b & 0xc0 == 0x80) {
-        tail = &tail[1..];
+    while let Some(len) = last_space(&text[start..end]) {
+        end -= len;
     }
-    let last = tail.utf8_chunks().last();
-    if let Some(chunk) = last
-        && chunk.invalid().is_empty()
-    {
-        end -= chunk.valid().len() - chunk.valid().trim_end_matches(is_python_space).len();
-        if end == tail_from && tail_from > start {
-            return trim_unicode(&text[start..end]);
-        }
-    }
-    &text[start..end.max(start)]
+    &text[start..end]
+}
+
+/// The length of the white space character that a text ends in.
+fn last_space(text: &[u8]) -> Option<usize> {
+    let from = text.len() - text.iter().rev().take(4).take_while(|b| **b & 0xc0 == 0x80).count().min(text.len());
+    let from = from.checked_sub(1)?;
+    let last = std::str::from_utf8(&text[from..]).ok()?;
+    last.chars().next().filter(|c| is_python_space(*c)).map(char::len_utf8).filter(|len| from + len == text.len())
 }
 
 #[cfg(test)]
@@ -141,7 +137,10 @@ mod tests {
             assert_eq!(trim_unicode(text.as_bytes()), kept.as_bytes(), "{text:?}");
         }
         assert_eq!(trim_unicode(b" \xff "), b"\xff");
-        let long = format!("a{}", " ".repeat(10_000));
-        assert_eq!(trim_unicode(long.as_bytes()), b"a");
+        for space in [" ", "\u{3000}", "\u{85}"] {
+            let long = format!("a{}", space.repeat(100_000));
+            assert_eq!(trim_unicode(long.as_bytes()), b"a");
+        }
+        assert_eq!(trim_unicode(b" \x80\x80 "), b"\x80\x80");
     }
 }

@@ -100,6 +100,10 @@ impl ReadAt for Vec<u8> {
 
 /// Takes the records of one file in order.
 pub trait RecordSink {
+    /// How many bytes the file may still take: a record that is longer need
+    /// not be rendered to its end.
+    fn room(&self) -> u64;
+
     /// Takes one record; the sink adds the line end.
     ///
     /// # Errors

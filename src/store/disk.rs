@@ -116,7 +116,13 @@ impl Disk for RealDisk {
 
     fn create_folders(&self, path: &Path) -> Result<(), StoreError> {
         use std::os::unix::fs::DirBuilderExt;
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(StoreError::io("create the folder", path))
+        let made: Vec<&Path> = path.ancestors().take_while(|folder| !folder.as_os_str().is_empty() && !folder.exists()).collect();
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(StoreError::io("create the folder", path))?;
+        // A name in a folder that is itself not safe is not safe either.
+        for above in made.iter().filter_map(|folder| folder.parent()) {
+            self.sync(if above.as_os_str().is_empty() { Path::new(".") } else { above })?;
+        }
+        Ok(())
     }
 }
 

@@ -157,11 +157,17 @@ fn other_head<R: ReadAt>(
 ) -> Result<Option<Difference>, StreamError> {
     let (outcome, _, difference) = compare_head(log, adapter, shower, files, Some(head), head)?;
     let Some(error) = outcome.error else { return Ok(difference) };
-    // What fails for the session fails for its lists; an event log fails alone.
-    let said = if head.kind == HeadKind::Events { log.outcome.failures.get(&head.to_string()) } else { log.outcome.error.as_ref() };
-    if said == Some(&error) {
-        return Ok(None);
-    }
+    let said = match head.kind {
+        // An event log fails alone.
+        HeadKind::Events if log.outcome.failures.get(&head.to_string()) == Some(&error) => return Ok(None),
+        HeadKind::Events => log.outcome.failures.get(&head.to_string()),
+        // A list that fails makes the whole session fail, with the error of
+        // whichever of them the program reads first.
+        HeadKind::Branch | HeadKind::View | HeadKind::Context if log.outcome.error.is_some() => return Ok(None),
+        HeadKind::Branch | HeadKind::View | HeadKind::Context => None,
+        // The program loads no backup by itself.
+        HeadKind::Backup => return Ok(None),
+    };
     Ok(Some(Difference {
         what: format!("{head} fails to load otherwise"),
         location: Location::file(head.to_string()),
@@ -212,6 +218,19 @@ pub fn check_log<R: ReadAt>(
     let shower = adapter.shower(log.shapes());
     let active = log.active();
     let heads: Vec<(HeadName, Seq)> = log.state().heads().map(|(name, node)| (name.clone(), node)).collect();
+    let log_differs = |what: String| Ok(Err(Difference::plain(what, Location::file("log"))));
+    if log.files().is_empty() {
+        return log_differs("the log rebuilds no file at all".to_owned());
+    }
+    if log.outcome.error.is_none() && !heads.iter().any(|(head, _)| *head == active) {
+        return log_differs(format!("the log shows {active} by default and has no such head"));
+    }
+    if let Some((head, node)) = heads.iter().find(|(_, node)| !node.is_root() && !log.is_node(*node)) {
+        return log_differs(format!("{head} points to event {node}, which is no node"));
+    }
+    if !log.last_checkpoint_is_true()? {
+        return log_differs("the last checkpoint does not say what the events before it come to".to_owned());
+    }
     for (head, node) in heads {
         let path = log.path(node)?;
         if head == active {

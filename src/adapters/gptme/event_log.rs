@@ -18,6 +18,7 @@ use crate::model::time::is_log_time;
 use super::damage::classify;
 use super::event_wire::{EventRecord, Parsed, Step, key, open, parse};
 use super::known::{NormalHash, Origin};
+use super::layout::{self, Marker};
 use super::message::{Normal, normalise};
 use super::read::{Lists, Reader, shown};
 use super::recover::{self, recover};
@@ -385,9 +386,9 @@ impl<'a> Reader<'a, '_> {
     /// Says how the event log and the list it belongs to differ.
     fn compare_with_lists(&mut self, journal: &Journal<'a>, lists: &Lists) {
         let main = HeadName::main();
-        let of = match super::layout::active_view(self.files) {
-            Some(Ok(view)) => HeadName::new(HeadKind::View, view),
-            _ => main,
+        let of = match layout::active_view(self.files) {
+            Marker::View(view) => HeadName::new(HeadKind::View, view),
+            Marker::Absent | Marker::Missing(_) | Marker::Undecodable => main,
         };
         if journal.head.name != "main" || self.outcome.failures.contains_key(&journal.head.to_string()) {
             return;

@@ -99,14 +99,38 @@ fn is_stray_list(name: &str, bytes: &[u8]) -> bool {
     accepted(first.text) && (!temporary || (bytes.ends_with(b"\n") && records.all(|line| accepted(line.text))))
 }
 
-/// The view that the program restores, by its marker; the marker's text where
-/// it names none.
-pub(super) fn active_view(files: &Files) -> Option<Result<String, String>> {
-    let marker = files.file("views/.current")?;
-    let name = std::str::from_utf8(trim_unicode(&marker.bytes)).ok()?;
-    let path = format!("views/{name}.jsonl");
-    let names_a_view = !name.is_empty() && !name.contains(['/', '\\']) && matches!(files.entry(&RelPath::new(path)), Some(Entry::File(_)));
-    Some(if names_a_view { Ok(name.to_owned()) } else { Err(name.to_owned()) })
+/// What the marker of the active view says.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Marker {
+    /// There is none.
+    Absent,
+    /// It names this view.
+    View(String),
+    /// It names none that is there.
+    Missing(String),
+    /// It cannot be decoded, and the load fails.
+    Undecodable,
+}
+
+/// Reads the marker of the active view.
+pub(super) fn active_view(files: &Files) -> Marker {
+    let Some(marker) = files.file("views/.current") else { return Marker::Absent };
+    let Ok(text) = std::str::from_utf8(&marker.bytes) else { return Marker::Undecodable };
+    let text = text.replace("\r\n", "\n").replace('\r', "\n");
+    let name = String::from_utf8_lossy(trim_unicode(text.as_bytes())).into_owned();
+    let path = RelPath::new(format!("views/{name}.jsonl"));
+    let names_a_view = !name.is_empty() && !name.contains(['/', '\\']) && matches!(files.entry(&path), Some(Entry::File(_)));
+    if names_a_view { Marker::View(name) } else { Marker::Missing(name) }
+}
+
+/// Whether a folder stands where the program would open a branch or a view.
+pub(super) fn folder_in_place_of_a_list(files: &Files) -> Option<String> {
+    files.iter().find_map(|(path, entry)| {
+        let parts: Vec<&str> = path.as_text()?.split('/').collect();
+        let (["branches" | "views", name] | ["branches" | "views", name, ..]) = parts.as_slice() else { return None };
+        let is_folder = parts.len() > 2 || *entry == Entry::EmptyFolder;
+        (is_folder && name.ends_with(".jsonl")).then(|| format!("{}/{name}", parts[0]))
+    })
 }
 
 /// Whether the program, asked for this session, looks in the parent folder

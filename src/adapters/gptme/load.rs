@@ -91,21 +91,15 @@ fn load_head(files: &Files, head: &HeadName, show: &mut dyn FnMut(&[u8])) -> Res
         return file.map_or(Ok(()), |file| events::show(file, show));
     }
     let file = file.ok_or(Exception::FileNotFound)?;
-    if let Some(exception) = session_error(files) {
+    // A stray transcript is not read by the load, which therefore does nothing
+    // to its attachments.
+    let is_stray = head.kind == HeadKind::Backup && head.name != "lossless";
+    let behind = if is_stray { Behind::Nothing } else { Behind::Snapshot(files) };
+    let too_deep = if is_stray || *head == HeadName::main() { TOO_DEEP_IN_MAIN } else { TOO_DEEP_BESIDE };
+    if let Some(exception) = transcript::exception(file, too_deep, behind) {
         return Err(exception);
     }
-    if *head == HeadName::main() {
-        restored_view(files)?;
-    }
-    if head.kind != HeadKind::Backup || head.name == "lossless" {
-        transcript::show(file, Behind::Snapshot(files), show);
-        return Ok(());
-    }
-    // The load does not read a stray transcript, so nobody has tried it yet.
-    if let Some(exception) = transcript::exception(file, TOO_DEEP_IN_MAIN, Behind::Nothing) {
-        return Err(exception);
-    }
-    transcript::show(file, Behind::Nothing, show);
+    transcript::show(file, behind, show);
     Ok(())
 }
 

@@ -19,7 +19,7 @@ use crate::model::shape::Shapes;
 use crate::model::stream::{EventSink, StreamError};
 
 use super::known::Known;
-use super::layout::{self, Role, TRANSCRIPT};
+use super::layout::{self, Marker, Role, TRANSCRIPT};
 use super::message::Normal;
 use super::place::Repeats;
 use super::wire;
@@ -184,16 +184,23 @@ impl<'a> Reader<'a, '_> {
             let message = "gptme cannot load a conversation whose folder name ends in .jsonl";
             self.findings.add(FindingCode::LoaderFails, Location::file(TRANSCRIPT), message);
         }
+        if let Some(folder) = layout::folder_in_place_of_a_list(self.files) {
+            self.fails(Location::file(folder), "IsADirectoryError");
+        }
+        let marker = layout::active_view(self.files);
+        if marker == Marker::Undecodable {
+            self.fails(Location::file("views/.current"), "UnicodeDecodeError");
+        }
         let has_events = self.files.file("events.jsonl").is_some();
-        let active = match layout::active_view(self.files) {
-            Some(Ok(view)) => HeadName::new(HeadKind::View, view),
-            Some(Err(named)) => {
+        let active = match marker {
+            Marker::View(view) => HeadName::new(HeadKind::View, view),
+            Marker::Missing(named) => {
                 let message = format!("the active view `{named}` is missing; gptme shows the whole conversation");
                 self.findings.add(FindingCode::ViewMissing, Location::file("views/.current"), message);
                 HeadName::main()
             }
-            None if self.files.file(TRANSCRIPT).is_none() && has_events => HeadName::new(HeadKind::Events, "main"),
-            None => HeadName::main(),
+            Marker::Absent if self.files.file(TRANSCRIPT).is_none() && has_events => HeadName::new(HeadKind::Events, "main"),
+            Marker::Absent | Marker::Undecodable => HeadName::main(),
         };
         let active = active.to_string();
         self.outcome.active = Some(active.clone());
@@ -205,6 +212,13 @@ impl<'a> Reader<'a, '_> {
         let outcome = std::mem::take(&mut self.outcome);
         self.put_json(EventKind::Outcome, &outcome)?;
         self.events.close_facts(&active)
+    }
+
+    /// The program cannot load this session, because of this place.
+    pub(super) fn fails(&mut self, place: Location, error: &str) {
+        let message = format!("gptme fails to load the whole conversation because of this: {error}");
+        self.findings.add(FindingCode::LoaderFails, place, message);
+        self.outcome.error.get_or_insert_with(|| error.to_owned());
     }
 
     /// Shapes, residuals, and one line per file.

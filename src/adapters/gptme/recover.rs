@@ -9,7 +9,7 @@ use crate::model::jsonl::{Lines, Newlines};
 pub(super) const LONGEST_INTEGER: usize = 4300;
 
 /// A line nested this deep makes CPython's parser give up.
-pub(super) const DEEPEST: usize = 992;
+pub(super) const DEEPEST: usize = 994;
 
 /// Python's `bytes.strip`.
 pub(super) fn strip(text: &[u8]) -> &[u8] {

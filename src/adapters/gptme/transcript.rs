@@ -230,7 +230,7 @@ impl<'a> Reader<'a, '_> {
         self.findings.add(kind.finding(), Location::at(shown(list.path), line.number, at as u64 + 1), sentence);
         // Deep enough to break the parser before it sees that it is no JSON.
         if list.is_loaded == Loaded::ByProgram && super::damage::opens_deeper_than(line.text, list.deepest) {
-            self.fails(list.path, line.number, "RecursionError");
+            self.fails(Location::at(shown(list.path), line.number, 1), "RecursionError");
         }
         let end = line.offset + line.text.len() + line.end.len();
         match &mut list.damage {
@@ -265,15 +265,8 @@ impl<'a> Reader<'a, '_> {
         if list.is_loaded == Loaded::ByProgram
             && let Some(error) = record.fatal(list.deepest)
         {
-            self.fails(list.path, line.number, error);
+            self.fails(Location::at(shown(list.path), line.number, 1), error);
         }
-    }
-
-    /// The program cannot load this session, because of this line.
-    fn fails(&mut self, path: &RelPath, line: u64, error: &str) {
-        let message = format!("gptme fails to load the whole conversation because of this line: {error}");
-        self.findings.add(FindingCode::LoaderFails, Location::at(shown(path), line, 1), message);
-        self.outcome.error.get_or_insert_with(|| error.to_owned());
     }
 }
 

@@ -72,7 +72,7 @@ struct Events {
 }
 
 impl Events {
-    fn list(&self, log: &mut dyn LogAccess, node: Seq, out: &mut Vec<u8>) -> Result<(), StreamError> {
+    fn list(&self, log: &mut dyn LogAccess, node: Seq, room: u64, out: &mut Vec<u8>) -> Result<(), StreamError> {
         key("messages", self.messages.style, out);
         out.push(b'[');
         for (n, seq) in log.path(node)?.into_iter().enumerate() {
@@ -80,6 +80,9 @@ impl Events {
                 out.extend_from_slice(self.messages.style.comma());
             }
             self.messages.push(log, seq, out)?;
+            if out.len() as u64 > room {
+                return Err(StreamError::TooLong);
+            }
         }
         out.push(b']');
         Ok(())
@@ -94,7 +97,7 @@ impl Events {
         Ok(out)
     }
 
-    fn head(&self, log: &mut dyn LogAccess, head: &Head, number: u64, ts: &str) -> Result<Option<Vec<u8>>, StreamError> {
+    fn head(&self, log: &mut dyn LogAccess, head: &Head, number: u64, ts: &str, room: u64) -> Result<Option<Vec<u8>>, StreamError> {
         let style = self.messages.style;
         let mut out = Vec::new();
         match head.op {
@@ -109,7 +112,7 @@ impl Events {
             HeadOp::Edit => {
                 open(number, ts, "message_edit", style, &mut out);
                 match head.index {
-                    None => self.list(log, head.node, &mut out)?,
+                    None => self.list(log, head.node, room, &mut out)?,
                     Some(index) => {
                         key("index", style, &mut out);
                         out.extend_from_slice(index.to_string().as_bytes());
@@ -123,7 +126,7 @@ impl Events {
             }
             HeadOp::Load => {
                 open(number, ts, "checkpoint", style, &mut out);
-                self.list(log, head.node, &mut out)?;
+                self.list(log, head.node, room, &mut out)?;
             }
             HeadOp::Switch | HeadOp::Branch => return Ok(None),
         }
@@ -159,7 +162,7 @@ impl RecordRenderer for Events {
         }
         let head: Head = serde_json::from_slice(event.payload).map_err(bad)?;
         match head.source_id {
-            Some(number) => match self.head(log, &head, number, &ts)? {
+            Some(number) => match self.head(log, &head, number, &ts, out.room())? {
                 Some(record) => out.record(&record),
                 None => Ok(()),
             },
@@ -172,7 +175,7 @@ impl RecordRenderer for Events {
         let Snapshot { snapshot, ts, source_id } = serde_json::from_slice(piece).map_err(|_| unknown_piece(piece))?;
         let mut record = Vec::new();
         open(source_id, &ts, "checkpoint", self.messages.style, &mut record);
-        self.list(log, snapshot, &mut record)?;
+        self.list(log, snapshot, out.room(), &mut record)?;
         record.extend_from_slice(b"}}");
         out.record(&record)
     }
