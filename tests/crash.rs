@@ -55,6 +55,9 @@ impl Disk for DyingDisk {
     fn rename(&self, from: &Path, to: &Path) -> Result<(), StoreError> {
         self.step(to).and_then(|()| RealDisk.rename(from, to))
     }
+    fn rename_new(&self, from: &Path, to: &Path) -> Result<(), StoreError> {
+        self.step(to).and_then(|()| RealDisk.rename_new(from, to))
+    }
     fn link(&self, from: &Path, to: &Path) -> Result<(), StoreError> {
         self.step(to).and_then(|()| RealDisk.link(from, to))
     }

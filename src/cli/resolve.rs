@@ -140,6 +140,11 @@ fn run_migrate(args: args::Migrate, jobs: usize, out: &Printer) -> Result<ExitSt
 /// `<source>.everlog` beside the source.
 fn default_dest(source: &Path) -> Result<PathBuf, Problem> {
     let whole = std::fs::canonicalize(source).map_err(crate::store::StoreError::io("find", source))?;
+    // A file stands for the session that it belongs to.
+    let whole = match whole.parent() {
+        Some(folder) if whole.is_file() => folder.to_owned(),
+        _ => whole,
+    };
     let mut name = whole.file_name().ok_or_else(|| Problem::Usage("name a destination with `-o`".to_owned()))?.to_owned();
     name.push(".everlog");
     Ok(whole.with_file_name(name))

@@ -8,11 +8,13 @@ use std::path::{Path, PathBuf};
 use crate::adapters::adapter::{Check, ReadSummary};
 use crate::log::contain::{self, Missing};
 use crate::log::{LogProblem, LogView, LogWriter, SealState, Written};
+use crate::model::digest::sha256_hex;
 use crate::model::files::{Entry, Files, RelPath};
 use crate::model::finding::{Finding, FindingCode, Findings};
 use crate::model::folder::Listing;
 use crate::model::location::Location;
 use crate::model::stream::{ReadAt, StreamError};
+use crate::report::text;
 use crate::store::disk::{self, Disk, OpenFile};
 use crate::store::layout::{LOG_SUFFIX, Store};
 use crate::store::receipts::{Counts, FileReceipt, Receipt};
@@ -287,89 +289,110 @@ fn settle(
     let Made { temporary, written, summary, proof } = made;
     // Only where there is something to compare it with.
     let open_new = || LogView::open(OpenFileRef(&temporary.file)).map_err(ConvertError::Log);
+    let mut earlier = Earlier::look(target.store, log_name, &open_new)?;
     let mut keep_as = None;
     let change = match current {
         Existing::Nothing => Change::Created,
         Existing::Unreadable => {
-            let sha = crate::model::digest::sha256_hex(&disk::read(log_path)?);
-            keep_as = Some(target.store.earlier(log_name, &sha));
-            let message = "the log that was here cannot be read; it is kept beside the new one";
-            findings.add(FindingCode::SourceShrunk, Location::file(log_name.to_string()), message);
+            keep_as = Some(target.store.earlier(log_name, &sha256_hex(&disk::read(log_path)?)));
+            earlier.kept += 1;
             Change::Changed
         }
+        Existing::Log(old) if is_same(&old, &written) => Change::Unchanged,
         Existing::Log(mut old) => {
-            if *old.seal() == (SealState::Good { sha256: written.sha256.clone() }) && old.bytes() == written.bytes {
-                Change::Unchanged
-            } else {
-                let missing = contain::missing(&mut old, &mut open_new()?)?;
-                if !missing.is_nothing() || !matches!(old.seal(), SealState::Good { .. }) {
-                    keep_as = Some(target.store.earlier(log_name, &old_name(old.seal(), log_path)?));
-                    note_missing(missing, log_name, &mut findings);
-                }
-                Change::Changed
+            let missing = contain::missing(&mut old, &mut open_new()?)?;
+            // A log without a good seal, or one that was added to, says things
+            // that no conversion can say again.
+            if !missing.is_nothing() || old.was_extended() || !matches!(old.seal(), SealState::Good { .. }) {
+                keep_as = Some(target.store.earlier(log_name, &old_name(old.seal(), log_path)?));
+                earlier.add(missing);
             }
+            Change::Changed
         }
     };
-    let superseded = match change {
-        Change::Unchanged => Vec::new(),
-        Change::Created | Change::Changed => contained_earlier(target.store, log_name, open_new)?,
-    };
+    earlier.note(log_name, &mut findings);
     let receipt = receipt(unit, files, listing, log_name, &written, &summary, proof, findings.into_list());
     let replaces = target.mode == Mode::Replace && change != Change::Unchanged;
     if target.mode == Mode::Replace {
         store_blobs(&summary, files, target)?;
     }
     let ready = if replaces { temporary.keep().map(|from| Ready { from, to: log_path.to_owned(), keep_as }) } else { None };
-    Ok(Converted { receipt, change, ready, superseded: if replaces { superseded } else { Vec::new() } })
+    let superseded = if target.mode == Mode::Replace { earlier.superseded } else { Vec::new() };
+    Ok(Converted { receipt, change, ready, superseded })
 }
 
 /// The hash in an earlier log's name: its seal's, or that of its bytes.
 fn old_name(seal: &SealState, path: &Path) -> Result<String, StoreError> {
     match seal {
         SealState::Good { sha256 } => Ok(sha256.clone()),
-        SealState::Behind { .. } | SealState::Broken { .. } | SealState::Missing => {
-            Ok(crate::model::digest::sha256_hex(&disk::read(path)?))
-        }
+        SealState::Behind { .. } | SealState::Broken { .. } | SealState::Missing => Ok(sha256_hex(&disk::read(path)?)),
     }
 }
 
-fn note_missing(missing: Missing, log_name: &RelPath, findings: &mut Findings) {
-    let message = if missing.is_nothing() {
-        "the log that was here had no good seal; it is kept as an earlier log".to_owned()
-    } else {
-        format!(
-            "the source no longer has {} messages and {} other facts that the last log had; that log is kept",
-            missing.messages, missing.others
-        )
-    };
-    findings.add(FindingCode::SourceShrunk, Location::file(log_name.to_string()), message);
+/// Whether a log is the one that was just written, byte for byte.
+fn is_same(old: &LogView<OpenFile>, written: &Written) -> bool {
+    matches!(old.seal(), SealState::Good { sha256 } if *sha256 == written.sha256) && old.bytes() == written.bytes
 }
 
-/// Earlier logs of a unit that hold nothing which the new one lacks.
-fn contained_earlier<R: ReadAt>(
-    store: &Store,
-    log_name: &RelPath,
-    open_new: impl Fn() -> Result<LogView<R>, ConvertError>,
-) -> Result<Vec<PathBuf>, ConvertError> {
-    let (folder, prefix) = store.earlier_prefix(log_name);
-    let Ok(entries) = std::fs::read_dir(folder) else { return Ok(Vec::new()) };
-    let mut contained = Vec::new();
-    for entry in entries.flatten() {
-        let name = entry.file_name();
-        let rest = name.as_encoded_bytes().strip_prefix(prefix.as_slice());
-        // Prefix, 16 hex digits, suffix: else it is another unit's.
-        if rest.is_none_or(|rest| rest.len() != 16 + LOG_SUFFIX.len()) {
-            continue;
+/// The earlier logs of a unit, beside its new one.
+#[derive(Default)]
+struct Earlier {
+    /// Those that hold nothing which the new one lacks.
+    superseded: Vec<PathBuf>,
+    /// How many hold more, or cannot be judged.
+    kept: u64,
+    missing: Missing,
+}
+
+impl Earlier {
+    fn look<R: ReadAt>(
+        store: &Store,
+        log_name: &RelPath,
+        open_new: &impl Fn() -> Result<LogView<R>, ConvertError>,
+    ) -> Result<Earlier, ConvertError> {
+        let mut found = Earlier::default();
+        let (folder, prefix) = store.earlier_prefix(log_name);
+        let Ok(entries) = std::fs::read_dir(folder) else { return Ok(found) };
+        let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+        paths.sort();
+        for path in paths {
+            let name = path.file_name().map(|name| name.as_encoded_bytes().to_vec()).unwrap_or_default();
+            // Prefix, 16 hex digits, suffix: else it is another unit's.
+            if name.strip_prefix(prefix.as_slice()).is_none_or(|rest| rest.len() != 16 + LOG_SUFFIX.len()) {
+                continue;
+            }
+            match existing(&path)? {
+                Existing::Log(mut old) if matches!(old.seal(), SealState::Good { .. }) && !old.was_extended() => {
+                    let missing = contain::missing(&mut old, &mut open_new()?)?;
+                    if missing.is_nothing() { found.superseded.push(path) } else { found.add(missing) }
+                }
+                Existing::Log(_) | Existing::Unreadable => found.kept += 1,
+                Existing::Nothing => {}
+            }
         }
-        if let Existing::Log(mut old) = existing(&entry.path())?
-            && matches!(old.seal(), SealState::Good { .. })
-            && contain::missing(&mut old, &mut open_new()?)?.is_nothing()
-        {
-            contained.push(entry.path());
-        }
+        Ok(found)
     }
-    contained.sort();
-    Ok(contained)
+
+    fn add(&mut self, missing: Missing) {
+        self.kept += 1;
+        self.missing.messages += missing.messages;
+        self.missing.others += missing.others;
+    }
+
+    /// Says what is kept, in every run: it stays true until the source has it
+    /// again.
+    fn note(&self, log_name: &RelPath, findings: &mut Findings) {
+        if self.kept == 0 {
+            return;
+        }
+        let message = format!(
+            "the source no longer has {} and {} of earlier logs; {} kept",
+            text::count(self.missing.messages, "message"),
+            text::count(self.missing.others, "other fact"),
+            if self.kept == 1 { "1 such log is".to_owned() } else { format!("{} such logs are", self.kept) }
+        );
+        findings.add(FindingCode::SourceShrunk, Location::file(log_name.to_string()), message);
+    }
 }
 
 fn store_blobs(summary: &ReadSummary, files: &Files, target: Target<'_>) -> Result<(), ConvertError> {
@@ -399,13 +422,13 @@ fn receipt(
             Some(Entry::Link { target }) => (target.len() as u64, entry.map_or(0, |entry| entry.mtime_ns), None),
             Some(Entry::EmptyFolder) | None => (0, 0, None),
         };
-        FileReceipt { path: path.to_string(), size, mtime_ns, mode: entry.map_or(0, |entry| entry.mode), sha256 }
+        FileReceipt { path: path.key(), size, mtime_ns, mode: entry.map_or(0, |entry| entry.mode), sha256 }
     });
     Receipt {
-        unit: unit.name.to_string(),
+        unit: unit.name.key(),
         format: unit.found.adapter.id().to_owned(),
         files: file_receipts.collect(),
-        log: log_name.to_string(),
+        log: log_name.key(),
         log_sha256: written.sha256.clone(),
         log_bytes: written.bytes,
         counts: Counts {
@@ -416,6 +439,5 @@ fn receipt(
         },
         findings,
         uses_file_times: summary.uses_file_times,
-        retired: Vec::new(),
     }
 }

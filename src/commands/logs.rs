@@ -22,7 +22,9 @@ pub struct LogFile {
     pub path: PathBuf,
     /// The folder it lies in, below the store it was found in.
     pub below: RelPath,
-    /// Its name for reports.
+    /// Its path below the store it was found in, or its own name.
+    pub relative: RelPath,
+    /// The same for reports.
     pub name: String,
 }
 
@@ -34,7 +36,8 @@ pub fn find(path: &Path) -> Result<Vec<LogFile>, CommandError> {
     if !path.is_dir() {
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         disk::open(path)?;
-        return Ok(vec![LogFile { path: path.to_owned(), below: RelPath::new(""), name }]);
+        let relative = RelPath::new(path.file_name().map(|name| name.as_encoded_bytes().to_vec()).unwrap_or_default());
+        return Ok(vec![LogFile { path: path.to_owned(), below: RelPath::new(""), relative, name }]);
     }
     let listing = listing::list(path)?;
     let is_log = |path: &RelPath| {
@@ -47,7 +50,12 @@ pub fn find(path: &Path) -> Result<Vec<LogFile>, CommandError> {
         .map(|entry| {
             let bytes = entry.path.as_bytes();
             let below = memchr::memrchr(b'/', bytes).map_or(&b""[..], |at| &bytes[..at]);
-            LogFile { path: path_below(path, &entry.path), below: RelPath::new(below), name: entry.path.to_string() }
+            LogFile {
+                path: path_below(path, &entry.path),
+                below: RelPath::new(below),
+                relative: entry.path.clone(),
+                name: entry.path.to_string(),
+            }
         })
         .collect();
     if logs.is_empty() { Err(CommandError::NoLogs { path: path.to_owned() }) } else { Ok(logs) }

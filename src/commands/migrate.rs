@@ -1,17 +1,18 @@
 //! `everlog migrate`: convert, prove, replace.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, PoisonError};
 
 use crate::adapters::adapter::{Adapter, Standing};
-use crate::model::finding::{Finding, FindingCode, Severity};
-use crate::model::location::Location;
+use crate::model::finding::{FindingCode, Findings, Severity};
 use crate::report::exit::ExitStatus;
 use crate::report::printer::Printer;
+use crate::report::text;
 use crate::store::StoreError;
 use crate::store::disk::Disk;
-use crate::store::layout::Store;
+use crate::store::layout::{Store, path_below};
 use crate::store::lock::{HeldLocks, StoreLock};
 use crate::store::receipts::{self, Receipt, Receipts};
 use crate::store::replace::{Ready, commit, sweep};
@@ -74,6 +75,10 @@ pub enum Trust {
 /// When nothing could be done at all.
 pub fn run(job: &MigrateJob<'_>, out: &Printer) -> Result<ExitStatus, CommandError> {
     let source = Source::open(&job.source, &job.adapters, &job.selection)?;
+    if source.units.is_empty() && source.recognised > 0 {
+        out.summary(&format!("0 of {} chosen: nothing to do", text::count(source.recognised as u64, "session")));
+        return Ok(ExitStatus::Well);
+    }
     if source.units.is_empty() && source.discovery.ties.is_empty() {
         let looked_for = job.adapters.iter().map(|adapter| adapter.looked_for()).collect();
         return Err(CommandError::NothingRecognised { path: job.source.clone(), looked_for });
@@ -89,7 +94,7 @@ pub fn run(job: &MigrateJob<'_>, out: &Printer) -> Result<ExitStatus, CommandErr
         }
     };
     if job.sources == Sources::Unretire {
-        return retire::unretire(&source, &store, job, out);
+        return retire::unretire(&source, job, out);
     }
     let (mut reports, interrupted) = convert_all(&source, &store, job, out)?;
     report_all(&source, &mut reports, job, out);
@@ -141,7 +146,8 @@ struct Committer<'a> {
     group: Mutex<Group>,
     /// One commit at a time, beside the conversions that go on.
     committing: Mutex<()>,
-    failure: Mutex<Option<StoreError>>,
+    /// Units whose log did not get its name, and why.
+    failed: Mutex<BTreeMap<String, String>>,
 }
 
 impl Committer<'_> {
@@ -170,7 +176,8 @@ impl Committer<'_> {
             .and_then(|()| group.superseded.iter().try_for_each(|earlier| self.disk.remove(earlier)))
             .and_then(|()| receipts::append(self.store, self.disk, &group.receipts));
         if let Err(error) = done {
-            self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+            let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+            failed.extend(group.receipts.iter().map(|receipt| (receipt.unit.clone(), error.to_string())));
         }
     }
 }
@@ -186,12 +193,11 @@ fn convert_all(
     let items: Vec<(&SourceUnit, u64)> = source.units.iter().map(|unit| (unit, unit.bytes(&source.listing))).collect();
     let progress = out.progress(items.iter().map(|(_, bytes)| bytes).sum(), items.len() as u64);
     let target = Target { store, disk: job.disk, mode: job.mode };
-    let committer = Committer { store, disk: job.disk, group: Mutex::default(), committing: Mutex::default(), failure: Mutex::default() };
+    let committer = Committer { store, disk: job.disk, group: Mutex::default(), committing: Mutex::default(), failed: Mutex::default() };
     let locks = HeldLocks::now();
     let results = batch::run(&items, job.jobs, job.stop, |unit| {
         let done = one_unit(unit, source, store, job, &known, target).map(|mut done| {
             if let Outcome::Converted(converted) = &mut done {
-                note_if_live(unit, source, &locks, converted);
                 committer.add(converted);
             }
             done
@@ -201,23 +207,31 @@ fn convert_all(
     });
     committer.commit();
     drop(progress);
-    if let Some(error) = committer.failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        return Err(error.into());
-    }
+    let failed = committer.failed.into_inner().unwrap_or_else(PoisonError::into_inner);
     let mut reports = Vec::new();
     let mut begun = 0;
     for ((unit, _), result) in items.iter().zip(results) {
         let Some(result) = result else { continue };
         begun += 1;
-        let mut report = report_of(unit, result, &known);
-        if let Some((receipt, report)) = report.1.zip(Some(&mut report.0)) {
-            let mut receipt = receipt;
+        let (mut report, receipt) = report_of(unit, result, &known);
+        if let Some(error) = failed.get(&unit.name.key()) {
+            report.fail(error);
+        }
+        let live = live_process(unit, source, &locks);
+        if let Some(process) = live {
+            report.note(
+                FindingCode::SessionLive,
+                "",
+                format!("process {process} has this session open; what it writes from now on needs another run"),
+            );
+        }
+        if let Some(receipt) = receipt.filter(|_| report.is_proven()) {
             if job.sources == Sources::Retire && job.mode == Mode::Replace {
-                retire::retire(source, unit, &mut receipt, job.disk, report)?;
+                retire_one(unit, source, &receipt, live, job, &mut report);
             }
             known.put(receipt);
         }
-        reports.push(report.0);
+        reports.push(report);
     }
     if job.mode == Mode::Replace {
         known.save(store, job.disk)?;
@@ -230,7 +244,7 @@ pub(super) enum Outcome {
     /// It is as its receipt says.
     AsBefore(Box<Receipt>),
     Converted(Box<Converted>),
-    Retired(Box<Receipt>),
+    Retired(retire::RetiredUnit),
 }
 
 fn one_unit(
@@ -243,30 +257,33 @@ fn one_unit(
 ) -> Result<Outcome, ConvertError> {
     let receipt = known.get(&unit.name).filter(|receipt| log_is_there(receipt, store));
     if unit.found.standing == Standing::Retired {
-        return receipt.map(|receipt| Outcome::Retired(Box::new(receipt.clone()))).ok_or(ConvertError::RetiredWithoutLog);
+        return retire::look_at(unit, source, store).map(Outcome::Retired);
     }
+    // Before a source is renamed nothing is believed: its log must be proven now.
+    let trust = if job.sources == Sources::Retire { Trust::Nothing } else { job.trust };
     if let Some(receipt) = receipt.filter(|receipt| receipt.format == unit.found.adapter.id())
-        && let Some(same) = as_before(unit, source, receipt, job.trust)?
+        && let Some(same) = as_before(unit, source, receipt, trust)?
     {
         return Ok(Outcome::AsBefore(Box::new(same)));
     }
     convert(unit, &source.folder_of(unit), &source.listing, target).map(|converted| Outcome::Converted(Box::new(converted)))
 }
 
-/// Says so when the program has the session open.
-fn note_if_live(unit: &SourceUnit, source: &Source, locks: &HeldLocks, converted: &mut Converted) {
+/// The process that has the session open.
+fn live_process<'l>(unit: &SourceUnit, source: &Source, locks: &'l HeldLocks) -> Option<&'l str> {
     let folder = source.folder_of(unit);
-    for (path, code, _) in &unit.found.left_out {
-        let lock = crate::store::layout::path_below(&folder, path);
-        if *code == FindingCode::LockFile
-            && let Some(process) = locks.holder(&lock)
-        {
-            let message = format!("process {process} has this session open; what it writes from now on needs another run");
-            let location = Location::file(path.to_string());
-            let code = FindingCode::SessionLive;
-            converted.receipt.findings.push(Finding { code, severity: code.severity(), location, message, more: 0 });
-        }
+    let lock_files = unit.found.left_out.iter().filter(|(_, code, _)| *code == FindingCode::LockFile);
+    lock_files.into_iter().find_map(|(path, _, _)| locks.holder(&path_below(&folder, path)))
+}
+
+/// Retires one proven session, unless its program has it open.
+fn retire_one(unit: &SourceUnit, source: &Source, receipt: &Receipt, live: Option<&str>, job: &MigrateJob<'_>, report: &mut UnitReport) {
+    if live.is_some() {
+        return report.note(FindingCode::NotRetired, "", "not renamed: its program has it open".to_owned());
     }
+    let mut findings = Findings::default();
+    report.retired(retire::retire(source, unit, receipt, job.disk, &mut findings));
+    report.findings.extend(findings.into_list());
 }
 
 fn exit_status(source: &Source, reports: &[UnitReport]) -> ExitStatus {

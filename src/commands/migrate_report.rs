@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::model::files::RelPath;
 use crate::model::finding::{Finding, FindingCode, Severity};
 use crate::model::location::Location;
 use crate::report::printer::{Form, Printer};
@@ -78,19 +79,19 @@ pub(super) fn report_of(unit: &SourceUnit, result: Result<Outcome, ConvertError>
             report.error = Some(error_text(&error));
             report.hint = error.hint();
             // A log of an earlier run stays what it is.
-            report.log = known.get(&unit.name).map(|receipt| receipt.log.clone());
+            report.log = known.get(&unit.name).map(|receipt| RelPath::from_key(&receipt.log).to_string());
             return (report, None);
         }
         Ok(Outcome::AsBefore(receipt)) => {
             report.status = Status::Unchanged;
             *receipt
         }
-        Ok(Outcome::Retired(receipt)) => {
+        Ok(Outcome::Retired(retired)) => {
             report.status = Status::Skipped;
-            let code = FindingCode::SourceRetired;
-            let message = "migrated and retired; its log stays".to_owned();
-            report.findings.push(Finding { code, severity: code.severity(), location: Location::file(""), message, more: 0 });
-            *receipt
+            report.log = Some(retired.log.to_string());
+            report.log_bytes = retired.log_bytes;
+            report.findings = retired.findings;
+            return (report, None);
         }
         Ok(Outcome::Converted(converted)) => {
             report.status = match converted.change {
@@ -101,15 +102,13 @@ pub(super) fn report_of(unit: &SourceUnit, result: Result<Outcome, ConvertError>
             converted.receipt
         }
     };
-    report.log = Some(receipt.log.clone());
+    report.log = Some(RelPath::from_key(&receipt.log).to_string());
     report.source_bytes = receipt.counts.source_bytes;
     report.log_bytes = receipt.log_bytes;
     report.residual_bytes = receipt.counts.residual_bytes;
     report.messages = receipt.counts.messages;
     report.events = receipt.counts.events;
-    if report.status != Status::Skipped {
-        report.findings.clone_from(&receipt.findings);
-    }
+    report.findings.clone_from(&receipt.findings);
     (report, Some(receipt))
 }
 
@@ -195,7 +194,7 @@ fn summarise(totals: &Totals, reports: &[UnitReport], job: &MigrateJob<'_>, out:
     formats.dedup();
     let proven = totals.created + totals.changed + totals.unchanged;
     let would = if totals.dry_run { " (dry run: nothing was written)" } else { "" };
-    out.text(&format!(
+    out.summary(&format!(
         "{} ({}): {} created, {} changed, {} unchanged, {} skipped, {} failed{would}",
         text::count(totals.sessions, "session"),
         formats.join(", "),
@@ -205,14 +204,15 @@ fn summarise(totals: &Totals, reports: &[UnitReport], job: &MigrateJob<'_>, out:
         totals.skipped,
         totals.failed
     ));
-    out.text(&format!(
+    out.summary(&format!(
         "{} proven: {} of source rebuild byte for byte and {} replay as their program shows them; {} of logs in {}",
         text::count(proven, "session"),
         text::size(totals.source_bytes),
         text::count(totals.messages, "message"),
         text::size(totals.log_bytes),
-        job.dest.display()
+        visible(&job.dest.display().to_string())
     ));
+    let retired = reports.iter().map(|report| report.retired.len() as u64).sum();
     let count_at = |severity| {
         reports
             .iter()
@@ -222,15 +222,29 @@ fn summarise(totals: &Totals, reports: &[UnitReport], job: &MigrateJob<'_>, out:
             .sum::<u64>()
     };
     let (infos, warnings, errors) = (count_at(Severity::Info), count_at(Severity::Warn), count_at(Severity::Error));
-    out.text(&format!(
+    out.summary(&format!(
         "{} to look at, {} in ordinary life; {}",
         text::count(warnings + errors, "finding"),
         infos,
-        if job.sources == Sources::Retire { "proven sources were renamed to *.migrated" } else { "nothing in the source was changed" }
+        match (job.sources, retired) {
+            (Sources::Retire, retired) => format!("{} renamed to *.migrated", text::count(retired, "file")),
+            (Sources::Stay | Sources::Unretire, _) => "nothing in the source was changed".to_owned(),
+        }
     ));
 }
 
 impl UnitReport {
+    /// The session's log did not get its name after all.
+    pub(super) fn fail(&mut self, error: &str) {
+        self.status = Status::Failed;
+        self.error = Some(error.to_owned());
+    }
+
+    /// Notes something that this run alone can see.
+    pub(super) fn note(&mut self, code: FindingCode, file: &str, message: String) {
+        self.findings.push(Finding { code, severity: code.severity(), location: Location::file(file), message, more: 0 });
+    }
+
     /// Notes the files that were renamed.
     pub(super) fn retired(&mut self, files: Vec<String>) {
         self.retired = files;

@@ -87,7 +87,7 @@ pub fn run(job: &RestoreJob<'_>, out: &Printer) -> Result<ExitStatus, CommandErr
             out.object(&restored);
         }
     }
-    out.text(&format!(
+    out.summary(&format!(
         "{} restored from {} to {}: {}, byte for byte{}",
         text::count(files, "file"),
         text::count(found.len() as u64, "log"),
@@ -123,8 +123,8 @@ impl Stores {
     fn get(&self, log: &LogFile) -> (Option<&Store>, Option<&Receipt>) {
         let Some((store, receipts)) = Store::of_log(&log.path).and_then(|store| self.0.get(store.root())) else { return (None, None) };
         let absolute = std::path::absolute(&log.path).unwrap_or_else(|_| log.path.clone());
-        let name = absolute.strip_prefix(store.root()).map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        (Some(store), receipts.get(&name))
+        let name = absolute.strip_prefix(store.root()).map(|name| RelPath::new(name.as_os_str().as_encoded_bytes())).ok();
+        (Some(store), name.and_then(|name| receipts.get(&name.key())))
     }
 }
 
@@ -141,10 +141,28 @@ fn one_log(log: &LogFile, folder: &RestoreFolder<'_>, stores: &Stores) -> Result
     let inside = session_folder(&view, log);
     let (store, receipt) = stores.get(log);
     let mut done = Done { files: 0, bytes: 0, warning: logs::seal_warning(view.seal()) };
+    let mut made = Vec::new();
     for seq in view.files().to_vec() {
-        let plan = file_plan(&mut view, seq).map_err(|source| CommandError::Stream { path: log.path.clone(), source })?;
-        done.bytes += one_file(&mut view, adapter, &plan, &inside, log, folder, store, receipt)?;
-        done.files += u64::from(plan.entry.kind == FileKind::File);
+        let restored = file_plan(&mut view, seq)
+            .map_err(|source| CommandError::Stream { path: log.path.clone(), source })
+            .and_then(|plan| one_file(&mut view, adapter, &plan, &inside, log, folder, store, receipt).map(|made| (plan, made)));
+        match restored {
+            Ok((plan, full)) => {
+                done.bytes += plan.entry.size.unwrap_or(0);
+                done.files += u64::from(plan.entry.kind == FileKind::File);
+                made.extend(full);
+            }
+            Err(error) => {
+                // Half a session must not lie there as if it were one.
+                for full in &made {
+                    folder.discard(full)?;
+                }
+                return Err(error);
+            }
+        }
+    }
+    if done.files == 0 {
+        return Err(CommandError::NoLogs { path: log.path.clone() });
     }
     Ok(done)
 }
@@ -159,12 +177,11 @@ fn one_file<R: ReadAt>(
     folder: &RestoreFolder<'_>,
     store: Option<&Store>,
     receipt: Option<&Receipt>,
-) -> Result<u64, CommandError> {
+) -> Result<Option<PathBuf>, CommandError> {
     let path = plan.path.below(inside);
-    let size = plan.entry.size.unwrap_or(0);
     let full = match (plan.entry.kind, &plan.entry.blob) {
-        (FileKind::Folder, _) => return Ok(folder.folder(&path).map(|()| 0)?),
-        (FileKind::Link, _) => return Ok(folder.link(&path, plan.target.as_deref().unwrap_or_default()).map(|()| 0)?),
+        (FileKind::Folder, _) => return Ok(folder.folder(&path).map(|()| None)?),
+        (FileKind::Link, _) => return Ok(folder.link(&path, plan.target.as_deref().unwrap_or_default()).map(Some)?),
         (FileKind::File, Some(sha256)) => {
             let missing = || crate::store::StoreError::Blob { sha256: sha256.clone() };
             let bytes = blobs::get(store.ok_or_else(missing)?, sha256)?;
@@ -190,10 +207,10 @@ fn one_file<R: ReadAt>(
             full
         }
     };
-    if let Some(was) = receipt.and_then(|receipt| receipt.files.iter().find(|file| file.path == plan.path.to_string())) {
+    if let Some(was) = receipt.and_then(|receipt| receipt.files.iter().find(|file| file.path == plan.path.key())) {
         folder.set_mode_and_time(&full, was.mode, was.mtime_ns)?;
     }
-    Ok(size)
+    Ok(Some(full))
 }
 
 /// Writes what comes, and hashes it.

@@ -84,6 +84,8 @@ pub struct Source {
     pub listing: Listing,
     /// The sessions that are meant.
     pub units: Vec<SourceUnit>,
+    /// How many sessions there are, meant or not.
+    pub recognised: usize,
     /// What else was found.
     pub discovery: Discovery,
 }
@@ -111,11 +113,12 @@ impl Source {
                 SourceUnit { name, found }
             })
             .collect();
+        let recognised = units.len();
         units.retain(|unit| {
             let owns_it = only_file.as_ref().is_none_or(|file| unit.found.files.iter().any(|own| own.below(&unit.found.root) == *file));
             owns_it && selection.takes(unit, &listing)
         });
-        Ok(Source { root, listing, units, discovery })
+        Ok(Source { root, listing, units, recognised, discovery })
     }
 
     /// Where a unit's files lie.

@@ -18,7 +18,7 @@ use super::source::{Source, SourceUnit};
 /// Whether the log of a receipt is the one that was written then: its size,
 /// and the hash in its last line.
 pub(super) fn log_is_there(receipt: &Receipt, store: &Store) -> bool {
-    let path = store.path(&RelPath::new(receipt.log.as_bytes()));
+    let path = store.path(&RelPath::from_key(&receipt.log));
     let Ok(file) = disk::open(&path) else { return false };
     let file = OpenFile(file);
     let mut tail = Vec::new();
@@ -38,7 +38,7 @@ pub(super) fn as_before(unit: &SourceUnit, source: &Source, receipt: &Receipt, t
         .iter()
         .zip(&unit.found.files)
         .zip(&listed)
-        .all(|((was, path), listed)| was.path == path.to_string() && listed.is_some_and(|listed| was.is_as_listed(listed)));
+        .all(|((was, path), listed)| was.path == path.key() && listed.is_some_and(|listed| was.is_as_listed(listed)));
     if all_same && left_out_as_before(unit, receipt) {
         return Ok(Some(receipt.clone()));
     }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::adapters::ALL;
 use crate::adapters::adapter::Standing;
+use crate::model::files::RelPath;
 use crate::model::finding::{Finding, Severity};
 use crate::report::exit::ExitStatus;
 use crate::report::printer::{Form, Printer};
@@ -105,14 +106,14 @@ pub fn run(job: &VerifyJob, out: &Printer) -> Result<ExitStatus, CommandError> {
         None => None,
     };
     let units: BTreeMap<String, &SourceUnit> =
-        source.iter().flat_map(|source| &source.units).map(|unit| (Store::log_name(&unit.name).to_string(), unit)).collect();
-    let names = log_names(&found, &job.logs);
+        source.iter().flat_map(|source| &source.units).map(|unit| (Store::log_name(&unit.name).key(), unit)).collect();
+    let names = log_keys(&found, &job.logs);
     let receipts = Store::of_log(&found[0].path).map(|store| Receipts::load(&store)).unwrap_or_default();
     let findings: BTreeMap<&str, &[Finding]> = receipts.iter().map(|receipt| (receipt.log.as_str(), receipt.findings.as_slice())).collect();
     let total = found.iter().filter_map(|log| log.path.metadata().ok()).map(|meta| meta.len()).sum();
     let progress = out.progress(total, found.len() as u64);
     let check = |(log, name): (&LogFile, &String)| {
-        let mut checked = one_log(log, name, source.as_ref(), units.get(name).copied(), job);
+        let mut checked = one_log(log, &RelPath::from_key(name).to_string(), source.as_ref(), units.get(name).copied(), job);
         checked.findings = findings.get(name.as_str()).map(|list| list.to_vec()).unwrap_or_default();
         progress.session_done(log.path.metadata().map_or(0, |meta| meta.len()));
         checked
@@ -141,15 +142,18 @@ pub fn run(job: &VerifyJob, out: &Printer) -> Result<ExitStatus, CommandError> {
     Ok(exit_status(&checked, job.strictness))
 }
 
-/// Each log's name below its store, even where a single one is asked for.
-fn log_names(found: &[LogFile], asked: &Path) -> Vec<String> {
-    let store = Store::of_log(&found[0].path).and_then(|store| std::fs::canonicalize(store.root()).ok());
-    let full_name = |log: &LogFile| -> Option<String> {
-        let path = std::fs::canonicalize(&log.path).ok()?;
-        Some(path.strip_prefix(store.as_ref()?).ok()?.to_string_lossy().into_owned())
+/// Each log's key below its store, even where a single one is asked for.
+fn log_keys(found: &[LogFile], asked: &Path) -> Vec<String> {
+    let store = Store::of_log(&found[0].path);
+    let full_name = |log: &LogFile| -> Option<RelPath> {
+        let path = std::path::absolute(&log.path).ok()?;
+        Some(RelPath::new(path.strip_prefix(store.as_ref()?.root()).ok()?.as_os_str().as_encoded_bytes()))
     };
     let single = !asked.is_dir();
-    found.iter().map(|log| if single { full_name(log).unwrap_or_else(|| log.name.clone()) } else { log.name.clone() }).collect()
+    found
+        .iter()
+        .map(|log| if single { full_name(log).unwrap_or_else(|| log.relative.clone()) } else { log.relative.clone() }.key())
+        .collect()
 }
 
 fn exit_status(checked: &[Checked], strictness: Strictness) -> ExitStatus {
@@ -226,7 +230,9 @@ fn report(checked: &[Checked], job: &VerifyJob, out: &Printer) -> Result<(), Com
         }
         if job.annotations == Annotations::GitHub && !matches!(one.verdict, Verdict::Same | Verdict::NoSource) {
             let what = one.difference.as_deref().unwrap_or("differs");
-            out.line(format!("::error file={}::{}", escape_annotation(&one.log), escape_annotation(what)).as_bytes());
+            let annotation = format!("::error file={}::{}", escape_annotation(&one.log), escape_annotation(what));
+            // Among JSON objects it would be noise; GitHub reads stderr too.
+            if out.form() == Form::Json { out.complain(&annotation) } else { out.line(annotation.as_bytes()) }
         }
     }
     if let Some(path) = &job.junit {
@@ -234,7 +240,7 @@ fn report(checked: &[Checked], job: &VerifyJob, out: &Printer) -> Result<(), Com
     }
     let count = |verdict| checked.iter().filter(|one| one.verdict == verdict).count() as u64;
     let against = if job.source.is_some() { "against their source" } else { "by themselves" };
-    out.text(&format!(
+    out.summary(&format!(
         "{} checked {against}: {} the same, {} differ, {} unreadable, {} without source, {} sessions without log; {} rebuilt",
         text::count(checked.iter().filter(|one| one.verdict != Verdict::NoLog).count() as u64, "log"),
         count(Verdict::Same),

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use super::event::{bytes_of, text_or_b64};
+
 /// A path inside a session, as the bytes it has on disk, `/` between its parts.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RelPath(Vec<u8>);
@@ -23,6 +25,26 @@ impl RelPath {
     #[must_use]
     pub fn as_text(&self) -> Option<&str> {
         std::str::from_utf8(&self.0).ok()
+    }
+
+    /// The path as a text that no other path has: where the name is not UTF-8,
+    /// base64 behind a zero byte, which no name can hold.
+    #[must_use]
+    pub fn key(&self) -> String {
+        match text_or_b64(&self.0) {
+            (Some(text), _) => text,
+            (None, b64) => format!("\0{}", b64.unwrap_or_default()),
+        }
+    }
+
+    /// The path with this key.
+    #[must_use]
+    pub fn from_key(key: &str) -> RelPath {
+        let bytes = match key.strip_prefix('\0') {
+            Some(b64) => bytes_of(None, Some(b64)),
+            None => bytes_of(Some(key), None),
+        };
+        RelPath(bytes.unwrap_or_default())
     }
 
     /// This path below a folder.
@@ -126,5 +148,20 @@ impl Files {
                 Entry::Link { .. } | Entry::EmptyFolder => 0,
             })
             .sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_path_has_a_key_of_its_own() {
+        let paths = [&b"a/b"[..], b"caf\xe9", b"caf\xe8", "café".as_bytes(), b""];
+        let keys: std::collections::BTreeSet<String> = paths.iter().map(|path| RelPath::new(*path).key()).collect();
+        assert_eq!(keys.len(), paths.len());
+        for path in paths {
+            assert_eq!(RelPath::from_key(&RelPath::new(path).key()).as_bytes(), path);
+        }
     }
 }

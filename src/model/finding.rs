@@ -78,6 +78,8 @@ codes! {
     Unreadable Error "A file or folder that could not be read.",
     SourceShrunk Warn "The source no longer has what an earlier log has.",
     SourceRetired Info "The session was migrated and retired.",
+    RetiredChanged Warn "Something in a retired session changed since.",
+    NotRetired Warn "A source was not renamed.",
     SessionLive Info "The program has this session open.",
 }
 

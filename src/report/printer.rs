@@ -85,6 +85,13 @@ impl Printer {
         }
     }
 
+    /// The closing words for people, on stdout; a quiet run has none.
+    pub fn summary(&self, line: &str) {
+        if self.talk == Talk::Usual {
+            self.text(line);
+        }
+    }
+
     /// Talk: what was found, how it went.
     pub fn say(&self, text: &str) {
         if self.talk == Talk::Usual {

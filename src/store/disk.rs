@@ -39,6 +39,12 @@ pub trait Disk: Sync + std::fmt::Debug {
     /// When it cannot.
     fn rename(&self, from: &Path, to: &Path) -> Result<(), StoreError>;
 
+    /// Gives a file another name; refuses one that exists.
+    ///
+    /// # Errors
+    /// When it cannot.
+    fn rename_new(&self, from: &Path, to: &Path) -> Result<(), StoreError>;
+
     /// Gives a file a second name; refuses one that exists.
     ///
     /// # Errors
@@ -96,6 +102,21 @@ impl Disk for RealDisk {
 
     fn rename(&self, from: &Path, to: &Path) -> Result<(), StoreError> {
         fs::rename(from, to).map_err(StoreError::io("rename a file to", to))
+    }
+
+    fn rename_new(&self, from: &Path, to: &Path) -> Result<(), StoreError> {
+        #[cfg(target_os = "linux")]
+        {
+            use rustix::fs::{CWD, RenameFlags, renameat_with};
+            match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+                Ok(()) => return Ok(()),
+                Err(rustix::io::Errno::EXIST) => return Err(StoreError::Exists { path: to.to_owned() }),
+                // A filesystem that does not know the flag: the way below.
+                Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) => {}
+                Err(error) => return Err(StoreError::io("rename a file to", to)(error.into())),
+            }
+        }
+        self.link(from, to).and_then(|()| self.remove(from))
     }
 
     fn link(&self, from: &Path, to: &Path) -> Result<(), StoreError> {

@@ -18,13 +18,13 @@ use super::replace::{Ready, commit, temporary_in};
 /// One unit's receipt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Receipt {
-    /// The unit's name.
+    /// The unit's name, as a key.
     pub unit: String,
     /// Its format.
     pub format: String,
     /// The source files as they were.
     pub files: Vec<FileReceipt>,
-    /// The log, below the store.
+    /// The log, below the store, as a key.
     pub log: String,
     /// The hash in the log's seal.
     pub log_sha256: String,
@@ -37,15 +37,12 @@ pub struct Receipt {
     /// Whether a file's time is part of the log.
     #[serde(default)]
     pub uses_file_times: bool,
-    /// The files that were renamed after proof.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub retired: Vec<String>,
 }
 
 /// One source file as it was.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileReceipt {
-    /// Its path in the session.
+    /// Its path in the session, as a key.
     pub path: String,
     /// Its size.
     pub size: u64,
@@ -102,7 +99,7 @@ impl Receipts {
     /// A unit's receipt.
     #[must_use]
     pub fn get(&self, unit: &RelPath) -> Option<&Receipt> {
-        self.by_unit.get(&unit.to_string())
+        self.by_unit.get(&unit.key())
     }
 
     /// All of them, by unit.

@@ -78,11 +78,12 @@ impl<'d> RestoreFolder<'d> {
     ///
     /// # Errors
     /// When something stands there, or it cannot be made.
-    pub fn link(&self, path: &RelPath, target: &[u8]) -> Result<(), StoreError> {
+    pub fn link(&self, path: &RelPath, target: &[u8]) -> Result<PathBuf, StoreError> {
         let full = self.place(path)?;
         self.make_parent(&full)?;
         let target = Path::new(std::ffi::OsStr::from_bytes(target));
-        std::os::unix::fs::symlink(target, &full).map_err(StoreError::io("link", &full))
+        std::os::unix::fs::symlink(target, &full).map_err(StoreError::io("link", &full))?;
+        Ok(full)
     }
 
     /// Creates an empty folder.

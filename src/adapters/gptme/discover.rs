@@ -59,7 +59,8 @@ pub(super) fn discover(folder: &FolderView<'_>) -> Option<UnitClaim> {
 fn childless(folders: Vec<RelPath>) -> Vec<RelPath> {
     let holds_another = |folder: &RelPath| {
         let inside = [folder.as_bytes(), b"/"].concat();
-        folders.iter().any(|other| other.as_bytes().starts_with(&inside))
+        let next = folders.partition_point(|other| other.as_bytes() < inside.as_slice());
+        folders.get(next).is_some_and(|other| other.as_bytes().starts_with(&inside))
     };
     folders.iter().filter(|folder| !holds_another(folder)).cloned().collect()
 }
