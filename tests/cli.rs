@@ -8,72 +8,9 @@ use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
+use support::bench::{Bench, code, line, lines, words};
 use support::{everlog, stderr, stdout, tree};
-use tempfile::TempDir;
-
-/// A source with some sessions, and a place for everything else.
-struct Bench {
-    scratch: TempDir,
-}
-
-impl Bench {
-    fn new() -> Bench {
-        Bench { scratch: TempDir::new().unwrap() }
-    }
-
-    /// The sessions that newcomers see first.
-    fn with_tour() -> Bench {
-        let bench = Bench::new();
-        support::copy_tree(&Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/gptme/tour/input"), &bench.source());
-        bench
-    }
-
-    fn source(&self) -> PathBuf {
-        self.scratch.path().join("logs")
-    }
-
-    fn dest(&self) -> PathBuf {
-        self.scratch.path().join("logs.everlog")
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.scratch.path().join(name)
-    }
-
-    /// Writes a conversation with these lines.
-    fn conversation(&self, name: &str, lines: &str) -> PathBuf {
-        let folder = self.source().join(name);
-        fs::create_dir_all(&folder).unwrap();
-        fs::write(folder.join("conversation.jsonl"), lines).unwrap();
-        folder
-    }
-
-    fn migrate(&self, more: &[&str]) -> Output {
-        let (source, dest) = (self.source(), self.dest());
-        everlog(&[&["migrate", source.to_str().unwrap(), "-o", dest.to_str().unwrap()], more].concat())
-    }
-
-    fn log(&self, name: &str) -> PathBuf {
-        self.dest().join(format!("{name}.everlog.jsonl"))
-    }
-}
-
-fn line(role: &str, content: &str, second: u32) -> String {
-    format!("{{\"role\": \"{role}\", \"content\": \"{content}\", \"timestamp\": \"2026-01-01T00:00:{second:02}\"}}\n")
-}
-
-fn lines(count: u32) -> String {
-    (0..count).map(|n| line("user", &format!("message {n}"), n)).collect()
-}
-
-fn code(output: &Output) -> Option<i32> {
-    output.status.code()
-}
-
-fn words<'a>(words: &'a [&'a str], path: &'a Path) -> Vec<&'a str> {
-    words.iter().map(|word| if *word == "@" { path.to_str().unwrap() } else { *word }).collect()
-}
 
 #[test]
 fn a_clean_migration_says_what_it_did_and_exits_0() {
@@ -343,27 +280,6 @@ fn a_log_whose_source_is_gone_stays() {
     let verified = everlog(&["verify", bench.dest().to_str().unwrap(), "--source", bench.source().to_str().unwrap()]);
     assert_eq!(code(&verified), Some(0), "{}", stderr(&verified));
     assert!(stdout(&verified).contains("1 without source"));
-}
-
-#[test]
-fn retired_sources_can_be_had_back() {
-    let bench = Bench::new();
-    let folder = bench.conversation("chat", &lines(4));
-    let before = tree(&bench.source());
-    let done = bench.migrate(&["--retire"]);
-    assert_eq!(code(&done), Some(0), "{}", stderr(&done));
-    assert!(!folder.join("conversation.jsonl").exists() && folder.join("conversation.jsonl.migrated").exists());
-    let log = fs::read(bench.log("chat")).unwrap();
-    let again = bench.migrate(&["--json"]);
-    assert!(stdout(&again).contains("\"status\":\"skipped\""), "{}", stdout(&again));
-    assert_eq!(fs::read(bench.log("chat")).unwrap(), log);
-    assert_eq!(code(&bench.migrate(&["--unretire"])), Some(0));
-    assert_eq!(tree(&bench.source()), before);
-    // Never over an existing file.
-    fs::write(folder.join("conversation.jsonl.migrated"), "mine").unwrap();
-    bench.migrate(&["--retire"]);
-    assert_eq!(fs::read(folder.join("conversation.jsonl.migrated")).unwrap(), b"mine");
-    assert!(folder.join("conversation.jsonl").exists());
 }
 
 #[test]

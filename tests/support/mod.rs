@@ -10,6 +10,7 @@
     missing_docs
 )]
 
+pub mod bench;
 pub mod expected;
 pub mod generated;
 
