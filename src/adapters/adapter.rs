@@ -54,6 +54,9 @@ pub trait Adapter: Sync {
 /// Writes one message of a log in the program's own shape, as one line of JSON.
 pub type Shower = dyn Fn(&EventRef<'_>, &mut Vec<u8>) -> Result<(), StreamError>;
 
+/// What the name of a retired file ends in.
+pub const RETIRED_SUFFIX: &str = ".migrated";
+
 /// How sure an adapter is that files are its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Confidence {

@@ -33,6 +33,28 @@ impl Budget {
     }
 }
 
+/// Runs `work` on every item, `jobs` at a time; results in the order of items.
+pub fn each<T: Sync, R: Send>(items: &[T], jobs: usize, work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    // One item at a time, so that large ones do not wait behind each other.
+    let run = || items.par_iter().with_max_len(1).map(&work).collect();
+    match rayon::ThreadPoolBuilder::new().num_threads(jobs).build() {
+        Ok(pool) => pool.install(run),
+        // No threads to be had: the ones there are will do.
+        Err(_) => run(),
+    }
+}
+
+/// Keeps a panic with its session: a bug there must not stop the others.
+///
+/// # Errors
+/// As `work`, or with what the panic said.
+pub fn caught<R, E>(work: impl FnOnce() -> Result<R, E>, bug: impl FnOnce(String) -> E) -> Result<R, E> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
+        let what = panic.downcast_ref::<&str>().map(ToString::to_string).or_else(|| panic.downcast_ref::<String>().cloned());
+        Err(bug(what.unwrap_or_default()))
+    })
+}
+
 /// Runs `work` on every item, `jobs` at a time. Items come with their size;
 /// results come back in the order of the items, and are missing for those that
 /// were not begun because `stop` was set. A panic stays with its item.
@@ -52,19 +74,11 @@ pub fn run<T: Sync, R: Send>(
         }
         let (item, bytes) = &items[n];
         budget.take(*bytes);
-        let done = catch_unwind(AssertUnwindSafe(|| work(item))).unwrap_or_else(|panic| {
-            let what = panic.downcast_ref::<&str>().map(ToString::to_string).or_else(|| panic.downcast_ref::<String>().cloned());
-            Err(ConvertError::Bug(what.unwrap_or_default()))
-        });
+        let done = caught(|| work(item), ConvertError::Bug);
         budget.give_back(*bytes);
         (n, Some(done))
     };
-    // One item at a time, so that large ones do not wait behind each other.
-    let run = || order.par_iter().with_max_len(1).map(one).collect::<Vec<_>>();
-    let mut results = match rayon::ThreadPoolBuilder::new().num_threads(jobs).build() {
-        Ok(pool) => pool.install(run),
-        Err(_) => run(),
-    };
+    let mut results = each(&order, jobs, one);
     results.sort_by_key(|(n, _)| *n);
     results.into_iter().map(|(_, done)| done).collect()
 }

@@ -15,7 +15,7 @@ use crate::model::folder::Listing;
 use crate::model::location::Location;
 use crate::model::stream::{ReadAt, StreamError};
 use crate::report::text;
-use crate::store::disk::{self, Disk, OpenFile};
+use crate::store::disk::{self, Disk};
 use crate::store::layout::{LOG_SUFFIX, Store};
 use crate::store::receipts::{Counts, FileReceipt, Receipt};
 use crate::store::replace::{Ready, temporary_in};
@@ -152,8 +152,7 @@ pub fn convert(unit: &SourceUnit, folder: &Path, listing: &Listing, target: Targ
     let log_path = target.store.path(&log_name);
     let scratch = scratch_folder(target, &log_path)?;
     let made = write_and_prove(unit, &files, &scratch, &mut findings)?;
-    let current = existing(&log_path)?;
-    settle(unit, &files, listing, target, &log_name, &log_path, made, current, findings)
+    Arrival { unit, files: &files, listing, target, log_name, log_path }.settle(made, findings)
 }
 
 /// Findings about files that lie in a session's folder and belong to nobody.
@@ -232,29 +231,16 @@ fn attempt(
     let summary = unit.found.adapter.read(files, check, &mut writer, findings)?;
     let (_, written) = writer.finish()?;
     // From here on only what can be read back counts.
-    let mut log = LogView::open(OpenFileRef(&scratch.file)).map_err(ConvertError::Log)?;
+    let mut log = LogView::open(&scratch.file).map_err(ConvertError::Log)?;
     let proven = prove(&mut log, unit.found.adapter, files)?;
     drop(log);
     Ok(proven.map(|proof| Made { temporary: scratch, written, summary, proof }))
 }
 
-/// A borrowed file, read by offset.
-struct OpenFileRef<'a>(&'a File);
-
-impl ReadAt for OpenFileRef<'_> {
-    fn size(&self) -> std::io::Result<u64> {
-        self.0.metadata().map(|meta| meta.len())
-    }
-
-    fn read_some_at(&self, buffer: &mut [u8], offset: u64) -> std::io::Result<usize> {
-        std::os::unix::fs::FileExt::read_at(self.0, buffer, offset)
-    }
-}
-
 /// What stands under a log's name.
 enum Existing {
     Nothing,
-    Log(Box<LogView<OpenFile>>),
+    Log(Box<LogView<File>>),
     /// Something that is no log any more: kept, because nobody can say what
     /// it holds.
     Unreadable,
@@ -266,7 +252,7 @@ fn existing(path: &Path) -> Result<Existing, ConvertError> {
         Err(StoreError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => return Ok(Existing::Nothing),
         Err(error) => return Err(error.into()),
     };
-    match LogView::open(OpenFile(file)) {
+    match LogView::open(file) {
         Ok(view) => Ok(Existing::Log(Box::new(view))),
         Err(LogProblem::Version(version)) => Err(ConvertError::NewerLog(version)),
         Err(LogProblem::Io(source)) => Err(StoreError::Io { doing: "read", path: path.to_owned(), source }.into()),
@@ -274,51 +260,93 @@ fn existing(path: &Path) -> Result<Existing, ConvertError> {
     }
 }
 
-#[expect(clippy::too_many_arguments, reason = "the last step of the road needs all that came before")]
-fn settle(
-    unit: &SourceUnit,
-    files: &Files,
-    listing: &Listing,
-    target: Target<'_>,
-    log_name: &RelPath,
-    log_path: &Path,
-    made: Made,
-    current: Existing,
-    mut findings: Findings,
-) -> Result<Converted, ConvertError> {
-    let Made { temporary, written, summary, proof } = made;
-    // Only where there is something to compare it with.
-    let open_new = || LogView::open(OpenFileRef(&temporary.file)).map_err(ConvertError::Log);
-    let mut earlier = Earlier::look(target.store, log_name, &open_new)?;
-    let mut keep_as = None;
-    let change = match current {
-        Existing::Nothing => Change::Created,
-        Existing::Unreadable => {
-            keep_as = Some(target.store.earlier(log_name, &sha256_hex(&disk::read(log_path)?)));
-            earlier.kept += 1;
-            Change::Changed
-        }
-        Existing::Log(old) if is_same(&old, &written) => Change::Unchanged,
-        Existing::Log(mut old) => {
-            let missing = contain::missing(&mut old, &mut open_new()?)?;
-            // A log without a good seal, or one that was added to, says things
-            // that no conversion can say again.
-            if !missing.is_nothing() || old.was_extended() || !matches!(old.seal(), SealState::Good { .. }) {
-                keep_as = Some(target.store.earlier(log_name, &old_name(old.seal(), log_path)?));
-                earlier.add(missing);
+/// One session at the end of the road.
+struct Arrival<'a> {
+    unit: &'a SourceUnit,
+    files: &'a Files,
+    listing: &'a Listing,
+    target: Target<'a>,
+    log_name: RelPath,
+    log_path: PathBuf,
+}
+
+impl Arrival<'_> {
+    /// Compares a proven log with what the store has, and makes it ready.
+    fn settle(self, made: Made, mut findings: Findings) -> Result<Converted, ConvertError> {
+        let Made { temporary, written, summary, proof } = made;
+        let current = existing(&self.log_path)?;
+        // Only where there is something to compare it with.
+        let open_new = || LogView::open(&temporary.file).map_err(ConvertError::Log);
+        let mut earlier = Earlier::look(self.target.store, &self.log_name, &open_new)?;
+        let mut keep_as = None;
+        let change = match current {
+            Existing::Nothing => Change::Created,
+            Existing::Unreadable => {
+                keep_as = Some(self.target.store.earlier(&self.log_name, &sha256_hex(&disk::read(&self.log_path)?)));
+                earlier.kept += 1;
+                Change::Changed
             }
-            Change::Changed
+            Existing::Log(old) if is_same(&old, &written) => Change::Unchanged,
+            Existing::Log(mut old) => {
+                let missing = contain::missing(&mut old, &mut open_new()?)?;
+                // A log without a good seal, or one that was added to, says things
+                // that no conversion can say again.
+                if !missing.is_nothing() || old.was_extended() || !matches!(old.seal(), SealState::Good { .. }) {
+                    keep_as = Some(self.target.store.earlier(&self.log_name, &old_name(old.seal(), &self.log_path)?));
+                    earlier.add(missing);
+                }
+                Change::Changed
+            }
+        };
+        earlier.note(&self.log_name, &mut findings);
+        let receipt = self.receipt(&written, &summary, proof, findings.into_list());
+        let replaces = self.target.mode == Mode::Replace && change != Change::Unchanged;
+        if self.target.mode == Mode::Replace {
+            self.store_blobs(&summary)?;
         }
-    };
-    earlier.note(log_name, &mut findings);
-    let receipt = receipt(unit, files, listing, log_name, &written, &summary, proof, findings.into_list());
-    let replaces = target.mode == Mode::Replace && change != Change::Unchanged;
-    if target.mode == Mode::Replace {
-        store_blobs(&summary, files, target)?;
+        let ready = if replaces { temporary.keep().map(|from| Ready { from, to: self.log_path.clone(), keep_as }) } else { None };
+        let superseded = if self.target.mode == Mode::Replace { earlier.superseded } else { Vec::new() };
+        Ok(Converted { receipt, change, ready, superseded })
     }
-    let ready = if replaces { temporary.keep().map(|from| Ready { from, to: log_path.to_owned(), keep_as }) } else { None };
-    let superseded = if target.mode == Mode::Replace { earlier.superseded } else { Vec::new() };
-    Ok(Converted { receipt, change, ready, superseded })
+
+    /// Stores the companions that the log names by their hash.
+    fn store_blobs(&self, summary: &ReadSummary) -> Result<(), ConvertError> {
+        for path in &summary.blobs {
+            if let (Some(Entry::File(file)), Some(sha256)) = (self.files.entry(path), summary.hashes.get(path)) {
+                blobs::put(self.target.store, self.target.disk, sha256, &file.bytes)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn receipt(&self, written: &Written, summary: &ReadSummary, proof: Proof, findings: Vec<Finding>) -> Receipt {
+        let unit = self.unit;
+        let listed = unit.found.files.iter().map(|path| (path, self.listing.get(&path.below(&unit.found.root))));
+        let file_receipts = listed.map(|(path, entry)| {
+            let (size, mtime_ns, sha256) = match self.files.entry(path) {
+                Some(Entry::File(file)) => (file.bytes.len() as u64, file.mtime_ns, summary.hashes.get(path).cloned()),
+                Some(Entry::Link { target }) => (target.len() as u64, entry.map_or(0, |entry| entry.mtime_ns), None),
+                Some(Entry::EmptyFolder) | None => (0, 0, None),
+            };
+            FileReceipt { path: path.key(), size, mtime_ns, mode: entry.map_or(0, |entry| entry.mode), sha256 }
+        });
+        Receipt {
+            unit: unit.name.key(),
+            format: unit.found.adapter.id().to_owned(),
+            files: file_receipts.collect(),
+            log: self.log_name.key(),
+            log_sha256: written.sha256.clone(),
+            log_bytes: written.bytes,
+            counts: Counts {
+                source_bytes: self.files.total_bytes(),
+                residual_bytes: summary.residual_bytes,
+                messages: proof.messages,
+                events: written.events,
+            },
+            findings,
+            uses_file_times: summary.uses_file_times,
+        }
+    }
 }
 
 /// The hash in an earlier log's name: its seal's, or that of its bytes.
@@ -330,7 +358,7 @@ fn old_name(seal: &SealState, path: &Path) -> Result<String, StoreError> {
 }
 
 /// Whether a log is the one that was just written, byte for byte.
-fn is_same(old: &LogView<OpenFile>, written: &Written) -> bool {
+fn is_same(old: &LogView<File>, written: &Written) -> bool {
     matches!(old.seal(), SealState::Good { sha256 } if *sha256 == written.sha256) && old.bytes() == written.bytes
 }
 
@@ -392,52 +420,5 @@ impl Earlier {
             if self.kept == 1 { "1 such log is".to_owned() } else { format!("{} such logs are", self.kept) }
         );
         findings.add(FindingCode::SourceShrunk, Location::file(log_name.to_string()), message);
-    }
-}
-
-fn store_blobs(summary: &ReadSummary, files: &Files, target: Target<'_>) -> Result<(), ConvertError> {
-    for path in &summary.blobs {
-        if let (Some(Entry::File(file)), Some(sha256)) = (files.entry(path), summary.hashes.get(path)) {
-            blobs::put(target.store, target.disk, sha256, &file.bytes)?;
-        }
-    }
-    Ok(())
-}
-
-#[expect(clippy::too_many_arguments, reason = "a receipt is about everything")]
-fn receipt(
-    unit: &SourceUnit,
-    files: &Files,
-    listing: &Listing,
-    log_name: &RelPath,
-    written: &Written,
-    summary: &ReadSummary,
-    proof: Proof,
-    findings: Vec<Finding>,
-) -> Receipt {
-    let listed = unit.found.files.iter().map(|path| (path, listing.get(&path.below(&unit.found.root))));
-    let file_receipts = listed.map(|(path, entry)| {
-        let (size, mtime_ns, sha256) = match files.entry(path) {
-            Some(Entry::File(file)) => (file.bytes.len() as u64, file.mtime_ns, summary.hashes.get(path).cloned()),
-            Some(Entry::Link { target }) => (target.len() as u64, entry.map_or(0, |entry| entry.mtime_ns), None),
-            Some(Entry::EmptyFolder) | None => (0, 0, None),
-        };
-        FileReceipt { path: path.key(), size, mtime_ns, mode: entry.map_or(0, |entry| entry.mode), sha256 }
-    });
-    Receipt {
-        unit: unit.name.key(),
-        format: unit.found.adapter.id().to_owned(),
-        files: file_receipts.collect(),
-        log: log_name.key(),
-        log_sha256: written.sha256.clone(),
-        log_bytes: written.bytes,
-        counts: Counts {
-            source_bytes: files.total_bytes(),
-            residual_bytes: summary.residual_bytes,
-            messages: proof.messages,
-            events: written.events,
-        },
-        findings,
-        uses_file_times: summary.uses_file_times,
     }
 }

@@ -58,6 +58,8 @@ pub enum CommandError {
         /// The format.
         format: String,
     },
+    /// A panic: a bug in everlog, kept to its log.
+    Bug(String),
     /// Stopped by Ctrl-C.
     Interrupted {
         /// How many sessions are done.
@@ -84,6 +86,7 @@ impl CommandError {
             CommandError::Nested { .. } => Some("choose a destination beside the source with `-o`".to_owned()),
             CommandError::NoSuchHead { known, .. } => Some(format!("the log has {}", known.join(", "))),
             CommandError::UnknownFormat { .. } => Some("`everlog formats` lists what this build knows".to_owned()),
+            CommandError::Bug(_) => Some("this is a bug in everlog, please report it".to_owned()),
             CommandError::Interrupted { .. } => Some("run the same command again: it goes on where it stopped".to_owned()),
         }
     }
@@ -102,6 +105,7 @@ impl fmt::Display for CommandError {
             }
             CommandError::NoSuchHead { head, .. } => write!(f, "the log has no head {head}"),
             CommandError::UnknownFormat { format } => write!(f, "the format {format} is unknown to this build"),
+            CommandError::Bug(what) => write!(f, "a bug in everlog: {what}"),
             CommandError::Interrupted { done, of } => write!(f, "interrupted: {done} of {of} sessions are done, the others untouched"),
         }
     }
@@ -118,6 +122,7 @@ impl std::error::Error for CommandError {
             | CommandError::Nested { .. }
             | CommandError::NoSuchHead { .. }
             | CommandError::UnknownFormat { .. }
+            | CommandError::Bug(_)
             | CommandError::Interrupted { .. } => None,
         }
     }

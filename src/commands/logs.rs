@@ -1,6 +1,8 @@
 //! Logs as the user names them: one, several, or a whole store.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::adapters::adapter::Adapter;
 use crate::adapters::by_id;
@@ -9,7 +11,7 @@ use crate::model::event::{EventKind, EventRef, bytes_of};
 use crate::model::files::RelPath;
 use crate::model::folder::ListedKind;
 use crate::model::ids::Seq;
-use crate::store::disk::{self, OpenFile};
+use crate::store::disk;
 use crate::store::layout::{LOG_SUFFIX, path_below};
 use crate::store::listing;
 
@@ -65,8 +67,8 @@ pub fn find(path: &Path) -> Result<Vec<LogFile>, CommandError> {
 ///
 /// # Errors
 /// When it is no log that this build understands.
-pub fn open(path: &Path, until: Option<Seq>) -> Result<(LogView<OpenFile>, &'static dyn Adapter), CommandError> {
-    let file = OpenFile(disk::open(path)?);
+pub fn open(path: &Path, until: Option<Seq>) -> Result<(LogView<Arc<File>>, &'static dyn Adapter), CommandError> {
+    let file = Arc::new(disk::open(path)?);
     let view = LogView::open_until(file, until).map_err(|source| CommandError::Log { path: path.to_owned(), source })?;
     let adapter = by_id(&view.session.format).ok_or_else(|| CommandError::UnknownFormat { format: view.session.format.clone() })?;
     Ok((view, adapter))

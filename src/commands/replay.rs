@@ -9,7 +9,7 @@ use crate::model::ids::Seq;
 use crate::model::stream::{LogAccess, StreamError};
 use crate::report::exit::ExitStatus;
 use crate::report::printer::Printer;
-use crate::store::disk::{self, OpenFile};
+use crate::store::disk;
 
 use super::error::CommandError;
 use super::logs::{self, is_hidden_from};
@@ -135,7 +135,7 @@ fn failure<'a>(outcome: &'a crate::model::event::Outcome, asked: Option<&HeadNam
 /// The last messages through the last checkpoint, whatever the log's length.
 fn last_only(job: &ReplayJob, count: usize, out: &Printer) -> Result<Option<ExitStatus>, CommandError> {
     let stream = |source: StreamError| CommandError::Stream { path: job.log.clone(), source };
-    let Some(tail) = LogTail::open(OpenFile(disk::open(&job.log)?)).map_err(stream)? else { return Ok(None) };
+    let Some(tail) = LogTail::open(disk::open(&job.log)?).map_err(stream)? else { return Ok(None) };
     let wanted = |line: &[u8]| crate::log::decode_line(line).is_ok_and(|event| !is_left_out(job, &event));
     for line in tail.last_messages(count, wanted).map_err(stream)? {
         out.line(&line);

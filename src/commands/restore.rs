@@ -1,6 +1,5 @@
 //! `everlog restore`: the original files, byte for byte.
 
-use rayon::prelude::*;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::{BufWriter, Write};
@@ -22,6 +21,7 @@ use crate::store::layout::Store;
 use crate::store::receipts::{Receipt, Receipts};
 use crate::store::restored::RestoreFolder;
 
+use super::batch;
 use super::error::CommandError;
 use super::logs::{self, LogFile, session_folder};
 
@@ -59,11 +59,7 @@ pub fn run(job: &RestoreJob<'_>, out: &Printer) -> Result<ExitStatus, CommandErr
     }
     let folder = RestoreFolder::at(&job.dest, job.disk)?;
     let stores = Stores::of(&found);
-    let work = || found.par_iter().with_max_len(1).map(|log| one_log(log, &folder, &stores)).collect::<Vec<_>>();
-    let results = match rayon::ThreadPoolBuilder::new().num_threads(job.jobs).build() {
-        Ok(pool) => pool.install(work),
-        Err(_) => work(),
-    };
+    let results = batch::each(&found, job.jobs, |log| batch::caught(|| one_log(log, &folder, &stores), CommandError::Bug));
     let (mut files, mut bytes, mut failed, mut doubtful) = (0, 0, 0, 0);
     for (log, result) in found.iter().zip(results) {
         let mut restored = Restored { log: log.name.clone(), files: 0, bytes: 0, error: None };

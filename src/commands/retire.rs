@@ -4,6 +4,7 @@
 
 use std::path::Path;
 
+use crate::adapters::adapter::RETIRED_SUFFIX;
 use crate::log::SealState;
 use crate::log::restore::file_plan;
 use crate::model::digest::sha256_hex;
@@ -25,11 +26,8 @@ use super::logs;
 use super::migrate::MigrateJob;
 use super::source::{Source, SourceUnit};
 
-/// What a retired file's name ends in.
-const SUFFIX: &str = ".migrated";
-
 fn retired_name(path: &RelPath) -> RelPath {
-    RelPath::new([path.as_bytes(), SUFFIX.as_bytes()].concat())
+    RelPath::new([path.as_bytes(), RETIRED_SUFFIX.as_bytes()].concat())
 }
 
 /// Renames the files of a proven session that its program would list, if they

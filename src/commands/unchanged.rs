@@ -6,7 +6,7 @@ use crate::model::files::{Entry, RelPath};
 use crate::model::finding::{Finding, FindingCode};
 use crate::model::folder::ListedKind;
 use crate::model::stream::ReadAt;
-use crate::store::disk::{self, OpenFile};
+use crate::store::disk;
 use crate::store::layout::Store;
 use crate::store::receipts::Receipt;
 use crate::store::snapshot;
@@ -20,7 +20,6 @@ use super::source::{Source, SourceUnit};
 pub(super) fn log_is_there(receipt: &Receipt, store: &Store) -> bool {
     let path = store.path(&RelPath::from_key(&receipt.log));
     let Ok(file) = disk::open(&path) else { return false };
-    let file = OpenFile(file);
     let mut tail = Vec::new();
     file.size().is_ok_and(|size| size == receipt.log_bytes)
         && file.fill_at(&mut tail, receipt.log_bytes.saturating_sub(256), 256).is_ok()

@@ -1,6 +1,5 @@
 //! `everlog verify`: the CI check. Logs by themselves, or against their source.
 
-use rayon::prelude::*;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
@@ -20,6 +19,7 @@ use crate::store::{StoreError, blobs, snapshot};
 use crate::verify::difference::visible;
 use crate::verify::{Difference, Proof, check_log, prove};
 
+use super::batch;
 use super::error::CommandError;
 use super::logs::{self, LogFile};
 use super::source::{Selection, Source, SourceUnit};
@@ -112,17 +112,14 @@ pub fn run(job: &VerifyJob, out: &Printer) -> Result<ExitStatus, CommandError> {
     let findings: BTreeMap<&str, &[Finding]> = receipts.iter().map(|receipt| (receipt.log.as_str(), receipt.findings.as_slice())).collect();
     let total = found.iter().filter_map(|log| log.path.metadata().ok()).map(|meta| meta.len()).sum();
     let progress = out.progress(total, found.len() as u64);
-    let check = |(log, name): (&LogFile, &String)| {
+    let pairs: Vec<(&LogFile, &String)> = found.iter().zip(&names).collect();
+    let check = |&(log, name): &(&LogFile, &String)| {
         let mut checked = one_log(log, &RelPath::from_key(name).to_string(), source.as_ref(), units.get(name).copied(), job);
         checked.findings = findings.get(name.as_str()).map(|list| list.to_vec()).unwrap_or_default();
         progress.session_done(log.path.metadata().map_or(0, |meta| meta.len()));
         checked
     };
-    let work = || found.par_iter().zip(&names).with_max_len(1).map(check).collect::<Vec<_>>();
-    let mut checked = match rayon::ThreadPoolBuilder::new().num_threads(job.jobs).build() {
-        Ok(pool) => pool.install(work),
-        Err(_) => work(),
-    };
+    let mut checked = batch::each(&pairs, job.jobs, check);
     drop(progress);
     let have: BTreeSet<&String> = names.iter().collect();
     checked.extend(units.iter().filter(|(log, unit)| unit.found.standing == Standing::Live && !have.contains(log)).map(|(log, _)| {
@@ -175,7 +172,7 @@ fn one_log(log: &LogFile, name: &str, source: Option<&Source>, unit: Option<&Sou
         at: None,
         text: None,
     };
-    match compare(log, source, unit) {
+    match batch::caught(|| compare(log, source, unit), CommandError::Bug) {
         Ok(Ok(proof)) => {
             (checked.bytes, checked.messages) = (proof.bytes, proof.messages);
             if source.is_some() && unit.is_none_or(|unit| unit.found.standing == Standing::Retired) {

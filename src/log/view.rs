@@ -3,6 +3,7 @@
 
 use sha2::{Digest, Sha256};
 use std::fmt;
+use std::sync::Arc;
 
 use crate::model::digest::hex;
 use crate::model::event::{Checkpoint, EventKind, EventRef, LOG_VERSION, Outcome, Seal, Session};
@@ -88,7 +89,7 @@ pub enum SealState {
 #[derive(Debug)]
 pub struct LogView<R> {
     source: R,
-    index: Index,
+    index: Arc<Index>,
     window: Vec<u8>,
     window_start: u64,
     /// What the log is of.
@@ -131,6 +132,30 @@ impl<R: ReadAt> LogView<R> {
                 again.finish(source)
             }
             _ => pass.finish(source),
+        }
+    }
+
+    /// A second reader of the same log, with a window of its own.
+    #[must_use]
+    pub fn second(&self) -> LogView<R>
+    where
+        R: Clone,
+    {
+        LogView {
+            source: self.source.clone(),
+            index: Arc::clone(&self.index),
+            window: Vec::new(),
+            window_start: 0,
+            session: self.session.clone(),
+            outcome: self.outcome.clone(),
+            state: self.state.clone(),
+            files: self.files.clone(),
+            shapes: self.shapes.clone(),
+            seal: self.seal.clone(),
+            seals: self.seals,
+            unknown_events: self.unknown_events,
+            back_window: Vec::new(),
+            back_start: 0,
         }
     }
 
@@ -442,7 +467,7 @@ impl Pass {
         let session = self.session.ok_or(LogProblem::NotALog)?;
         Ok(LogView {
             source,
-            index: self.index,
+            index: Arc::new(self.index),
             window: Vec::new(),
             window_start: 0,
             session,

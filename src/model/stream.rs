@@ -85,6 +85,26 @@ pub trait ReadAt {
     }
 }
 
+impl<T: ReadAt + ?Sized> ReadAt for &T {
+    fn size(&self) -> std::io::Result<u64> {
+        (**self).size()
+    }
+
+    fn read_some_at(&self, buffer: &mut [u8], offset: u64) -> std::io::Result<usize> {
+        (**self).read_some_at(buffer, offset)
+    }
+}
+
+impl<T: ReadAt + ?Sized> ReadAt for std::sync::Arc<T> {
+    fn size(&self) -> std::io::Result<u64> {
+        (**self).size()
+    }
+
+    fn read_some_at(&self, buffer: &mut [u8], offset: u64) -> std::io::Result<usize> {
+        (**self).read_some_at(buffer, offset)
+    }
+}
+
 impl ReadAt for Vec<u8> {
     fn size(&self) -> std::io::Result<u64> {
         Ok(self.len() as u64)

@@ -171,18 +171,14 @@ pub fn set_mode(file: &File, mode: u32, path: &Path) -> Result<(), StoreError> {
     file.set_permissions(fs::Permissions::from_mode(mode)).map_err(StoreError::io("set the permissions of", path))
 }
 
-/// An open file, read by offset.
-#[derive(Debug)]
-pub struct OpenFile(pub File);
-
-impl ReadAt for OpenFile {
+impl ReadAt for File {
     fn size(&self) -> io::Result<u64> {
-        self.0.metadata().map(|meta| meta.len())
+        self.metadata().map(|meta| meta.len())
     }
 
     fn read_some_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         loop {
-            match self.0.read_at(buffer, offset) {
+            match self.read_at(buffer, offset) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 done => return done,
             }

@@ -1,7 +1,7 @@
 //! Which folders are gptme conversations, and which of their files belong to
 //! the session.
 
-use crate::adapters::adapter::{Confidence, Standing, UnitClaim};
+use crate::adapters::adapter::{Confidence, RETIRED_SUFFIX, Standing, UnitClaim};
 use crate::model::files::RelPath;
 use crate::model::finding::FindingCode;
 use crate::model::folder::{FolderView, ListedKind};
@@ -10,9 +10,6 @@ use crate::model::jsonl::{Lines, Newlines, trim_unicode};
 
 use super::layout::{TRANSCRIPT, is_temporary};
 use super::wire::Record;
-
-/// What a migrated transcript is renamed to.
-const RETIRED: &str = "conversation.jsonl.migrated";
 
 /// The event types that the program writes.
 const EVENT_TYPES: [&str; 4] = ["message_append", "message_edit", "undo", "checkpoint"];
@@ -75,9 +72,10 @@ fn judge(folder: &FolderView<'_>) -> Option<(Confidence, Standing)> {
         }
         return judge_transcript(&folder.first_bytes(TRANSCRIPT), transcript.size).map(|sure| (sure, Standing::Live));
     }
-    if folder.has_file(RETIRED) {
-        let size = folder.get(RETIRED).map_or(0, |entry| entry.size);
-        return judge_transcript(&folder.first_bytes(RETIRED), size).map(|sure| (sure, Standing::Retired));
+    let retired = format!("{TRANSCRIPT}{RETIRED_SUFFIX}");
+    if folder.has_file(&retired) {
+        let size = folder.get(&retired).map_or(0, |entry| entry.size);
+        return judge_transcript(&folder.first_bytes(&retired), size).map(|sure| (sure, Standing::Retired));
     }
     // The transcript is lost, its event log is not.
     is_event_log(folder, "events.jsonl").then_some((Confidence::Sure, Standing::Live))
