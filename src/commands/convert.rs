@@ -232,7 +232,12 @@ fn attempt(
     let (_, written) = writer.finish()?;
     // From here on only what can be read back counts.
     let mut log = LogView::open(&scratch.file).map_err(ConvertError::Log)?;
-    let proven = prove(&mut log, unit.found.adapter, files)?;
+    let proven = match prove(&mut log, unit.found.adapter, files) {
+        // A log that cannot even be rendered is as little proven as one that
+        // renders to something else.
+        Err(error @ StreamError::Log { .. }) => Err(Difference::plain(error.to_string(), Location::file("log"))),
+        proven => proven?,
+    };
     drop(log);
     Ok(proven.map(|proof| Made { temporary: scratch, written, summary, proof }))
 }

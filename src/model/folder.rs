@@ -81,7 +81,9 @@ pub struct FolderView<'a> {
 /// Reads up to so many first bytes of a file; what cannot be read is empty.
 pub type Peek<'a> = &'a dyn Fn(&RelPath, u64) -> Vec<u8>;
 
-/// Enough of a file to tell what it is.
+/// Enough of most files to tell what they are…
+const FEW_BYTES: u64 = 4 * 1024;
+/// …and of those that begin with a long line.
 const FIRST_BYTES: u64 = 64 * 1024;
 
 impl<'a> FolderView<'a> {
@@ -102,10 +104,14 @@ impl<'a> FolderView<'a> {
         self.get(path).is_some_and(|entry| entry.kind == ListedKind::File)
     }
 
-    /// The first bytes of a file below this folder.
+    /// The first bytes of a file below this folder: at least one line, unless
+    /// that is very long.
     #[must_use]
     pub fn first_bytes(&self, path: &str) -> Vec<u8> {
-        (self.peek)(&RelPath::new(path).below(self.folder), FIRST_BYTES)
+        let path = RelPath::new(path).below(self.folder);
+        let few = (self.peek)(&path, FEW_BYTES);
+        let enough = memchr::memchr(b'\n', &few).is_some() || (few.len() as u64) < FEW_BYTES;
+        if enough { few } else { (self.peek)(&path, FIRST_BYTES) }
     }
 
     /// All bytes of a file below this folder, for the few that must be judged

@@ -163,6 +163,20 @@ pub fn open(path: &Path) -> Result<File, StoreError> {
     File::open(path).map_err(StoreError::io("open", path))
 }
 
+/// Opens a regular file of a source. What stands there may have changed since
+/// it was listed: a link is not followed, and a pipe does not keep us waiting.
+///
+/// # Errors
+/// When it cannot, or it is no regular file any more.
+pub fn open_regular(path: &Path) -> Result<(File, fs::Metadata), StoreError> {
+    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+    let opened = File::options().read(true).custom_flags(flags.bits().cast_signed()).open(path).and_then(|file| {
+        let meta = file.metadata()?;
+        if meta.is_file() { Ok((file, meta)) } else { Err(io::Error::other("it is no regular file any more")) }
+    });
+    opened.map_err(StoreError::io("read", path))
+}
+
 /// Restores a file's permission bits and time.
 ///
 /// # Errors

@@ -2,14 +2,15 @@
 
 use rayon::prelude::*;
 use std::fs;
-use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use crate::model::files::RelPath;
 use crate::model::folder::{Listed, ListedKind, Listing};
+use crate::model::stream::ReadAt;
 
+use super::disk;
 use super::error::StoreError;
 use super::layout::path_below;
 
@@ -83,14 +84,10 @@ pub(super) fn mtime_ns(meta: &fs::Metadata) -> i64 {
 #[must_use]
 pub fn first_bytes(root: &Path, path: &RelPath, limit: u64) -> Vec<u8> {
     let mut bytes = Vec::new();
-    let path = path_below(root, path);
-    // A link must not lead out, and a pipe would never answer.
-    if !fs::symlink_metadata(&path).is_ok_and(|meta| meta.is_file()) {
-        return bytes;
-    }
-    if let Ok(file) = fs::File::open(path) {
+    if let Ok((file, meta)) = disk::open_regular(&path_below(root, path)) {
+        let want = usize::try_from(limit.min(meta.len())).unwrap_or(usize::MAX);
         // What cannot be read to the end is judged by what there is.
-        let _ = file.take(limit).read_to_end(&mut bytes);
+        let _ = file.fill_at(&mut bytes, 0, want);
     }
     bytes
 }

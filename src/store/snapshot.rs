@@ -1,6 +1,7 @@
 //! A session's files as bytes, all of one moment.
 
 use std::fs;
+use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -69,7 +70,10 @@ fn read(path: &Path) -> Result<(Entry, Identity), StoreError> {
         let target = fs::read_link(path).map_err(StoreError::io("read the link", path))?;
         Entry::Link { target: target.as_os_str().as_bytes().to_vec() }
     } else {
-        Entry::File(SourceFile { bytes: disk::read(path)?, mtime_ns: identity.mtime_ns })
+        let (mut file, meta) = disk::open_regular(path)?;
+        let mut bytes = Vec::with_capacity(usize::try_from(meta.len()).unwrap_or(0) + 1);
+        file.read_to_end(&mut bytes).map_err(StoreError::io("read", path))?;
+        return Ok((Entry::File(SourceFile { bytes, mtime_ns: mtime_ns(&meta) }), Identity::of(&meta)));
     };
     Ok((entry, identity))
 }
