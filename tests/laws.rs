@@ -90,6 +90,19 @@ fn each_distinct_message_is_stored_once() {
 }
 
 #[test]
+fn a_message_in_other_bytes_is_still_the_same_message() {
+    let spaced = "{\"role\": \"user\", \"content\": \"caf\\u00e9\", \"timestamp\": \"2026-01-01T00:00:00\"}\n";
+    let compact = "{\"timestamp\":\"2026-01-01T00:00:00\",\"role\":\"user\",\"content\":\"café\"}\n";
+    let mut files = Files::new("chat");
+    for (path, text) in [("conversation.jsonl", spaced), ("branches/rewritten.jsonl", compact)] {
+        files.insert(RelPath::new(path), Entry::File(SourceFile { bytes: text.into(), mtime_ns: 0 }));
+    }
+    let (converted, _) = convert_and_prove(ALL[0], &files).unwrap();
+    let log = String::from_utf8(converted.log).unwrap();
+    assert_eq!(log.matches("\"type\":\"message\"").count(), 1, "{log}");
+}
+
+#[test]
 fn a_log_is_plain_json_for_every_parser() {
     for case in all_cases() {
         let scratch = case.copy();
@@ -185,6 +198,76 @@ fn a_source_cut_at_any_byte_still_converts_and_restores() {
         cuts.fetch_add(1, Ordering::Relaxed);
     });
     eprintln!("{} cuts survived", cuts.into_inner());
+}
+
+/// A generator that gives the same numbers every time.
+struct Seeded(u64);
+
+impl Seeded {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % limit.max(1)
+    }
+}
+
+/// Damages bytes as disks, editors and programs do.
+fn damaged(bytes: &[u8], random: &mut Seeded) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    for _ in 0..=random.below(3) {
+        let (a, b) = (random.below(bytes.len() + 1), random.below(bytes.len() + 1));
+        let (from, to) = (a.min(b), a.max(b).min(a.min(b) + 60));
+        match random.below(9) {
+            0 => bytes.truncate(from),
+            1 => drop(bytes.drain(from..to)),
+            2 => {
+                let copy = bytes[from..to].to_vec();
+                bytes.splice(b.min(bytes.len())..b.min(bytes.len()), copy);
+            }
+            3 => bytes[from..to].fill(0),
+            4 if from < bytes.len() => bytes[from] ^= 1 << random.below(8),
+            5 => drop(bytes.splice(from..from, *b"\xff\xfe\r\n")),
+            6 => drop(bytes.splice(from..to, br#""x": NaN, "#.iter().copied())),
+            7 => {
+                let at = memchr::memchr(b'\n', &bytes[from..]).map_or(bytes.len(), |end| from + end + 1);
+                bytes.splice(at..at, *b"{\"seq\": 3, \"ts\": \"2026\", \"type\": \"undo\", \"payload\": {}}\n");
+            }
+            _ => {
+                let values: [&[u8]; 6] = [b"null", b"[]", b"1e400", b"\"\\ud800\"", b"{\"a\": {}}", b"true"];
+                if let Some(at) = memchr::memmem::find(&bytes[from..], b": ") {
+                    bytes.splice(from + at + 2..from + at + 2, values[random.below(6)].iter().copied());
+                }
+            }
+        }
+    }
+    bytes
+}
+
+#[test]
+fn damage_at_random_places_is_carried_and_proven() {
+    let mut whole = Vec::new();
+    for case in fixtures() {
+        let scratch = case.copy();
+        whole.extend(
+            sessions(&scratch.path().join("input")).into_iter().map(|(unit, files)| (format!("{} {}", case.id(), unit.name), unit, files)),
+        );
+    }
+    let rounds: u64 = std::env::var("DAMAGE_ROUNDS").ok().and_then(|count| count.parse().ok()).unwrap_or(60);
+    let work: Vec<(usize, u64)> = (0..whole.len()).flat_map(|n| (0..rounds).map(move |round| (n, round))).collect();
+    let failures: Vec<String> = work
+        .par_iter()
+        .filter_map(|&(n, round)| {
+            let (name, unit, files) = &whole[n];
+            let mut random = Seeded(round * 1_000_003 + n as u64);
+            let lists: Vec<&RelPath> = files.iter().map(|(path, _)| path).filter(|path| path.to_string().ends_with(".jsonl")).collect();
+            let path = lists.get(random.below(lists.len()))?;
+            let Some(Entry::File(file)) = files.entry(path) else { return None };
+            let mut hurt = files.clone();
+            hurt.insert((*path).clone(), Entry::File(SourceFile { bytes: damaged(&file.bytes, &mut random), mtime_ns: file.mtime_ns }));
+            convert_and_prove(unit.found.adapter, &hurt).err().map(|difference| format!("{name}: {path}, round {round}: {difference:?}"))
+        })
+        .collect();
+    assert!(failures.is_empty(), "{} of {}:\n{}", failures.len(), work.len(), failures[..failures.len().min(10)].join("\n"));
+    eprintln!("{} damaged sessions proven", work.len());
 }
 
 /// Every byte of a small file; of a larger one its line ends and some places

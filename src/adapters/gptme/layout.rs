@@ -5,6 +5,7 @@ use crate::model::heads::{HeadKind, HeadName};
 use crate::model::json::{self, Dialect};
 use crate::model::jsonl::{Lines, Newlines, trim_unicode};
 
+use super::recover::strip;
 use super::wire::Record;
 
 /// What the program itself shows, and the rest is copies or evidence.
@@ -66,15 +67,15 @@ fn stem(name: &str) -> Option<&str> {
     Some(if stem.is_empty() { name } else { stem })
 }
 
-/// Whether a file's first JSON object is an event.
+/// Whether a file's first JSON object is an event. Lines are taken as those of
+/// an event log are: what is not UTF-8 is passed over.
 fn holds_events(bytes: &[u8]) -> bool {
     let mut members = Vec::new();
-    Lines::new(bytes, Newlines::LineFeed)
-        .find(|line| json::scan_object(line.text.trim_ascii(), Dialect::Python, &mut Vec::new()).is_ok())
-        .is_some_and(|line| {
-            let found = json::scan_object(line.text.trim_ascii(), Dialect::Python, &mut members).is_ok();
-            found && ["seq", "payload"].iter().all(|key| members.iter().any(|member| member.name() == *key))
-        })
+    let first = Lines::new(bytes, Newlines::LineFeed)
+        .map(|line| strip(line.text))
+        .find(|text| std::str::from_utf8(text).is_ok() && json::scan_object(text, Dialect::Python, &mut Vec::new()).is_ok());
+    first.is_some_and(|text| json::scan_object(text, Dialect::Python, &mut members).is_ok())
+        && ["seq", "payload"].iter().all(|key| members.iter().any(|member| member.name() == *key))
 }
 
 /// A temporary of the program's atomic writes: `tmp` and eight characters.

@@ -1,6 +1,9 @@
 //! A message record to its normalised payload. What has no canonical place, or
 //! is not in the usual form, is kept in `ext` as it was.
 
+use std::borrow::Cow;
+use std::collections::HashMap;
+
 use crate::model::json::{self, Escapes, Kind, Member};
 use crate::model::shape::Shapes;
 
@@ -71,12 +74,18 @@ pub(super) fn shape_of(text: &[u8], record: &Record<'_>, shapes: &mut Shapes) ->
         return Some(0);
     }
     let order = wire::order_of(text);
-    let flat = Metadata::of(record.metadata).flat;
-    // Only an order that lists the counts in the metadata itself puts them there.
+    let metadata = Metadata::of(record.metadata);
+    let flat: Vec<&str> = match metadata.flat {
+        true => TOKENS.iter().zip(metadata.tokens).filter(|(_, value)| value.is_some()).map(|((token, _), _)| *token).collect(),
+        false => Vec::new(),
+    };
+    // Only an order that lists these counts in the metadata itself puts them
+    // there, and one that lists any puts all there.
     shapes.number_for(&order, |shape| {
         let inside = shape.keys().find(|(key, _)| *key == "metadata").and_then(|(_, inside)| inside);
-        let lists_flat = inside.is_some_and(|meta| TOKENS.iter().any(|(token, _)| meta.contains(token)));
-        flat == lists_flat || record.metadata.is_none()
+        let lists = |token: &str| inside.is_some_and(|meta| meta.contains(token));
+        let lists_any = TOKENS.iter().any(|(token, _)| lists(token));
+        record.metadata.is_none() || (lists_any != flat.is_empty() && flat.iter().all(|token| lists(token)))
     })
 }
 
@@ -210,7 +219,7 @@ impl<'a> Metadata<'a> {
         if json::kind_of(text) != Kind::Object || !is_truthy(text) {
             return Metadata { whole: Some(text), ..Metadata::default() };
         }
-        let members: Vec<Member<'a>> = json::members(text).collect();
+        let members = last_of_each(text);
         let has_usage = members.iter().any(|member| member.name() == "usage");
         let mut parts = Metadata::default();
         for member in members {
@@ -234,7 +243,7 @@ impl<'a> Metadata<'a> {
 
     fn open_usage(&mut self, usage: &'a [u8]) {
         self.usage_opened = true;
-        for member in json::members(usage) {
+        for member in last_of_each(usage) {
             match TOKENS.iter().position(|(token, _)| *token == member.name()) {
                 Some(at) if json::kind_of(member.value) == Kind::Number => self.tokens[at] = Some(member.value),
                 _ => self.usage_rest.push(member),
@@ -276,6 +285,17 @@ impl<'a> Metadata<'a> {
             ext.raw("metadata", &rest.into_object());
         }
     }
+}
+
+/// The members of an object as Python has them: of equal keys the last. The
+/// others are nobody's facts; the record's bytes keep them.
+fn last_of_each(object: &[u8]) -> Vec<Member<'_>> {
+    let members: Vec<Member<'_>> = json::members(object).collect();
+    let last: HashMap<Cow<'_, str>, usize> = members.iter().enumerate().map(|(n, member)| (member.name(), n)).collect();
+    if last.len() == members.len() {
+        return members;
+    }
+    members.iter().enumerate().filter(|(n, member)| last[&member.name()] == *n).map(|(_, member)| *member).collect()
 }
 
 /// Members of an object under construction, in log form.

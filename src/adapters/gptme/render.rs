@@ -144,7 +144,7 @@ fn metadata(parts: &Parts<'_>, order: Option<&Order>, object: &mut Object<'_>) {
     let flat = TOKENS.iter().any(|(token, _)| order.contains(token));
     let mut inner = Object::open(style, object.key(b"\"metadata\""));
     for (key, inside) in order.keys() {
-        let extra = rest.iter().find(|member| member.name() == key).map(|member| member.value);
+        let extra = rest.iter().rev().find(|member| member.name() == key).map(|member| member.value);
         let token = TOKENS.iter().find(|(token, _)| *token == key);
         match (key, extra, token) {
             ("usage", extra, _) if !flat => push_usage(extra, &count, inside, &mut inner),
@@ -165,6 +165,12 @@ fn metadata(parts: &Parts<'_>, order: Option<&Order>, object: &mut Object<'_>) {
                 }
             }
             (_, None, None) => {}
+        }
+    }
+    // Whatever the order says, no count is left out.
+    for (token, ours) in TOKENS.iter().filter(|(token, _)| flat && !order.contains(token)) {
+        if let Some(value) = count(ours) {
+            inner.value(token, value);
         }
     }
     for member in &rest {
@@ -189,7 +195,7 @@ fn push_usage<'a>(extra: Option<&'a [u8]>, count: &dyn Fn(&str) -> Option<&'a [u
     let mut inner = Object::open(style, metadata.key(b"\"usage\""));
     for (key, _) in order.keys() {
         let own = TOKENS.iter().find(|(token, _)| *token == key).and_then(|(_, ours)| count(ours));
-        let extra = rest.iter().find(|member| member.name() == key).map(|member| member.value);
+        let extra = rest.iter().rev().find(|member| member.name() == key).map(|member| member.value);
         if let Some(value) = extra.or(own) {
             inner.value(key, value);
         }
