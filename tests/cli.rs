@@ -632,3 +632,46 @@ fn detect_goes_on_after_a_session_that_cannot_be_read() {
     assert_eq!(code(&done), Some(0), "{}", stderr(&done));
     assert_eq!(stdout(&done).lines().filter(|row| row.contains("\"unit\"")).count(), 2);
 }
+
+#[test]
+fn a_file_that_never_holds_still_is_reported_and_the_others_go_on() {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    let bench = Bench::new();
+    let restless = bench.conversation("restless", &lines(2)).join("conversation.jsonl");
+    bench.conversation("steady", &lines(2));
+    let stop = AtomicBool::new(false);
+    let done = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for n in 0u32.. {
+                fs::write(&restless, lines(2 + n % 50)).unwrap();
+                if stop.load(Ordering::Relaxed) {
+                    return;
+                }
+            }
+        });
+        let done = bench.migrate(&[]);
+        stop.store(true, Ordering::Relaxed);
+        done
+    });
+    assert_eq!(code(&done), Some(1), "{}{}", stdout(&done), stderr(&done));
+    assert!(stderr(&done).contains("changes while it is being read"), "{}", stderr(&done));
+    assert!(bench.log("steady").exists() && !bench.log("restless").exists());
+    assert_eq!(code(&bench.migrate(&[])), Some(0));
+    assert!(bench.log("restless").exists());
+}
+
+#[test]
+fn detect_says_who_has_a_session_open() {
+    let bench = Bench::new();
+    let folder = bench.conversation("chat", &lines(2));
+    let lock = fs::File::create(folder.join(".lock")).unwrap();
+    let row = || {
+        serde_json::from_str::<Value>(stdout(&everlog(&["detect", bench.source().to_str().unwrap(), "--json"])).lines().next().unwrap())
+            .unwrap()
+    };
+    assert_eq!(row()["live"], false);
+    lock.lock().unwrap();
+    let open = row();
+    assert_eq!(open["live"], true);
+    assert_eq!(open["live_process"], std::process::id().to_string());
+}

@@ -5,7 +5,7 @@ use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::model::files::{Entry, Files, RelPath, SourceFile};
 
@@ -17,6 +17,9 @@ use super::listing::mtime_ns;
 /// How often a file that changes is read again.
 const ATTEMPTS: u32 = 4;
 
+/// A file that has not been written for this long is taken to hold still.
+const QUIET: Duration = Duration::from_millis(20);
+
 /// What tells one state of a file from another.
 #[derive(Debug, PartialEq, Eq)]
 struct Identity {
@@ -26,6 +29,12 @@ struct Identity {
 }
 
 impl Identity {
+    fn is_fresh(&self) -> bool {
+        let written = UNIX_EPOCH + Duration::from_nanos(u64::try_from(self.mtime_ns).unwrap_or(0));
+        // A time in the future says nothing about now.
+        SystemTime::now().duration_since(written).is_ok_and(|age| age < QUIET)
+    }
+
     fn of(meta: &fs::Metadata) -> Identity {
         Identity { size: meta.len(), mtime_ns: mtime_ns(meta), inode: meta.ino() }
     }
@@ -44,6 +53,11 @@ pub fn take(root: &Path, name: &[u8], paths: &[RelPath]) -> Result<Files, StoreE
             let (entry, identity) = read(&path_below(root, path))?;
             before.push(identity);
             files.insert(path.clone(), entry);
+        }
+        // A file that is being rewritten in place can look whole, or empty, for
+        // a moment: one that was written just now is given time to change.
+        if before.iter().any(Identity::is_fresh) {
+            std::thread::sleep(QUIET);
         }
         // A program that writes several files writes them one after the other:
         // all must still be what they were when the last one had been read.
