@@ -287,15 +287,18 @@ impl<'a> Metadata<'a> {
     }
 }
 
-/// The members of an object as Python has them: of equal keys the last. The
-/// others are nobody's facts; the record's bytes keep them.
+/// The members of metadata or usage. Of a key that has a canonical place only
+/// the last counts, as in Python; a place holds one value, and the record's
+/// bytes keep the others. Every other key is carried as often as it stands.
 fn last_of_each(object: &[u8]) -> Vec<Member<'_>> {
     let members: Vec<Member<'_>> = json::members(object).collect();
+    let has_place = |name: &str| matches!(name, "model" | "cost" | "usage") || TOKENS.iter().any(|(token, _)| *token == name);
     let last: HashMap<Cow<'_, str>, usize> = members.iter().enumerate().map(|(n, member)| (member.name(), n)).collect();
     if last.len() == members.len() {
         return members;
     }
-    members.iter().enumerate().filter(|(n, member)| last[&member.name()] == *n).map(|(_, member)| *member).collect()
+    let counts = |n: usize, name: &str| !has_place(name) || last[name] == n;
+    members.iter().enumerate().filter(|(n, member)| counts(*n, &member.name())).map(|(_, member)| *member).collect()
 }
 
 /// Members of an object under construction, in log form.
