@@ -77,7 +77,7 @@ impl From<crate::store::StoreError> for Problem {
 fn dispatch(args: Args, out: &Printer) -> Result<ExitStatus, Problem> {
     let jobs = args.jobs.filter(|jobs| *jobs > 0).unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
     match args.command {
-        Command::Detect { paths, format } => Ok(detect::run(&DetectJob { paths, adapters: adapters(format.as_deref())? }, out)?),
+        Command::Detect { paths, format } => Ok(detect::run(&DetectJob { paths, adapters: adapters(format.as_deref())?, jobs }, out)?),
         Command::Migrate(args) => run_migrate(args, jobs, out),
         Command::Verify(args) => Ok(verify::run(&verify_job(args, jobs), out)?),
         Command::Replay(args) => Ok(replay::run(&replay_job(args), out)?),

@@ -1,6 +1,5 @@
 //! `everlog detect`: what is there, without converting anything.
 
-use rayon::prelude::*;
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -16,6 +15,7 @@ use crate::store::layout::path_below;
 use crate::store::lock::HeldLocks;
 use crate::store::snapshot;
 
+use super::batch;
 use super::error::CommandError;
 use super::source::{Selection, Source, SourceUnit};
 
@@ -26,6 +26,8 @@ pub struct DetectJob {
     pub paths: Vec<PathBuf>,
     /// Which formats.
     pub adapters: Vec<&'static dyn Adapter>,
+    /// How many sessions at once.
+    pub jobs: usize,
 }
 
 #[derive(Debug, Serialize)]
@@ -53,7 +55,7 @@ pub fn run(job: &DetectJob, out: &Printer) -> Result<ExitStatus, CommandError> {
     let (mut sessions, mut status) = (0, ExitStatus::Well);
     for path in &job.paths {
         let source = Source::open(path, &job.adapters, &Selection::default())?;
-        let looked_at: Vec<Detected> = source.units.par_iter().with_max_len(1).map(|unit| look_at(unit, &source, &locks)).collect();
+        let looked_at = batch::each(&source.units, job.jobs, |unit| look_at(unit, &source, &locks));
         for detected in looked_at {
             if detected.findings.iter().any(|finding| finding.severity >= Severity::Warn) {
                 status = ExitStatus::Found;

@@ -8,6 +8,7 @@ mod decode;
 mod encode;
 mod fold;
 mod index;
+mod pass;
 pub mod restore;
 mod tail;
 mod view;

@@ -6,7 +6,7 @@ use crate::model::event::{Checkpoint, EventKind, Run, Seal};
 use crate::model::stream::{ReadAt, StreamError};
 
 use super::decode::decode_line;
-use super::view::session_of;
+use super::pass::session_of;
 
 const WINDOW: u64 = 64 * 1024;
 

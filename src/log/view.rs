@@ -1,23 +1,21 @@
 //! A log read through a window: one pass numbers the lines, checks the seal
 //! and follows the heads; after that any event is read by its offset.
 
-use sha2::{Digest, Sha256};
 use std::fmt;
 use std::sync::Arc;
 
-use crate::model::digest::hex;
-use crate::model::event::{Checkpoint, EventKind, EventRef, LOG_VERSION, Outcome, Seal, Session};
-use crate::model::heads::{Head, HeadName, Repeat};
+use crate::model::event::{Checkpoint, EventKind, EventRef, LOG_VERSION, Outcome, Session};
+use crate::model::heads::HeadName;
 use crate::model::ids::Seq;
-use crate::model::json::{self, Dialect};
 use crate::model::shape::Order;
 use crate::model::stream::{LogAccess, ReadAt, StreamError};
 
 use super::decode::decode_line;
 use super::fold::{PathRuns, State, checkpoint};
 use super::index::Index;
+use super::pass::Pass;
 
-const WINDOW: usize = 256 * 1024;
+pub(super) const WINDOW: usize = 256 * 1024;
 
 /// How much is read at once when looking back.
 const BACK_WINDOW: u64 = 32 * 1024;
@@ -129,10 +127,32 @@ impl<R: ReadAt> LogView<R> {
             Some((line, _)) if pass.is_behind(line) => {
                 let mut again = Pass::over(&source, until, line)?;
                 again.behind = Some(line + 1);
-                again.finish(source)
+                LogView::after(again, source)
             }
-            _ => pass.finish(source),
+            _ => LogView::after(pass, source),
         }
+    }
+
+    /// The view that a pass over `source` has made possible.
+    fn after(pass: Pass, source: R) -> Result<Self, LogProblem> {
+        let seal = pass.seal_state();
+        let session = pass.session.ok_or(LogProblem::NotALog)?;
+        Ok(LogView {
+            source,
+            index: Arc::new(pass.index),
+            window: Vec::new(),
+            window_start: 0,
+            session,
+            outcome: pass.outcome,
+            state: pass.state,
+            files: pass.files,
+            shapes: pass.shapes,
+            seal,
+            seals: pass.seals,
+            unknown_events: pass.unknown_events,
+            back_window: Vec::new(),
+            back_start: 0,
+        })
     }
 
     /// A second reader of the same log, with a window of its own.
@@ -273,237 +293,4 @@ impl<R: ReadAt> LogAccess for LogView<R> {
     fn path(&mut self, node: Seq) -> Result<Vec<Seq>, StreamError> {
         self.index.path(node, LONGEST_PATH)
     }
-}
-
-/// The one pass over a log.
-struct Pass {
-    index: Index,
-    hash: Sha256,
-    /// How many bytes the hash has seen.
-    hashed: u64,
-    until: Option<Seq>,
-    session: Option<Session>,
-    outcome: Outcome,
-    state: State,
-    files: Vec<Seq>,
-    shapes: Vec<Order>,
-    /// Seals of the current window, with offset and line, not yet checked.
-    pending_seals: Vec<(Seal, u64, u64)>,
-    /// Line and hash of the last good seal.
-    good_seal: Option<(u64, String)>,
-    broken_seal: Option<u64>,
-    /// More bytes follow that are no line, or no event.
-    torn: bool,
-    /// The line behind the last good seal, where the log goes on behind it.
-    behind: Option<u64>,
-    seals: u32,
-    unknown_events: bool,
-}
-
-impl Pass {
-    /// Passes over the first lines of a log, at most so many. A line that is
-    /// no event ends the pass where a good seal stands before it.
-    fn over<R: ReadAt>(source: &R, until: Option<Seq>, lines: u64) -> Result<Pass, LogProblem> {
-        let mut pass = Pass::new(until);
-        let size = source.size().map_err(LogProblem::Io)?;
-        let mut window = Vec::new();
-        let mut offset = 0;
-        let mut want = WINDOW;
-        while offset < size && u64::from(pass.index.last().number()) < lines {
-            source.fill_at(&mut window, offset, want.min(usize::try_from(size - offset).unwrap_or(want))).map_err(LogProblem::Io)?;
-            let Some(end) = memchr::memrchr(b'\n', &window) else {
-                if offset + window.len() as u64 >= size || window.is_empty() {
-                    pass.torn = true;
-                    break;
-                }
-                want *= 2;
-                continue;
-            };
-            let mut from = 0;
-            for to in memchr::memchr_iter(b'\n', &window[..=end]) {
-                if u64::from(pass.index.last().number()) >= lines {
-                    break;
-                }
-                if let Err(problem) = pass.line(&window[from..to]) {
-                    pass.hash(&window[..from]);
-                    if pass.good_seal.is_none() {
-                        return Err(problem);
-                    }
-                    pass.torn = true;
-                    return Ok(pass);
-                }
-                from = to + 1;
-            }
-            pass.hash(&window[..from]);
-            offset += end as u64 + 1;
-            want = WINDOW;
-        }
-        Ok(pass)
-    }
-
-    /// Whether anything stands behind this line.
-    fn is_behind(&self, line: u64) -> bool {
-        self.torn || u64::from(self.index.last().number()) > line
-    }
-
-    fn new(until: Option<Seq>) -> Pass {
-        Pass {
-            index: Index::new(),
-            hash: Sha256::new(),
-            hashed: 0,
-            until,
-            session: None,
-            outcome: Outcome::default(),
-            state: State::default(),
-            files: Vec::new(),
-            shapes: Vec::new(),
-            pending_seals: Vec::new(),
-            good_seal: None,
-            broken_seal: None,
-            torn: false,
-            behind: None,
-            seals: 0,
-            unknown_events: false,
-        }
-    }
-
-    /// Hashes a window whose lines have been passed, checking the seals in it
-    /// on the way.
-    fn hash(&mut self, window: &[u8]) {
-        let start = self.hashed;
-        let mut from = 0;
-        for (seal, offset, line) in std::mem::take(&mut self.pending_seals) {
-            let to = usize::try_from(offset - start).unwrap_or(window.len()).min(window.len());
-            self.hash.update(&window[from..to]);
-            from = to;
-            let sha256 = hex(&self.hash.clone().finalize());
-            if seal.sha256 == sha256 && u64::from(seal.events) + 1 == line {
-                self.good_seal = Some((line, sha256));
-            } else {
-                self.broken_seal = Some(line);
-            }
-        }
-        self.hash.update(&window[from..]);
-        self.hashed += window.len() as u64;
-    }
-
-    fn seal_state(&self) -> SealState {
-        if let Some(line) = self.behind {
-            return SealState::Behind { line };
-        }
-        let last = u64::from(self.index.last().number());
-        match (&self.good_seal, self.broken_seal) {
-            (Some((line, sha256)), _) if *line == last && !self.torn => SealState::Good { sha256: sha256.clone() },
-            (Some((line, _)), _) => SealState::Behind { line: line + 1 },
-            (None, Some(line)) => SealState::Broken { line },
-            (None, None) => SealState::Missing,
-        }
-    }
-
-    fn line(&mut self, line: &[u8]) -> Result<(), LogProblem> {
-        let number = u64::from(self.index.next().number());
-        let problem = |what: &str| LogProblem::Line { line: number, what: what.to_owned() };
-        let event = match decode_line(line) {
-            Ok(event) => event,
-            Err(_) if number == 1 => return Err(LogProblem::NotALog),
-            Err(what) => return Err(problem(what)),
-        };
-        if u64::from(event.seq.number()) != number {
-            return Err(problem(&format!("has seq {}", event.seq)));
-        }
-        if (number == 1) != (event.kind == EventKind::Session) {
-            return Err(if number == 1 { LogProblem::NotALog } else { problem("is a second session event") });
-        }
-        if number == 1 {
-            self.session = Some(session_of(event.payload)?);
-        }
-        if event.parent.is_some_and(|parent| parent >= event.seq) {
-            return Err(problem("has a parent that does not stand before it"));
-        }
-        let repeat = self.note(&event, number).map_err(|what| problem(&what))?;
-        if event.kind.moves_current_head() && self.follows(event.seq) {
-            self.state.node(event.seq);
-        }
-        self.index.push(event.kind, event.parent, repeat, line.len() as u64 + 1);
-        Ok(())
-    }
-
-    /// Whether heads are followed as far as this event.
-    fn follows(&self, seq: Seq) -> bool {
-        self.until.is_none_or(|until| seq <= until)
-    }
-
-    /// Takes what the log itself needs to know from an event; returns the run of
-    /// a repeat. Heads move only as far as they are followed.
-    fn note(&mut self, event: &EventRef<'_>, line: u64) -> Result<Option<(Seq, Seq)>, String> {
-        if event.kind == EventKind::Repeat {
-            let run: Repeat = parse(event.payload)?;
-            return Ok(Some((run.first, run.last)));
-        } else if event.kind == EventKind::Head {
-            let head: Head = parse(event.payload)?;
-            if head.node >= event.seq {
-                return Err("moves a head to a node that does not stand before it".to_owned());
-            }
-            if self.follows(event.seq) {
-                self.state.head_moved(&head);
-            }
-        } else if event.kind == EventKind::Outcome {
-            self.outcome = parse(event.payload)?;
-        } else if event.kind == EventKind::File {
-            self.files.push(event.seq);
-        } else if event.kind == EventKind::Shapes {
-            self.shapes = orders(event.payload).ok_or("lists shapes that are none")?;
-        } else if event.kind == EventKind::Unknown {
-            self.unknown_events = true;
-        } else if event.kind == EventKind::Seal {
-            self.seals += 1;
-            self.pending_seals.push((parse(event.payload)?, self.index.end(), line));
-        }
-        Ok(None)
-    }
-
-    fn finish<R: ReadAt>(self, source: R) -> Result<LogView<R>, LogProblem> {
-        let seal = self.seal_state();
-        let session = self.session.ok_or(LogProblem::NotALog)?;
-        Ok(LogView {
-            source,
-            index: Arc::new(self.index),
-            window: Vec::new(),
-            window_start: 0,
-            session,
-            outcome: self.outcome,
-            state: self.state,
-            files: self.files,
-            shapes: self.shapes,
-            seal,
-            seals: self.seals,
-            unknown_events: self.unknown_events,
-            back_window: Vec::new(),
-            back_start: 0,
-        })
-    }
-}
-
-fn parse<'a, T: serde::Deserialize<'a>>(payload: &'a [u8]) -> Result<T, String> {
-    serde_json::from_slice(payload).map_err(|error| format!("has a payload that cannot be read: {error}"))
-}
-
-/// The session event's payload, of a version that we know.
-pub(super) fn session_of(payload: &[u8]) -> Result<Session, LogProblem> {
-    #[derive(serde::Deserialize)]
-    struct Version {
-        version: u32,
-    }
-    let Version { version } = parse(payload).map_err(|_| LogProblem::NotALog)?;
-    if version != LOG_VERSION {
-        return Err(LogProblem::Version(version));
-    }
-    parse(payload).map_err(|what| LogProblem::Line { line: 1, what })
-}
-
-fn orders(payload: &[u8]) -> Option<Vec<Order>> {
-    let mut members = Vec::new();
-    json::scan_object(payload, Dialect::Strict, &mut members).ok()?;
-    let list = members.iter().find(|member| member.name() == "orders")?;
-    json::elements(list.value).map(Order::from_json).collect()
 }

@@ -68,7 +68,6 @@ codes! {
     ConfigInvalid Warn "The session's settings cannot be read.",
     LoaderFails Error "The program cannot load this session at all.",
     PromptsPending Info "Prompts wait that are not yet in the transcript.",
-    BlobMismatch Warn "A stored attachment does not have the content its name says.",
     LockFile Info "A lock file, which belongs to no session.",
     TemporaryKept Info "A leftover temporary that holds a complete document.",
     TemporaryLeft Warn "A leftover temporary that is not carried in the log.",

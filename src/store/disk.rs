@@ -177,7 +177,7 @@ pub fn open_regular(path: &Path) -> Result<(File, fs::Metadata), StoreError> {
     opened.map_err(StoreError::io("read", path))
 }
 
-/// Restores a file's permission bits and time.
+/// Sets a file's permission bits.
 ///
 /// # Errors
 /// When it cannot.
