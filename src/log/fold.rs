@@ -181,5 +181,5 @@ pub(super) fn checkpoint(state: &State, path: &mut PathRuns, of: Option<&HeadNam
         Some(head) => (head.to_string(), runs_to(state.head(head).unwrap_or(Seq::ROOT), index)?),
         None => (current.clone().unwrap_or_default(), path.runs(index)?.to_vec()),
     };
-    Ok(Checkpoint { heads, current, settings: BTreeMap::new(), open_turns: Vec::new(), of, path: runs })
+    Ok(Checkpoint { heads, current, of, path: runs })
 }

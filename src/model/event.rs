@@ -276,12 +276,6 @@ pub struct Checkpoint {
     /// The head that appends move, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub current: Option<String>,
-    /// The settings in force.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub settings: BTreeMap<String, String>,
-    /// Turns without an end.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub open_turns: Vec<String>,
     /// The head whose path follows.
     pub of: String,
     /// Its nodes, repeats expanded, as runs.
