@@ -1,8 +1,11 @@
 //! The source formats, one folder each, and how files are told apart.
 
 pub mod adapter;
+mod conversion;
 pub mod discover;
 mod gptme;
+mod known;
+mod place;
 
 use adapter::Adapter;
 

@@ -5,7 +5,7 @@ use crate::model::ids::Seq;
 use crate::model::stream::StreamError;
 
 use super::event_log::{Found, Journal};
-use super::place::Placing;
+use crate::adapters::place::Placing;
 use super::read::Reader;
 
 impl<'a> Reader<'a, '_> {
@@ -16,9 +16,9 @@ impl<'a> Reader<'a, '_> {
         if self.repeats.last_message(node) == message {
             return Ok(node);
         }
-        let parent = self.events.parent(node);
+        let parent = self.to.events.parent(node);
         let first = self.repeats.first_message(node);
-        let shorter = self.repeats.put(self.events, parent, first, message)?;
+        let shorter = self.repeats.put(self.to.events, parent, first, message)?;
         for entry in state.iter_mut().rev().take_while(|entry| entry.1 == node) {
             entry.1 = shorter;
         }
@@ -35,11 +35,11 @@ impl<'a> Reader<'a, '_> {
                     let known = &self.known;
                     let mut ahead =
                         |k: usize| if k == 0 { Some(seq) } else { messages.get(n + k).and_then(|later| known.by_record(later, 0)) };
-                    placing.known(seq, self.events, &mut self.repeats, &mut ahead)?;
+                    placing.known(seq, self.to.events, &mut self.repeats, &mut ahead)?;
                     placed.push(seq);
                 }
                 Some(Found::New(new)) => {
-                    let parent = placing.parent_of_new(self.events, &mut self.repeats)?;
+                    let parent = placing.parent_of_new(self.to.events, &mut self.repeats)?;
                     let seq = self.put_new(new, parent)?;
                     placing.added(seq);
                     placed.push(seq);
@@ -47,7 +47,7 @@ impl<'a> Reader<'a, '_> {
                 None => {}
             }
         }
-        journal.node = placing.finish(self.events, &mut self.repeats)?;
+        journal.node = placing.finish(self.to.events, &mut self.repeats)?;
         journal.state = self.nodes_of(&placed, journal.node);
         Ok(())
     }
@@ -66,7 +66,7 @@ impl<'a> Reader<'a, '_> {
                     break;
                 }
             }
-            at = self.events.parent(at);
+            at = self.to.events.parent(at);
         }
         state
     }
@@ -81,17 +81,17 @@ impl<'a> Reader<'a, '_> {
                 Some(Found::Known(seq)) => {
                     placed[n] = seq;
                     let mut ahead = |k: usize| placed.get(n + k).copied().filter(|_| k == 0 || n > at || n + k < at);
-                    placing.known(seq, self.events, &mut self.repeats, &mut ahead)?;
+                    placing.known(seq, self.to.events, &mut self.repeats, &mut ahead)?;
                 }
                 Some(Found::New(new)) => {
-                    let parent = placing.parent_of_new(self.events, &mut self.repeats)?;
+                    let parent = placing.parent_of_new(self.to.events, &mut self.repeats)?;
                     placed[n] = self.put_new(new, parent)?;
                     placing.added(placed[n]);
                 }
                 None => {}
             }
         }
-        journal.node = placing.finish(self.events, &mut self.repeats)?;
+        journal.node = placing.finish(self.to.events, &mut self.repeats)?;
         journal.state = self.nodes_of(&placed, journal.node);
         Ok(())
     }

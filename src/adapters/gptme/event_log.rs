@@ -17,7 +17,7 @@ use crate::model::time::is_log_time;
 
 use super::damage::classify;
 use super::event_wire::{EventRecord, Parsed, Step, key, open, parse};
-use super::known::{NormalHash, Origin};
+use crate::adapters::known::{NormalHash, Origin};
 use super::layout::{self, Marker};
 use super::message::{Normal, normalise};
 use super::read::{Lists, Reader, shown};
@@ -61,7 +61,7 @@ pub(super) struct New<'a> {
 impl<'a> Reader<'a, '_> {
     /// Reads one event log.
     pub(super) fn event_log(&mut self, path: &'a RelPath, file: &'a SourceFile, head: &HeadName, lists: &Lists) -> Result<(), StreamError> {
-        self.put_head(head, Seq::ROOT, HeadOp::Branch)?;
+        self.to.put_head(head, Seq::ROOT, HeadOp::Branch)?;
         let mut journal = Journal {
             path,
             style: Style::of_file(&file.bytes),
@@ -79,7 +79,7 @@ impl<'a> Reader<'a, '_> {
             self.follow_program(&mut journal, &file.bytes)?;
         }
         self.compare_with_lists(&journal, lists);
-        self.rebuilt(path, EVENTS, journal.style, journal.recipe);
+        self.to.rebuilt(path, EVENTS, journal.style.unless(Style::default()), journal.recipe);
         Ok(())
     }
 
@@ -123,7 +123,7 @@ impl<'a> Reader<'a, '_> {
                 if messages.iter().any(|message| self.find(message, journal.style).is_none()) {
                     return Ok(false);
                 }
-                let first = self.events.next();
+                let first = self.to.events.next();
                 self.set_list(journal, &messages)?;
                 let op = if is_checkpoint { HeadOp::Load } else { HeadOp::Edit };
                 let move_to = Head { source_id: Some(record.number), ..Head::to(&journal.head, journal.node, op) };
@@ -136,7 +136,7 @@ impl<'a> Reader<'a, '_> {
                 }
                 // The program knows no such event.
                 journal.unusual = true;
-                let first = self.events.next();
+                let first = self.to.events.next();
                 self.replace_at(journal, at, message)?;
                 let edit =
                     Head { source_id: Some(record.number), index: Some(index), ..Head::to(&journal.head, journal.node, HeadOp::Edit) };
@@ -156,7 +156,7 @@ impl<'a> Reader<'a, '_> {
         let record = Record::parse(message, &mut Vec::new()).ok().filter(|record| matches!(record.time, Time::Log(_) | Time::Other(_)))?;
         let mut normal = Normal::default();
         normalise(&record, style.escapes, "", &mut normal);
-        Some(match self.known.by_normal(&normal) {
+        Some(match self.known.by_normal(&normal.ts, &normal.payload) {
             Ok(seq) => Found::Known(seq),
             Err(normal_hash) => {
                 let origin = Origin { record: message, hash, escapes: style.escapes, file_time: 0 };
@@ -177,11 +177,11 @@ impl<'a> Reader<'a, '_> {
         message: &'a [u8],
         found: Found<'a>,
     ) -> Result<(), StreamError> {
-        let first = self.events.next();
+        let first = self.to.events.next();
         match found {
             Found::Known(seq) => {
                 let repeat = Repeat { first: seq, last: seq, source_id: Some(record.number) };
-                let node = self.events.put(Draft { ts: Some(record.ts), parent: Some(journal.node), body: Body::Repeat(&repeat) })?;
+                let node = self.to.events.put(Draft { ts: Some(record.ts), parent: Some(journal.node), body: Body::Repeat(&repeat) })?;
                 self.repeats.note(node, journal.node, seq, seq);
                 journal.node = node;
                 journal.state.push((seq, node));
@@ -198,7 +198,7 @@ impl<'a> Reader<'a, '_> {
     }
 
     fn undo(&mut self, journal: &mut Journal<'a>, line: Line<'a>, record: EventRecord<'a>, n: Option<u64>) -> Result<(), StreamError> {
-        let first = self.events.next();
+        let first = self.to.events.next();
         let steps = usize::try_from(n.unwrap_or(1)).unwrap_or(usize::MAX);
         journal.state.truncate(journal.state.len().saturating_sub(steps));
         journal.node = self.end_of(&mut journal.state)?;
@@ -221,7 +221,7 @@ impl<'a> Reader<'a, '_> {
         record: EventRecord<'a>,
         messages: &[&'a [u8]],
     ) -> Result<bool, StreamError> {
-        if self.check == Check::EachRecord && self.rendered_event(journal, record, messages) != line.text {
+        if self.to.check == Check::EachRecord && self.rendered_event(journal, record, messages) != line.text {
             return Ok(false);
         }
         let piece = Snapshot { snapshot: journal.node, ts: record.ts.to_owned(), source_id: record.number };
@@ -241,7 +241,7 @@ impl<'a> Reader<'a, '_> {
         head: &Head,
         messages: &[&'a [u8]],
     ) -> Result<(), StreamError> {
-        let last = self.events.put(Draft { ts: Some(record.ts), parent: None, body: Body::Head(head) })?;
+        let last = self.to.events.put(Draft { ts: Some(record.ts), parent: None, body: Body::Head(head) })?;
         self.event_piece(journal, line, record, (first, last), messages)
     }
 
@@ -254,15 +254,15 @@ impl<'a> Reader<'a, '_> {
         messages: &[&'a [u8]],
     ) -> Result<(), StreamError> {
         journal.recipe.line_end(&String::from_utf8_lossy(line.end));
-        if self.check == Check::EachRecord {
+        if self.to.check == Check::EachRecord {
             let rendered = self.rendered_event(journal, record, messages);
             if rendered != line.text {
-                let count = self.residual(of, &rendered, line.text);
+                let count = self.to.residual(of, &rendered, line.text);
                 journal.recipe.residual(count);
                 return Ok(());
             }
         }
-        journal.recipe.events(of.0, of.1, |end, next| only_checkpoints_between(self.events, end, next));
+        journal.recipe.events(of.0, of.1, |end, next| only_checkpoints_between(self.to.events, end, next));
         Ok(())
     }
 
@@ -324,10 +324,10 @@ impl<'a> Reader<'a, '_> {
             Ok(_) => Rejection::NotJson { at: 0, what: "bytes that are not UTF-8" },
         };
         let (kind, at) = classify(line, &rejection);
-        self.findings.add(kind.finding(), Location::at(shown(journal.path), line.number, at as u64 + 1), kind.sentence(&rejection));
+        self.to.findings.add(kind.finding(), Location::at(shown(journal.path), line.number, at as u64 + 1), kind.sentence(&rejection));
         let bytes = &file[line.offset..line.offset + line.text.len() + line.end.len()];
-        let seq = self.put_damage(journal.path, line.number, line.offset, kind.word(), bytes)?;
-        journal.recipe.events(seq, seq, |end, next| only_checkpoints_between(self.events, end, next));
+        let seq = self.to.put_damage(journal.path, line.number, line.offset, kind.word(), bytes)?;
+        journal.recipe.events(seq, seq, |end, next| only_checkpoints_between(self.to.events, end, next));
         Ok(())
     }
 
@@ -340,7 +340,7 @@ impl<'a> Reader<'a, '_> {
         };
         let kind = field("type").filter(|kind| json::kind_of(kind) == Kind::String).map_or(Cow::Borrowed("event"), json::unescape);
         let message = format!("an event `{kind}` in a form that gptme does not write; carried as it is");
-        self.findings.add(FindingCode::UnknownEvent, Location::at(shown(journal.path), line.number, 1), message);
+        self.to.findings.add(FindingCode::UnknownEvent, Location::at(shown(journal.path), line.number, 1), message);
         let mut payload = b"{\"type\":".to_vec();
         json::push_string(&kind, &mut payload);
         payload.extend_from_slice(b",\"data\":");
@@ -351,12 +351,12 @@ impl<'a> Reader<'a, '_> {
         payload.push(b'}');
         let data = json::members(&payload).find(|member| member.name() == "data").map(|member| member.value).unwrap_or_default();
         journal.style.push_value(data, &mut rendered);
-        let seq = self.events.put(Draft { ts, parent: None, body: Body::Json(EventKind::Custom, &payload) })?;
+        let seq = self.to.events.put(Draft { ts, parent: None, body: Body::Json(EventKind::Custom, &payload) })?;
         journal.recipe.line_end(&String::from_utf8_lossy(line.end));
         if rendered == line.text {
-            journal.recipe.events(seq, seq, |end, next| only_checkpoints_between(self.events, end, next));
+            journal.recipe.events(seq, seq, |end, next| only_checkpoints_between(self.to.events, end, next));
         } else {
-            let count = self.residual((seq, seq), &rendered, &file[line.offset..line.offset + line.text.len()]);
+            let count = self.to.residual((seq, seq), &rendered, &file[line.offset..line.offset + line.text.len()]);
             journal.recipe.residual(count);
         }
         Ok(())
@@ -368,7 +368,7 @@ impl<'a> Reader<'a, '_> {
         match recover(file) {
             Err(error) => {
                 let message = format!("gptme could not replay this event log: {error}");
-                self.findings.add(FindingCode::EventsUnreadable, Location::file(shown(journal.path)), message);
+                self.to.findings.add(FindingCode::EventsUnreadable, Location::file(shown(journal.path)), message);
                 self.outcome.failures.insert(journal.head.to_string(), error.to_owned());
             }
             Ok(messages) => {
@@ -376,7 +376,7 @@ impl<'a> Reader<'a, '_> {
                 if !self.says_nothing_new(journal, &accepted) {
                     self.set_list(journal, &accepted)?;
                     let head = journal.head.clone();
-                    self.put_head(&head, journal.node, HeadOp::Load)?;
+                    self.to.put_head(&head, journal.node, HeadOp::Load)?;
                 }
             }
         }
@@ -386,7 +386,7 @@ impl<'a> Reader<'a, '_> {
     /// Says how the event log and the list it belongs to differ.
     fn compare_with_lists(&mut self, journal: &Journal<'a>, lists: &Lists) {
         let main = HeadName::main();
-        let of = match layout::active_view(self.files) {
+        let of = match layout::active_view(self.to.files) {
             Marker::View(view) => HeadName::new(HeadKind::View, view),
             Marker::Absent | Marker::Missing(_) | Marker::Undecodable => main,
         };
@@ -404,7 +404,7 @@ impl<'a> Reader<'a, '_> {
             }
             if all_system {
                 let message = format!("the event log lacks the {startup} start-up messages that the conversation begins with");
-                return self.findings.add(FindingCode::EventsLackStartup, place, message);
+                return self.to.findings.add(FindingCode::EventsLackStartup, place, message);
             }
         }
         let in_list: std::collections::HashSet<Seq> = list.iter().copied().collect();
@@ -415,7 +415,7 @@ impl<'a> Reader<'a, '_> {
             events.len(),
             list.len()
         );
-        self.findings.add(FindingCode::EventsDisagree, place, message);
+        self.to.findings.add(FindingCode::EventsDisagree, place, message);
     }
 }
 

@@ -15,10 +15,10 @@ use crate::model::recipe::RecipeBuilder;
 use crate::model::stream::{EventSink, StreamError};
 
 use super::damage::{Kind, classify};
-use super::known::{NormalHash, Origin, RecordHash};
+use crate::adapters::known::{NormalHash, Origin, RecordHash};
 use super::layout::TRANSCRIPT;
 use super::message::{Normal, normalise, shape_of};
-use super::place::Placing;
+use crate::adapters::place::Placing;
 use super::read::{DEEPEST_MAIN, DEEPEST_OTHER, Reader, shown};
 use super::render;
 use super::wire::{Record, Rejection, Time};
@@ -79,11 +79,11 @@ impl<'a> Reader<'a, '_> {
         }
         self.close_damage(&mut list, &file.bytes)?;
         let List { placing, recipe, messages, style, .. } = list;
-        let node = placing.finish(self.events, &mut self.repeats)?;
+        let node = placing.finish(self.to.events, &mut self.repeats)?;
         if is_main && messages.is_empty() && !file.bytes.is_empty() {
-            self.put_head(head, node, crate::model::heads::HeadOp::Branch)?;
+            self.to.put_head(head, node, crate::model::heads::HeadOp::Branch)?;
         }
-        self.rebuilt(path, MESSAGES, style, recipe);
+        self.to.rebuilt(path, MESSAGES, style.unless(Style::default()), recipe);
         Ok(messages)
     }
 
@@ -116,7 +116,7 @@ impl<'a> Reader<'a, '_> {
     /// A record whose bytes are in the log already.
     fn known_record(&mut self, list: &mut List<'a>, line: Line<'a>, message: Seq, following: &Lines<'a>) -> Result<(), StreamError> {
         self.place_known(list, message, following)?;
-        let rendered = (self.check == Check::EachRecord).then(|| self.rendered(message, list.style));
+        let rendered = (self.to.check == Check::EachRecord).then(|| self.rendered(message, list.style));
         self.piece(list, line, message, rendered)
     }
 
@@ -132,7 +132,7 @@ impl<'a> Reader<'a, '_> {
             }
             seen[n]
         };
-        list.placing.known(message, self.events, &mut self.repeats, &mut ahead)
+        list.placing.known(message, self.to.events, &mut self.repeats, &mut ahead)
     }
 
     /// What a message's event renders to in a style. The event is made again
@@ -163,14 +163,14 @@ impl<'a> Reader<'a, '_> {
     ) -> Result<(), StreamError> {
         let mut normal = std::mem::take(&mut self.normal);
         normalise(record, list.style.escapes, &list.file_time.0, &mut normal);
-        let known = self.known.by_normal(&normal);
+        let known = self.known.by_normal(&normal.ts, &normal.payload);
         let message = match known {
             Ok(message) => {
                 self.place_known(list, message, following)?;
                 message
             }
             Err(normal_hash) => {
-                let parent = list.placing.parent_of_new(self.events, &mut self.repeats)?;
+                let parent = list.placing.parent_of_new(self.to.events, &mut self.repeats)?;
                 let file_time = if record.time == Time::Absent { list.file_time.1 } else { 0 };
                 let origin = Origin { record: line.text, hash, escapes: list.style.escapes, file_time };
                 let message = self.put_message(origin, text, record, (&mut normal, normal_hash), parent)?;
@@ -182,7 +182,7 @@ impl<'a> Reader<'a, '_> {
         // A copy in other bytes is looked at at once: its message's own record
         // proves nothing about it.
         self.normal = normal;
-        let rendered = (known.is_ok() || self.check == Check::EachRecord).then(|| self.rendered(message, list.style));
+        let rendered = (known.is_ok() || self.to.check == Check::EachRecord).then(|| self.rendered(message, list.style));
         self.piece(list, line, message, rendered)
     }
 
@@ -200,14 +200,14 @@ impl<'a> Reader<'a, '_> {
         normal.finish(shape);
         let ts = Some(normal.ts.as_str()).filter(|ts| !ts.is_empty());
         let draft = Draft { ts, parent: Some(parent), body: Body::Json(EventKind::Message, &normal.payload) };
-        let seq = self.events.put(draft)?;
+        let seq = self.to.events.put(draft)?;
         normal.payload.truncate(unfinished);
         self.known.add(origin, hash, seq);
         if shape > 0 {
             self.shape_of.insert(seq, shape);
         }
         self.mark_role(seq, record.role);
-        self.summary.uses_file_times |= record.time == Time::Absent;
+        self.to.summary.uses_file_times |= record.time == Time::Absent;
         Ok(seq)
     }
 
@@ -216,10 +216,10 @@ impl<'a> Reader<'a, '_> {
         list.recipe.line_end(&String::from_utf8_lossy(line.end));
         match rendered {
             Some(rendered) if rendered != line.text => {
-                let count = self.residual((message, message), &rendered, line.text);
+                let count = self.to.residual((message, message), &rendered, line.text);
                 list.recipe.residual(count);
             }
-            _ => list.recipe.events(message, message, |end, next| no_record_between(self.events, end, next)),
+            _ => list.recipe.events(message, message, |end, next| no_record_between(self.to.events, end, next)),
         }
         Ok(())
     }
@@ -227,7 +227,7 @@ impl<'a> Reader<'a, '_> {
     fn rejected(&mut self, list: &mut List<'a>, line: Line<'a>, rejection: &Rejection, file: &'a [u8]) -> Result<(), StreamError> {
         let (kind, at) = classify(line, rejection);
         let sentence = kind.sentence(rejection);
-        self.findings.add(kind.finding(), Location::at(shown(list.path), line.number, at as u64 + 1), sentence);
+        self.to.findings.add(kind.finding(), Location::at(shown(list.path), line.number, at as u64 + 1), sentence);
         // Deep enough to break the parser before it sees that it is no JSON.
         if list.is_loaded == Loaded::ByProgram && super::damage::opens_deeper_than(line.text, list.deepest) {
             self.fails(Location::at(shown(list.path), line.number, 1), "RecursionError");
@@ -245,8 +245,8 @@ impl<'a> Reader<'a, '_> {
 
     fn close_damage(&mut self, list: &mut List<'a>, file: &'a [u8]) -> Result<(), StreamError> {
         if let Some(open) = list.damage.take() {
-            let seq = self.put_damage(list.path, open.line, open.start, open.kind.word(), &file[open.start..open.end])?;
-            list.recipe.events(seq, seq, |end, next| no_record_between(self.events, end, next));
+            let seq = self.to.put_damage(list.path, open.line, open.start, open.kind.word(), &file[open.start..open.end])?;
+            list.recipe.events(seq, seq, |end, next| no_record_between(self.to.events, end, next));
         }
         Ok(())
     }
@@ -254,13 +254,13 @@ impl<'a> Reader<'a, '_> {
     fn note_replaced_bytes(&mut self, list: &List<'a>, line: Line<'a>) {
         let at = std::str::from_utf8(line.text).map_or_else(|error| error.valid_up_to(), |_| 0) as u64 + 1;
         let place = Location::at(shown(list.path), line.number, at);
-        self.findings.add(FindingCode::ReplacedBytes, place, "bytes that are not UTF-8; gptme shows U+FFFD in their place");
+        self.to.findings.add(FindingCode::ReplacedBytes, place, "bytes that are not UTF-8; gptme shows U+FFFD in their place");
     }
 
     fn note_oddities(&mut self, list: &List<'a>, line: Line<'a>, record: &Record<'_>) {
         let place = |byte| Location::at(shown(list.path), line.number, byte);
         for field in record.unknown_fields() {
-            self.findings.add(FindingCode::UnknownField, place(1), format!("field `{field}` is unknown to gptme, which drops it"));
+            self.to.findings.add(FindingCode::UnknownField, place(1), format!("field `{field}` is unknown to gptme, which drops it"));
         }
         if list.is_loaded == Loaded::ByProgram
             && let Some(error) = record.fatal(list.deepest)

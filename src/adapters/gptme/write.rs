@@ -15,10 +15,7 @@ use super::wire::usual_order;
 
 /// The renderer for what a file holds.
 pub(super) fn renderer(holds: &str, style: Option<&str>, shapes: &[Order]) -> Option<Box<dyn RecordRenderer>> {
-    let style = match style {
-        Some(text) => serde_json::from_str(text).ok()?,
-        None => Style::default(),
-    };
+    let style = Style::named(style, Style::default())?;
     let messages = Messages { style, shapes: Shapes::with_others(usual_order(), shapes.to_vec()), record: Vec::new() };
     match holds {
         MESSAGES => Some(Box::new(messages)),

@@ -124,6 +124,7 @@ fn is_writers_own(escape: &[u8], c: char, writer: Escapes) -> bool {
     let escapes_it = match writer {
         Escapes::Ascii => !matches!(c, ' '..='~'),
         Escapes::Utf8 => c < ' ',
+        Escapes::Go => c < ' ' || matches!(c, '<' | '>' | '&' | '\u{2028}' | '\u{2029}'),
     };
     escapes_it && !has_short_form && !escape.iter().any(u8::is_ascii_uppercase)
 }

@@ -17,6 +17,8 @@ pub enum Escapes {
     /// Only quotes, backslashes and U+0000–U+001F: JavaScript, jq, and
     /// CPython with `ensure_ascii=False`.
     Utf8,
+    /// Go's `encoding/json`: as `Utf8`, and `<`, `>`, `&`, U+2028, U+2029.
+    Go,
 }
 
 /// What stands between members and behind keys.
@@ -28,6 +30,9 @@ pub enum Separators {
     Spaced,
     /// `","` and `":"`.
     Compact,
+    /// One member a line, two spaces a level, `": "`: Go's and JavaScript's
+    /// indented form, in which nothing stands inside empty containers.
+    Indented,
 }
 
 /// The writing style of one file.
@@ -46,7 +51,7 @@ impl Style {
     pub fn comma(self) -> &'static [u8] {
         match self.separators {
             Separators::Spaced => b", ",
-            Separators::Compact => b",",
+            Separators::Compact | Separators::Indented => b",",
         }
     }
 
@@ -54,9 +59,29 @@ impl Style {
     #[must_use]
     pub fn colon(self) -> &'static [u8] {
         match self.separators {
-            Separators::Spaced => b": ",
+            Separators::Spaced | Separators::Indented => b": ",
             Separators::Compact => b":",
         }
+    }
+
+    /// Goes to a new line at this depth, where this style does.
+    pub fn push_break(self, depth: usize, out: &mut Vec<u8>) {
+        if self.separators == Separators::Indented {
+            out.push(b'\n');
+            out.extend(std::iter::repeat_n(b' ', 2 * depth));
+        }
+    }
+
+    /// This style as a log names it, where it is not the program's usual one.
+    #[must_use]
+    pub fn unless(self, usual: Style) -> Option<String> {
+        if self == usual { None } else { serde_json::to_string(&self).ok() }
+    }
+
+    /// The style that a log names; the usual one where it names none.
+    #[must_use]
+    pub fn named(text: Option<&str>, usual: Style) -> Option<Style> {
+        text.map_or(Some(usual), |text| serde_json::from_str(text).ok())
     }
 
     /// The style that a file's first records show. Lines that are not JSON say
@@ -108,31 +133,15 @@ impl Style {
                 out.extend_from_slice(rest);
             }
             // Characters that the log alone escapes become raw again.
-            Escapes::Utf8 => {
+            Escapes::Utf8 => push_unescaped(token, |c| matches!(c, '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}'), out),
+            Escapes::Go => {
                 let mut rest = token;
-                while let Some(at) = memchr::memchr(b'\\', rest) {
-                    out.extend_from_slice(&rest[..at]);
-                    rest = &rest[at..];
-                    let taken = match rest.get(1) {
-                        Some(b'u') => {
-                            let code =
-                                rest.get(2..6).and_then(|d| std::str::from_utf8(d).ok()).and_then(|d| u32::from_str_radix(d, 16).ok());
-                            match code.and_then(char::from_u32) {
-                                Some(c @ ('\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}')) => {
-                                    out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
-                                }
-                                _ => out.extend_from_slice(rest.get(..6).unwrap_or(rest)),
-                            }
-                            6
-                        }
-                        _ => {
-                            out.extend_from_slice(rest.get(..2).unwrap_or(rest));
-                            2
-                        }
-                    };
-                    rest = rest.get(taken..).unwrap_or_default();
+                while let Some(at) = memchr::memchr3(b'<', b'>', b'&', rest) {
+                    push_unescaped(&rest[..at], |c| matches!(c, '\u{7f}'..='\u{9f}'), out);
+                    push_hex_escape(u16::from(rest[at]), out);
+                    rest = &rest[at + 1..];
                 }
-                out.extend_from_slice(rest);
+                push_unescaped(rest, |c| matches!(c, '\u{7f}'..='\u{9f}'), out);
             }
         }
     }
@@ -141,9 +150,16 @@ impl Style {
     /// every parser takes) as this style writes it. Token by token: nesting
     /// costs no recursion.
     pub fn push_value(self, value: &[u8], out: &mut Vec<u8>) {
+        self.push_value_at(value, 0, out);
+    }
+
+    /// The same for a value that stands inside `depth` containers, which
+    /// matters where lines are indented.
+    pub fn push_value_at(self, value: &[u8], depth: usize, out: &mut Vec<u8>) {
         if value.first() == Some(&b'"') {
             return self.push_string(value, out);
         }
+        let mut depth = depth;
         let mut at = 0;
         while let Some(&byte) = value.get(at) {
             match byte {
@@ -153,7 +169,10 @@ impl Style {
                     at = end;
                     continue;
                 }
-                b',' => out.extend_from_slice(self.comma()),
+                b',' => {
+                    out.extend_from_slice(self.comma());
+                    self.push_break(depth, out);
+                }
                 b':' => out.extend_from_slice(self.colon()),
                 b'{' if value[at..].starts_with(RAW_PREFIX) => {
                     let end = token_end(value, at + RAW_PREFIX.len() - 1);
@@ -162,11 +181,51 @@ impl Style {
                     at = end + 1;
                     continue;
                 }
+                b'{' | b'[' => {
+                    out.push(byte);
+                    depth += 1;
+                    if !matches!(value.get(at + 1), Some(b'}' | b']')) {
+                        self.push_break(depth, out);
+                    }
+                }
+                b'}' | b']' => {
+                    depth = depth.saturating_sub(1);
+                    if !matches!(at.checked_sub(1).and_then(|before| value.get(before)), Some(b'{' | b'[')) {
+                        self.push_break(depth, out);
+                    }
+                    out.push(byte);
+                }
                 other => out.push(other),
             }
             at += 1;
         }
     }
+}
+
+/// Copies a token of the log; of its `\u` escapes those whose character `raw`
+/// accepts become that character.
+fn push_unescaped(token: &[u8], raw: impl Fn(char) -> bool, out: &mut Vec<u8>) {
+    let mut rest = token;
+    while let Some(at) = memchr::memchr(b'\\', rest) {
+        out.extend_from_slice(&rest[..at]);
+        rest = &rest[at..];
+        let taken = match rest.get(1) {
+            Some(b'u') => {
+                let code = rest.get(2..6).and_then(|d| std::str::from_utf8(d).ok()).and_then(|d| u32::from_str_radix(d, 16).ok());
+                match code.and_then(char::from_u32).filter(|c| raw(*c)) {
+                    Some(c) => out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
+                    None => out.extend_from_slice(rest.get(..6).unwrap_or(rest)),
+                }
+                6
+            }
+            _ => {
+                out.extend_from_slice(rest.get(..2).unwrap_or(rest));
+                2
+            }
+        };
+        rest = rest.get(taken..).unwrap_or_default();
+    }
+    out.extend_from_slice(rest);
 }
 
 /// How a value that not every parser takes begins in the log: `{"$raw":"`.

@@ -8,7 +8,6 @@ use std::hash::BuildHasher;
 use crate::model::ids::Seq;
 use crate::model::json::Escapes;
 
-use super::message::Normal;
 
 /// The messages of one session, each stored once.
 #[derive(Debug)]
@@ -58,8 +57,8 @@ impl<'a> Known<'a> {
     }
 
     /// The message with this normal form, or the hash to add it under.
-    pub(super) fn by_normal(&self, normal: &Normal) -> Result<Seq, NormalHash> {
-        let hash = self.hasher.hash_one((normal.ts.as_str(), normal.payload.as_slice()));
+    pub(super) fn by_normal(&self, ts: &str, payload: &[u8]) -> Result<Seq, NormalHash> {
+        let hash = self.hasher.hash_one((ts, payload));
         let found = self.by_normal.find(hash, |&at| self.messages[at as usize].normal == hash);
         found.map(|&at| self.messages[at as usize].seq).ok_or(NormalHash(hash))
     }
