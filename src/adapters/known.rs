@@ -8,7 +8,6 @@ use std::hash::BuildHasher;
 use crate::model::ids::Seq;
 use crate::model::json::Escapes;
 
-
 /// The messages of one session, each stored once.
 #[derive(Debug)]
 pub(super) struct Known<'a> {

@@ -5,7 +5,9 @@ mod conversion;
 pub mod discover;
 mod gptme;
 mod known;
+mod mapping;
 mod place;
+mod surgery;
 
 use adapter::Adapter;
 

@@ -27,6 +27,15 @@ impl Order {
         self.0.iter().any(|(known, _)| known == key)
     }
 
+    /// Whether every key of another order stands in this one, at every level.
+    fn covers(&self, other: &Order) -> bool {
+        other.0.iter().all(|(key, inside)| {
+            self.0
+                .iter()
+                .any(|(known, own)| known == key && inside.as_ref().is_none_or(|inside| own.as_ref().is_some_and(|own| own.covers(inside))))
+        })
+    }
+
     /// Whether a record with these keys is rendered right by this order: known
     /// keys as they come here, then all others.
     #[must_use]
@@ -169,7 +178,24 @@ impl Shapes {
             return Some(known + 1);
         }
         let whole = record.completed(&self.usual)?;
-        if self.others.len() >= MOST_SHAPES || !whole.fits(record) || !accept(&whole) {
+        if !accept(&whole) {
+            return None;
+        }
+        self.add(whole, record)
+    }
+
+    /// The same where each kind of record has a usual order of its own: the
+    /// number of a shape besides this one, which the record does not fit.
+    pub fn number_beside(&mut self, usual: &Order, record: &Order) -> Option<usize> {
+        if let Some(known) = self.others.iter().position(|order| order.covers(usual) && order.fits(record)) {
+            return Some(known + 1);
+        }
+        let whole = record.completed(usual)?;
+        self.add(whole, record)
+    }
+
+    fn add(&mut self, whole: Order, record: &Order) -> Option<usize> {
+        if self.others.len() >= MOST_SHAPES || !whole.fits(record) {
             return None;
         }
         self.others.push(whole);

@@ -5,8 +5,8 @@ use crate::model::ids::Seq;
 use crate::model::stream::StreamError;
 
 use super::event_log::{Found, Journal};
-use crate::adapters::place::Placing;
 use super::read::Reader;
+use crate::adapters::place::Placing;
 
 impl<'a> Reader<'a, '_> {
     /// The node at the end of a list that was cut: inside a repeat nothing has

@@ -17,13 +17,13 @@ use crate::model::time::is_log_time;
 
 use super::damage::classify;
 use super::event_wire::{EventRecord, Parsed, Step, key, open, parse};
-use crate::adapters::known::{NormalHash, Origin};
 use super::layout::{self, Marker};
 use super::message::{Normal, normalise};
 use super::read::{Lists, Reader, shown};
 use super::recover::{self, recover};
 use super::wire::{Record, Rejection, Time};
 use super::write::Snapshot;
+use crate::adapters::known::{NormalHash, Origin};
 
 /// What an event log holds, in its recipe's words.
 pub(super) const EVENTS: &str = "events";

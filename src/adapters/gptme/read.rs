@@ -14,11 +14,11 @@ use crate::model::location::Location;
 use crate::model::shape::Shapes;
 use crate::model::stream::{EventSink, StreamError};
 
-use crate::adapters::known::Known;
 use super::layout::{self, Marker, Role, TRANSCRIPT};
 use super::message::Normal;
-use crate::adapters::place::Repeats;
 use super::wire;
+use crate::adapters::known::Known;
+use crate::adapters::place::Repeats;
 
 /// A line nested this deep makes CPython's parser give up in the transcript…
 pub(super) const DEEPEST_MAIN: usize = 992;

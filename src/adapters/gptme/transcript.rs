@@ -15,13 +15,13 @@ use crate::model::recipe::RecipeBuilder;
 use crate::model::stream::{EventSink, StreamError};
 
 use super::damage::{Kind, classify};
-use crate::adapters::known::{NormalHash, Origin, RecordHash};
 use super::layout::TRANSCRIPT;
 use super::message::{Normal, normalise, shape_of};
-use crate::adapters::place::Placing;
 use super::read::{DEEPEST_MAIN, DEEPEST_OTHER, Reader, shown};
 use super::render;
 use super::wire::{Record, Rejection, Time};
+use crate::adapters::known::{NormalHash, Origin, RecordHash};
+use crate::adapters::place::Placing;
 
 /// What a file of messages holds, in its recipe's words.
 pub(super) const MESSAGES: &str = "messages";

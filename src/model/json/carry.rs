@@ -133,7 +133,10 @@ mod tests {
             (python, r#"{"k": "\udc00", "$raw": "x"}"#),
             (python, r#"{"\udc00": 1}"#),
             (python, deep.as_str()),
-            (indented(Escapes::Go), "{\n  \"a\": [\n    1,\n    {},\n    []\n  ],\n  \"b\": \"\\u003c\\u2028\\ufffd\u{fffd}\\u003C\u{7f}\"\n}"),
+            (
+                indented(Escapes::Go),
+                "{\n  \"a\": [\n    1,\n    {},\n    []\n  ],\n  \"b\": \"\\u003c\\u2028\\ufffd\u{fffd}\\u003C\u{7f}\"\n}",
+            ),
             (indented(Escapes::Utf8), "[\n  \"<\u{2028}\"\n]"),
             (js, "{\"a\":\"é\u{7f}\u{2028}\u{85}\\n\\u0001\\u00e9\",\"$raw\":1}"),
         ] {

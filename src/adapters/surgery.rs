@@ -1,0 +1,169 @@
+//! Lines that a loader does not take: what is wrong with them, and which
+//! complete records can be cut out of them.
+
+use crate::model::finding::FindingCode;
+use crate::model::json::{self, Dialect};
+
+/// What is wrong with bytes that a loader rejects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wound {
+    /// The last line of a file, cut off.
+    TornTail,
+    /// Something else stands on the line of a record.
+    Fused,
+    /// Zero bytes, as a power cut leaves them.
+    NulRun,
+    BadUtf8,
+    NotJson,
+    /// JSON that is no record of the program.
+    Rejected,
+}
+
+impl Wound {
+    /// The word in a damage event.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Wound::TornTail => "torn_tail",
+            Wound::Fused => "fused_line",
+            Wound::NulRun => "nul_run",
+            Wound::BadUtf8 => "bad_utf8",
+            Wound::NotJson => "not_json",
+            Wound::Rejected => "rejected",
+        }
+    }
+
+    pub(super) fn finding(self) -> FindingCode {
+        match self {
+            Wound::TornTail => FindingCode::TornTail,
+            Wound::Fused => FindingCode::FusedLine,
+            Wound::NulRun => FindingCode::NulRun,
+            Wound::BadUtf8 | Wound::NotJson => FindingCode::NotJson,
+            Wound::Rejected => FindingCode::RejectedRecord,
+        }
+    }
+
+    /// What a person reads; `why` is what the parser or the loader said.
+    pub(super) fn sentence(self, program: &str, why: &str) -> String {
+        match self {
+            Wound::TornTail => "the last line was cut off; kept as damage".to_owned(),
+            Wound::Fused => "a torn record with another one on the same line; kept as damage".to_owned(),
+            Wound::NulRun => "a run of zero bytes, as a power cut leaves it; kept as damage".to_owned(),
+            Wound::BadUtf8 => format!("not UTF-8 and not JSON: {why}; kept as damage"),
+            Wound::NotJson => format!("not JSON: {why}; kept as damage"),
+            Wound::Rejected => format!("{program} does not take this record: {why}; kept as damage"),
+        }
+    }
+}
+
+/// Bytes of a rejected line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Piece {
+    pub start: usize,
+    pub end: usize,
+    /// What is wrong with them; nothing where they are a complete record.
+    pub wound: Option<Wound>,
+}
+
+/// Whether a line ends where the file does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LineEnd {
+    Newline,
+    FileEnd,
+}
+
+/// So many places in a line are tried that turn out to begin no record.
+const MOST_MISSES: usize = 64;
+
+/// Cuts a line that is not JSON into complete records and what is around
+/// them, in order and without a gap. `at` is where the parser stopped.
+pub(super) fn dissect(text: &[u8], at: usize, end: LineEnd, dialect: Dialect, accepts: &dyn Fn(&[u8]) -> bool) -> Vec<Piece> {
+    let mut records = Vec::new();
+    let (mut from, mut misses) = (0, 0);
+    // Each place costs a scan, so only few may fail.
+    while misses < MOST_MISSES
+        && let Some(found) = text.get(from..).and_then(|rest| memchr::memmem::find(rest, b"{\""))
+    {
+        let start = from + found;
+        match json::scan_value(&text[start..], dialect) {
+            Ok(scan) if accepts(&text[start..start + scan.end]) => {
+                records.push((start, start + scan.end));
+                from = start + scan.end;
+            }
+            _ => {
+                misses += 1;
+                from = start + 2;
+            }
+        }
+    }
+    if records.is_empty() {
+        return vec![Piece { start: 0, end: text.len(), wound: Some(judge(text, at, end)) }];
+    }
+    let mut pieces = Vec::new();
+    let mut done = 0;
+    for (start, end) in records {
+        if start > done {
+            pieces.push(Piece { start: done, end: start, wound: Some(around(&text[done..start])) });
+        }
+        pieces.push(Piece { start, end, wound: None });
+        done = end;
+    }
+    if done < text.len() {
+        pieces.push(Piece { start: done, end: text.len(), wound: Some(around(&text[done..])) });
+    }
+    pieces
+}
+
+fn is_nul_run(text: &[u8]) -> bool {
+    text.contains(&0) && text.iter().all(|b| matches!(b, 0 | b' ' | b'\t' | b'\r'))
+}
+
+/// What stands beside a record on its line.
+fn around(text: &[u8]) -> Wound {
+    if is_nul_run(text) { Wound::NulRun } else { Wound::Fused }
+}
+
+/// What is wrong with a line that holds no complete record.
+fn judge(text: &[u8], at: usize, end: LineEnd) -> Wound {
+    if is_nul_run(text) {
+        return Wound::NulRun;
+    }
+    if end == LineEnd::FileEnd && text.starts_with(b"{") && at >= text.len().saturating_sub(8) {
+        return Wound::TornTail;
+    }
+    if std::str::from_utf8(text).is_err() { Wound::BadUtf8 } else { Wound::NotJson }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RECORD: &str = r#"{"role":"user","content":"{\"x\":1}"}"#;
+
+    fn cut(text: &str) -> Vec<(&str, Option<Wound>)> {
+        let at = json::scan_value(text.as_bytes(), Dialect::Strict).err().map_or(0, |error| error.at);
+        let accepts = |record: &[u8]| json::members(record).any(|member| member.name() == "role");
+        let pieces = dissect(text.as_bytes(), at, LineEnd::FileEnd, Dialect::Strict, &accepts);
+        pieces.iter().map(|piece| (&text[piece.start..piece.end], piece.wound)).collect()
+    }
+
+    #[test]
+    fn complete_records_are_cut_out_of_what_is_around_them() {
+        let torn = &RECORD[..20];
+        assert_eq!(cut(&format!("{torn}{RECORD}")), [(torn, Some(Wound::Fused)), (RECORD, None)]);
+        assert_eq!(cut(&format!("{RECORD}{RECORD}")), [(RECORD, None), (RECORD, None)]);
+        assert_eq!(cut(&format!("\0\0{RECORD}{torn}")), [("\0\0", Some(Wound::NulRun)), (RECORD, None), (torn, Some(Wound::Fused))]);
+    }
+
+    #[test]
+    fn a_line_without_a_record_is_named_for_what_it_is() {
+        assert_eq!(cut(&RECORD[..20]), [(&RECORD[..20], Some(Wound::TornTail))]);
+        assert_eq!(cut("garbage"), [("garbage", Some(Wound::NotJson))]);
+        assert_eq!(cut("\0\0\0"), [("\0\0\0", Some(Wound::NulRun))]);
+    }
+
+    #[test]
+    fn a_hostile_line_costs_no_more_than_a_few_looks() {
+        let line = "{\"a\":[".repeat(200_000);
+        assert_eq!(dissect(line.as_bytes(), line.len(), LineEnd::Newline, Dialect::Strict, &|_| true).len(), 1);
+    }
+}
