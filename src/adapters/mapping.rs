@@ -20,6 +20,10 @@ pub(super) enum Goes {
     Constant(&'static str),
     /// A member of the payload.
     To(&'static str, Takes),
+    /// The same, with other words for some texts: theirs and ours.
+    Word(&'static str, &'static [(&'static str, &'static str)]),
+    /// No place of its own, but one in the order: it stands in `ext`.
+    Ext,
     /// The event's time, where it is one in the log's form.
     Time,
     /// The id of the record above.
@@ -147,8 +151,17 @@ pub(super) struct Taken<'a> {
 #[derive(Clone, Copy)]
 pub(super) struct Setting<'p> {
     pub writer: Escapes,
-    /// The id of the record above; none at the root.
-    pub parent_id: Option<&'p [u8]>,
+    /// The id of the record above.
+    pub parent: ParentId<'p>,
+}
+
+/// What a record is expected to say of the one above it.
+#[derive(Clone, Copy)]
+pub(super) enum ParentId<'p> {
+    /// Its id, or `null` at the root.
+    Written(Option<&'p [u8]>),
+    /// Nothing: what it says all the same is carried.
+    Unwritten,
 }
 
 impl Table {
@@ -193,7 +206,7 @@ impl Table {
                         taken.ext.push(inner);
                     }
                 }
-                taken.absent = table.missing(member.value);
+                taken.absent = table.missing(member.value, setting.parent);
             } else if !taken.place(goes, *member, setting, ids) {
                 match opened {
                     Some(_) => taken.around.push(*member),
@@ -205,7 +218,7 @@ impl Table {
         if opened.is_some_and(|(key, _)| !has(key)) {
             return None;
         }
-        let absent = self.0.iter().filter(|(key, goes)| goes.is_always_written() && !has(key)).map(|(key, _)| *key).collect();
+        let absent = self.0.iter().filter(|(key, goes)| goes.is_always_written(setting.parent) && !has(key)).map(|(key, _)| *key).collect();
         match opened {
             Some(_) => taken.absent_around = absent,
             None => taken.absent = absent,
@@ -213,9 +226,9 @@ impl Table {
         Some(taken)
     }
 
-    fn missing(&self, object: &[u8]) -> Vec<&'static str> {
+    fn missing(&self, object: &[u8], parents: ParentId<'_>) -> Vec<&'static str> {
         let has = |key: &str| json::members(object).any(|member| member.name() == key);
-        self.0.iter().filter(|(key, goes)| goes.is_always_written() && !has(key)).map(|(key, _)| *key).collect()
+        self.0.iter().filter(|(key, goes)| goes.is_always_written(parents) && !has(key)).map(|(key, _)| *key).collect()
     }
 
     /// Whether a record's keys stand as this table has them.
@@ -263,8 +276,12 @@ impl Table {
 
 impl Goes {
     /// Whether rendering writes the key though the payload does not name it.
-    fn is_always_written(&self) -> bool {
-        matches!(self, Goes::Constant(_) | Goes::Parent)
+    fn is_always_written(&self, parents: ParentId<'_>) -> bool {
+        match self {
+            Goes::Constant(_) => true,
+            Goes::Parent => matches!(parents, ParentId::Written(_)),
+            _ => false,
+        }
     }
 }
 
@@ -272,7 +289,18 @@ impl<'a> Taken<'a> {
     fn place(&mut self, goes: Option<&'static Goes>, member: Member<'a>, setting: Setting<'_>, ids: &dyn Ids) -> bool {
         let value = member.value;
         match goes {
-            None | Some(Goes::Open(_)) => false,
+            None | Some(Goes::Open(_) | Goes::Ext) => false,
+            Some(Goes::Word(name, words)) => {
+                // A word of ours in the source's mouth could not be told back.
+                let fits = json::kind_of(value) == Kind::String
+                    && !words.iter().any(|(_, ours)| ours.as_bytes() == value)
+                    && !self.members.iter().any(|(known, _)| known == name);
+                if fits {
+                    let word = words.iter().find(|(theirs, _)| theirs.as_bytes() == value).map(|(_, ours)| ours.as_bytes());
+                    self.members.push((name, word.unwrap_or(value)));
+                }
+                fits
+            }
             Some(Goes::Constant(text)) => value == text.as_bytes(),
             Some(Goes::To(name, takes)) => {
                 let fits = takes.accepts(value) && !self.members.iter().any(|(known, _)| known == name);
@@ -286,7 +314,10 @@ impl<'a> Taken<'a> {
                 self.ts = self.ts.or(time.and_then(|time| std::str::from_utf8(time).ok()));
                 time.is_some()
             }
-            Some(Goes::Parent) => setting.parent_id.map_or(value == b"null", |id| id == value),
+            Some(Goes::Parent) => match setting.parent {
+                ParentId::Written(id) => id.map_or(value == b"null", |id| id == value),
+                ParentId::Unwritten => false,
+            },
             Some(Goes::Node(name)) => match ids.event(value) {
                 Some(seq) if json::kind_of(value) == Kind::String => {
                     self.nodes.push((name, seq));
@@ -305,6 +336,16 @@ impl<'a> Taken<'a> {
                 fits
             }
         }
+    }
+
+    /// Adds a member that the record does not say in these words.
+    pub(super) fn say(&mut self, name: &'static str, value: Vec<u8>) {
+        self.objects.push((name, value));
+    }
+
+    /// Adds a member that names an event.
+    pub(super) fn point(&mut self, name: &'static str, seq: Seq) {
+        self.nodes.push((name, seq));
     }
 
     /// The value of a member.
@@ -422,7 +463,7 @@ impl Table {
             }
         }
         // A constant that is not there cannot be told from one that is.
-        let lacks_constant = self.0.iter().zip(&taken).any(|((_, goes), value)| goes.is_always_written() && value.is_none());
+        let lacks_constant = self.0.iter().zip(&taken).any(|((_, goes), value)| matches!(goes, Goes::Constant(_)) && value.is_none());
         if twice || lacks_constant {
             return false;
         }
@@ -512,6 +553,15 @@ pub(super) struct Rendered<'r> {
     pub ts: Option<&'r str>,
     /// The event above.
     pub parent: Seq,
+    /// Whether the record names it.
+    pub parents: Parents,
+}
+
+/// Whether the records of a file name the ones above them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Parents {
+    Written,
+    Unwritten,
 }
 
 impl Table {
@@ -596,6 +646,13 @@ impl Scope<'_> {
                     out.push(b'"');
                 }
             }
+            Goes::Word(name, words) => {
+                if let Some(value) = self.get(name) {
+                    let word = words.iter().find(|(_, ours)| ours.as_bytes() == value).map(|(theirs, _)| theirs.as_bytes());
+                    object.value(key, word.unwrap_or(value));
+                }
+            }
+            Goes::Parent if self.event.parents == Parents::Unwritten => {}
             Goes::Parent if self.event.parent.is_root() => object.value(key, b"null"),
             Goes::Parent => {
                 let id = ids.id(self.event.parent);
@@ -627,7 +684,7 @@ impl Scope<'_> {
                     inner.render_object(value, object.key(key));
                 }
             }
-            Goes::Open(_) => {}
+            Goes::Open(_) | Goes::Ext => {}
         }
     }
 
