@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use crate::adapters::adapter::{Check, ReadSummary};
 use crate::model::digest::{residual_digest, sha256_hex};
 use crate::model::event::{
-    Body, Damage, Draft, EventKind, FileEntry, FileKind, LOG_VERSION, Outcome, Residual, Session, SessionKind, text_or_b64, to_log_json,
+    Body, Damage, Draft, EventKind, FileEntry, FileKind, Outcome, Residual, Session, SessionKind, text_or_b64, to_log_json,
 };
 use crate::model::files::{Entry, Files, RelPath, SourceFile};
 use crate::model::finding::{FindingCode, Findings};
@@ -119,17 +119,9 @@ impl<'a> Reader<'a, '_> {
             self.note_lost_transcript();
         }
         self.outcome.model = config.model;
-        let (folder, folder_b64) = text_or_b64(self.files.name_bytes());
-        let session = Session {
-            version: LOG_VERSION,
-            kind: if is_there { SessionKind::Session } else { SessionKind::Orphan },
-            format: super::ID.to_owned(),
-            id: self.files.name().to_owned(),
-            folder,
-            folder_b64,
-            title: config.title,
-            cwd: config.cwd,
-        };
+        let kind = if is_there { SessionKind::Session } else { SessionKind::Orphan };
+        let session = Session::new(kind, super::ID, self.files.name()).in_folder(self.files.name_bytes());
+        let session = Session { title: config.title, cwd: config.cwd, ..session };
         self.put_json(EventKind::Session, &session)?;
         Ok(())
     }
