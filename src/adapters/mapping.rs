@@ -343,9 +343,21 @@ impl<'a> Taken<'a> {
         self.objects.push((name, value));
     }
 
+    /// Says a member in other words than the record, whose own stand in `ext`.
+    pub(super) fn reword(&mut self, name: &'static str, key: &'static [u8], value: &'static [u8]) {
+        if let Some((_, said)) = self.members.iter_mut().find(|(known, _)| *known == name) {
+            self.ext.push(Member { key, value: std::mem::replace(said, value) });
+        }
+    }
+
     /// Adds a member that names an event.
     pub(super) fn point(&mut self, name: &'static str, seq: Seq) {
         self.nodes.push((name, seq));
+    }
+
+    /// Whether a member names an event.
+    pub(super) fn points(&self, name: &str) -> bool {
+        self.nodes.iter().any(|(known, _)| *known == name)
     }
 
     /// The value of a member.
@@ -353,13 +365,14 @@ impl<'a> Taken<'a> {
         self.members.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
     }
 
-    /// Writes the payload without its closing brace: its members in this
-    /// order, then `ext`. `content` stands where the order names it.
+    /// Writes the payload: its members in this order, then `ext`, then the
+    /// number of its shape. `content` stands where the order names it.
     pub(super) fn push_payload(
         &mut self,
         order: &[&'static str],
         content: &dyn Content,
         source_keys: &Table,
+        shape: usize,
         writer: Escapes,
         out: &mut Vec<u8>,
     ) {
@@ -414,6 +427,11 @@ impl<'a> Taken<'a> {
             open("ext", out);
             out.extend_from_slice(&ext.into_object());
         }
+        if shape > 0 {
+            open("shape", out);
+            out.extend_from_slice(shape.to_string().as_bytes());
+        }
+        out.push(b'}');
     }
 }
 
