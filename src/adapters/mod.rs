@@ -6,6 +6,7 @@ pub mod discover;
 mod gptme;
 mod known;
 mod mapping;
+mod pi;
 mod place;
 mod surgery;
 mod tree;
@@ -13,7 +14,7 @@ mod tree;
 use adapter::Adapter;
 
 /// Every format that this build converts.
-pub const ALL: &[&dyn Adapter] = &[&gptme::Gptme];
+pub const ALL: &[&dyn Adapter] = &[&gptme::Gptme, &pi::Pi];
 
 /// The adapter with this id.
 #[must_use]

@@ -76,6 +76,8 @@ codes! {
     TemporaryKept Info "A leftover temporary that holds a complete document.",
     TemporaryLeft Warn "A leftover temporary that is not carried in the log.",
     SpecialFile Warn "Neither a file nor a folder nor a link.",
+    NotASession Info "A file that looks like a session and is none.",
+    UnsupportedVersion Warn "A session in a format that is known and not converted yet.",
     UnknownFile Info "A file that belongs to no session.",
     StoreSkipped Info "A folder of logs, which is not a source.",
     Unreadable Error "A file or folder that could not be read.",

@@ -27,7 +27,7 @@ pub(in crate::adapters) const OTHER: &[&str] = &[
     "summary",
     "first_kept",
     "first_kept_index",
-    "from",
+    "from_id",
     "tokens_before",
     "system_message",
     "target",
@@ -188,7 +188,7 @@ impl Record {
         );
         static BRANCH_SUMMARY: Table = entry!(
             "branch_summary",
-            ("fromId", Node("from")),
+            ("fromId", To("from_id", Any)),
             ("summary", To("summary", Any)),
             ("details", To("details", Any)),
             ("usage", Object("usage", &USAGE)),
