@@ -6,6 +6,8 @@ pub mod discover;
 mod gptme;
 mod known;
 mod mapping;
+mod members;
+mod openclaw;
 mod pi;
 mod place;
 mod surgery;
@@ -14,7 +16,7 @@ mod tree;
 use adapter::Adapter;
 
 /// Every format that this build converts.
-pub const ALL: &[&dyn Adapter] = &[&gptme::Gptme, &pi::Pi];
+pub const ALL: &[&dyn Adapter] = &[&gptme::Gptme, &openclaw::OpenClaw, &pi::Pi];
 
 /// The adapter with this id.
 #[must_use]

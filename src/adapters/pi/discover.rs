@@ -33,6 +33,7 @@ pub(super) fn discover(folder: &FolderView<'_>) -> Found {
                 root: RelPath::new(""),
                 files: vec![path],
                 left_out: Vec::new(),
+                beside: Vec::new(),
                 retires: vec![RelPath::new(live_name)],
                 confidence,
                 standing,
@@ -48,7 +49,7 @@ pub(super) fn discover(folder: &FolderView<'_>) -> Found {
                 message: "a session of pi's agent core, version 4, which is not converted yet".to_owned(),
             }),
             Looks::Blank => blank(folder, path, name, &mut found),
-            Looks::Foreign => {}
+            Looks::OpenClaw | Looks::Foreign => {}
         }
     }
     found
@@ -67,6 +68,7 @@ fn blank(folder: &FolderView<'_>, path: RelPath, name: &str, found: &mut Found) 
             root: RelPath::new(""),
             files: vec![path.clone()],
             left_out: Vec::new(),
+            beside: Vec::new(),
             retires: vec![path],
             confidence: Confidence::Likely,
             standing: Standing::Live,

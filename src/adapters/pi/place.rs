@@ -72,8 +72,9 @@ pub(super) fn judge(scan: &Scan<'_>) -> Judged {
         placed: Placed {
             words: if writer == Writer::Tutorial { Words::Tutorial } else { Words::Pi },
             parents: settled.parents,
+            is_node: vec![true; entries.len()],
             renames: if writer == Writer::Pi && version < 3.0 { Renames::Hooks } else { Renames::Nothing },
-            first_kept: if lineage == Lineage::ByLine { kept_by_number(entries) } else { HashMap::new() },
+            first_kept: if lineage == Lineage::ByLine { forest::kept_by_number(entries) } else { HashMap::new() },
         },
         writer,
         version: version_value.map(|version| String::from_utf8_lossy(&version).into_owned()),
@@ -124,20 +125,6 @@ fn wanted(entries: &[Entry<'_>], by_id: &ById<'_>, lineage: Lineage) -> Vec<Opti
 fn named_parent(entry: &Entry<'_>, by_id: &ById<'_>) -> Option<usize> {
     let parent = entry.parent.as_deref().filter(|parent| !js::is_falsy(parent))?;
     forest::lookup(by_id, parent)
-}
-
-/// A compaction of version 1 names the first kept record by its number among
-/// all that could be read.
-fn kept_by_number(entries: &[Entry<'_>]) -> HashMap<usize, usize> {
-    let compactions = entries.iter().enumerate().filter(|(_, entry)| entry.kind == Record::Compaction);
-    let kept = compactions.filter_map(|(n, entry)| {
-        let index = with_members(entry, |members| {
-            get(members, "firstKeptEntryIndex").filter(|index| json::kind_of(index) == Kind::Number).map(js::number)
-        })?;
-        let kept = index as usize;
-        (index >= 0.0 && kept as f64 == index && kept < n && entries[kept].kind != Record::Header).then_some((n, kept))
-    });
-    kept.collect()
 }
 
 fn harness_leaf(entries: &[Entry<'_>], by_id: &ById<'_>, last: Option<usize>) -> Option<usize> {

@@ -6,7 +6,7 @@ use crate::adapters::adapter::{Check, ReadSummary};
 use crate::adapters::conversion::Conversion;
 use crate::adapters::tree::entry::{get, text_of, with_members};
 use crate::adapters::tree::read::Reader;
-use crate::adapters::tree::scan::{self, Scan};
+use crate::adapters::tree::scan::{self, Manner, Scan};
 use crate::adapters::tree::tables::Record;
 use crate::model::event::{EventKind, Outcome, Session, SessionKind};
 use crate::model::files::{Entry, Files};
@@ -32,7 +32,7 @@ pub(super) fn read(files: &Files, check: Check, events: &mut dyn EventSink, find
         reader.to.put_json(EventKind::Session, &Session::new(SessionKind::Orphan, super::ID, files.name()))?;
         return reader.trailer();
     };
-    let scan = scan::scan(path, bytes, PROGRAM, reader.to.findings);
+    let scan = scan::scan(path, bytes, PROGRAM, Manner::Lines, reader.to.findings);
     let judged = place::judge(&scan);
     reader.to.put_json(EventKind::Session, &session(files, &scan, &judged))?;
     let seqs = reader.file(path, bytes, &scan, &judged.placed)?;

@@ -13,6 +13,8 @@ use super::js;
 pub(in crate::adapters) enum Looks {
     /// A session of entries.
     Session(Confidence),
+    /// The same, with entries that only OpenClaw writes.
+    OpenClaw,
     /// Events of a running agent, as `--mode json` prints them.
     Capture,
     /// The harness's fourth version.
@@ -75,6 +77,12 @@ pub(in crate::adapters) fn look(first: &[u8], size: u64) -> Looks {
             break;
         }
     }
+    let is_openclaw = [&b"\"customType\":\"openclaw"[..], b"\"customType\":\"model-snapshot\"", b"\"provider\":\"openclaw\""]
+        .iter()
+        .any(|sign| memchr::memmem::find(first, sign).is_some());
+    if is_openclaw && (has_header || entries > 0) {
+        return Looks::OpenClaw;
+    }
     match (has_header, entries > 0, seen_any) {
         (true, _, _) => Looks::Session(Confidence::Sure),
         (false, true, _) => Looks::Session(Confidence::Likely),
@@ -122,8 +130,13 @@ fn is_running(entry_type: &str) -> bool {
         || entry_type.starts_with("tool_execution_")
 }
 
-/// Whether a folder is one of OpenClaw's: its session store lies there, or it
-/// has the path that OpenClaw gives to agents.
+/// Whether a folder is one of OpenClaw's: its session store lies there, or
+/// archives by its names, or it has the path that OpenClaw gives to agents.
 pub(in crate::adapters) fn is_openclaw(folder: &FolderView<'_>) -> bool {
-    folder.has_file("sessions.json")
+    const ARCHIVES: [&[u8]; 3] = [b".jsonl.reset.", b".jsonl.deleted.", b".jsonl.imported-"];
+    let has_store = folder.has_file("sessions.json") && memchr::memmem::find(&folder.first_bytes("sessions.json"), b"\"sessionId\"").is_some();
+    let is_archive = |path: &[u8]| !path.contains(&b'/') && ARCHIVES.iter().any(|word| memchr::memmem::find(path, word).is_some());
+    let mut parts = folder.path().as_bytes().rsplit(|b| *b == b'/');
+    let is_agents = parts.next() == Some(b"sessions") && parts.nth(1) == Some(b"agents");
+    has_store || is_agents || folder.entries().take(256).any(|(path, _)| is_archive(path))
 }

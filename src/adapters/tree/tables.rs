@@ -65,7 +65,7 @@ const USAGE: Table = Table(&[
 /// The tutorial's usage.
 const FLAT_USAGE: Table = Table(&[("inputTokens", To("input", Number)), ("outputTokens", To("output", Number))]);
 
-const USER: Table = Table(&[("role", Word("role", ROLES)), ("content", Content("content")), ("timestamp", Ext)]);
+const USER: Table = Table(&[("role", Word("role", ROLES)), ("content", Content("content"))]);
 
 const ASSISTANT: Table = Table(&[
     ("role", Word("role", ROLES)),
