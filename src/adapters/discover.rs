@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::adapters::adapter::{Adapter, Confidence, Found, Standing, Stray, UnitClaim};
 use crate::model::files::{RelPath, Slice};
-use crate::model::finding::{FindingCode, Findings};
+use crate::model::finding::{Finding, FindingCode, Findings};
 use crate::model::folder::{FolderView, Listed, ListedKind, Listing, Peek};
 use crate::model::location::Location;
 
@@ -50,6 +50,15 @@ pub struct Discovery {
     pub ties: Vec<Tie>,
     /// What belongs to no session.
     pub findings: Findings,
+}
+
+impl Discovery {
+    /// Whether anything was recognised, even if it cannot be converted.
+    #[must_use]
+    pub fn recognised_any(&self) -> bool {
+        let unsupported = |finding: &Finding| finding.code == FindingCode::UnsupportedVersion;
+        !self.units.is_empty() || !self.ties.is_empty() || self.findings.list().iter().any(unsupported)
+    }
 }
 
 /// Looks through a listing with these adapters.

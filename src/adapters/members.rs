@@ -20,7 +20,12 @@ pub(super) const USUAL: Style = Style { separators: Separators::Indented, escape
 
 /// Puts each member of a file as an event that says the file's name, the key
 /// and the value; a file that is no object is damage. Returns the members.
-pub(super) fn read<'a>(to: &mut Conversion<'a, '_>, path: &'a RelPath, bytes: &'a [u8], program: &str) -> Result<Vec<Member<'a>>, StreamError> {
+pub(super) fn read<'a>(
+    to: &mut Conversion<'a, '_>,
+    path: &'a RelPath,
+    bytes: &'a [u8],
+    program: &str,
+) -> Result<Vec<Member<'a>>, StreamError> {
     let mut recipe = RecipeBuilder::default();
     let style = style_of(bytes);
     let mut members = Vec::new();

@@ -58,7 +58,8 @@ fn unit(name: &str, files: Vec<RelPath>) -> UnitClaim {
 fn databases(folder: &FolderView<'_>, direct: &[(&str, &Listed)], found: &mut Found) {
     for (name, _) in direct.iter().filter(|(name, _)| name.ends_with(".sqlite") && name.starts_with("openclaw")) {
         if let Some(version) = names::database_version(&folder.first_bytes(name)) {
-            let message = format!("an OpenClaw database, schema {version}: sessions since 2026.8 are kept in it, which are not converted yet");
+            let message =
+                format!("an OpenClaw database, schema {version}: sessions since 2026.8 are kept in it, which are not converted yet");
             found.strays.push(Stray { path: RelPath::new(*name), code: FindingCode::UnsupportedVersion, message });
         }
     }
@@ -99,7 +100,8 @@ fn sessions(folder: &FolderView<'_>, direct: &[(&str, &Listed)], found: &mut Fou
         let (live, standing) = name.strip_suffix(RETIRED_SUFFIX).map_or((*name, Standing::Live), |live| (live, Standing::Retired));
         match names::judge(live) {
             Name::Transcript if is_transcript(folder, name, entry.size) => {
-                let claim = UnitClaim { beside: slices.remove(live).unwrap_or_default(), standing, ..unit(live, vec![RelPath::new(*name)]) };
+                let claim =
+                    UnitClaim { beside: slices.remove(live).unwrap_or_default(), standing, ..unit(live, vec![RelPath::new(*name)]) };
                 units.insert(live.to_owned(), claim);
             }
             Name::CopyOf(own) => joins.push((names::original(live, own), name)),
@@ -151,7 +153,8 @@ fn is_transcript(folder: &FolderView<'_>, name: &str, size: u64) -> bool {
 
 /// A temporary of the store that holds a complete document goes with the store.
 fn temporary(folder: &FolderView<'_>, name: &str, units: &mut BTreeMap<String, UnitClaim>, found: &mut Found) {
-    let is_complete = name.starts_with("sessions.json.") && json::scan_object(&folder.all_bytes(name), Dialect::Strict, &mut Vec::new()).is_ok();
+    let is_complete =
+        name.starts_with("sessions.json.") && json::scan_object(&folder.all_bytes(name), Dialect::Strict, &mut Vec::new()).is_ok();
     match units.get_mut(STORE).filter(|_| is_complete) {
         Some(store) => {
             let what = "left by an interrupted write; it holds a complete document and is carried".to_owned();

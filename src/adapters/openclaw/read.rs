@@ -46,7 +46,8 @@ pub(super) fn read(files: &Files, check: Check, events: &mut dyn EventSink, find
     if has(|name| *name == Name::Store) {
         return documents(to, &parts, SessionKind::Store, |name| *name == Name::Store);
     }
-    let is_run_log = parts.first().filter(|_| parts.len() == 1).is_some_and(|(_, bytes, _)| super::discover::is_run_log(bytes, bytes.len() as u64));
+    let is_run_log =
+        parts.first().filter(|_| parts.len() == 1).is_some_and(|(_, bytes, _)| super::discover::is_run_log(bytes, bytes.len() as u64));
     if is_run_log {
         return run_log(to, &parts);
     }
@@ -54,7 +55,12 @@ pub(super) fn read(files: &Files, check: Check, events: &mut dyn EventSink, find
 }
 
 /// Files that are one JSON object each.
-fn documents<'a>(mut to: Conversion<'a, '_>, parts: &Parts<'a>, kind: SessionKind, is: fn(&Name<'_>) -> bool) -> Result<ReadSummary, StreamError> {
+fn documents<'a>(
+    mut to: Conversion<'a, '_>,
+    parts: &Parts<'a>,
+    kind: SessionKind,
+    is: fn(&Name<'_>) -> bool,
+) -> Result<ReadSummary, StreamError> {
     to.put_json(EventKind::Session, &Session::new(kind, super::ID, to.files.name()))?;
     for (path, bytes, _) in parts.iter().filter(|(_, _, name)| is(&names::judge(name))) {
         members::read(&mut to, path, bytes, PROGRAM)?;

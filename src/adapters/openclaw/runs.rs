@@ -6,8 +6,8 @@ use crate::adapters::mapping::Goes::{Ext, To};
 use crate::adapters::mapping::Takes::{Any, Text};
 use crate::adapters::mapping::{NoContent, NoIds, ParentId, Parents, Rendered, Setting, Table};
 use crate::adapters::tree::js;
-use crate::adapters::tree::scan::{self, Manner, Piece};
 use crate::adapters::tree::read::USUAL;
+use crate::adapters::tree::scan::{self, Manner, Piece};
 use crate::model::event::EventKind;
 use crate::model::files::RelPath;
 use crate::model::ids::Seq;
@@ -144,7 +144,8 @@ impl RecordRenderer for Runs {
             return Ok(());
         }
         let mut record = Vec::new();
-        render(log.event(seq)?.payload, &self.shapes, &mut record).ok_or_else(|| StreamError::log(seq, "names a shape that the log does not have"))?;
+        render(log.event(seq)?.payload, &self.shapes, &mut record)
+            .ok_or_else(|| StreamError::log(seq, "names a shape that the log does not have"))?;
         out.record(&record)
     }
 

@@ -129,7 +129,9 @@ mod tests {
 
     fn settled(ids: &[(&str, &str)]) -> (Vec<Option<usize>>, Vec<bool>) {
         let file: String = ids.iter().map(|(id, parent)| format!("{{\"id\":\"{id}\",\"parentId\":\"{parent}\"}}\n")).collect();
-        let entries: Vec<Entry<'_>> = Lines::new(file.as_bytes(), Newlines::LineFeed).map(|line| entry::read(line, crate::adapters::tree::scan::Manner::Lines).unwrap()).collect();
+        let entries: Vec<Entry<'_>> = Lines::new(file.as_bytes(), Newlines::LineFeed)
+            .map(|line| entry::read(line, crate::adapters::tree::scan::Manner::Lines).unwrap())
+            .collect();
         let by_id = by_id(&entries, |_| true);
         let wanted = entries.iter().map(|entry| lookup(&by_id, entry.parent.as_deref().unwrap())).collect();
         let settled = settle(&entries, wanted);

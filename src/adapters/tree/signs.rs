@@ -134,7 +134,8 @@ fn is_running(entry_type: &str) -> bool {
 /// archives by its names, or it has the path that OpenClaw gives to agents.
 pub(in crate::adapters) fn is_openclaw(folder: &FolderView<'_>) -> bool {
     const ARCHIVES: [&[u8]; 3] = [b".jsonl.reset.", b".jsonl.deleted.", b".jsonl.imported-"];
-    let has_store = folder.has_file("sessions.json") && memchr::memmem::find(&folder.first_bytes("sessions.json"), b"\"sessionId\"").is_some();
+    let has_store =
+        folder.has_file("sessions.json") && memchr::memmem::find(&folder.first_bytes("sessions.json"), b"\"sessionId\"").is_some();
     let is_archive = |path: &[u8]| !path.contains(&b'/') && ARCHIVES.iter().any(|word| memchr::memmem::find(path, word).is_some());
     let mut parts = folder.path().as_bytes().rsplit(|b| *b == b'/');
     let is_agents = parts.next() == Some(b"sessions") && parts.nth(1) == Some(b"agents");

@@ -24,7 +24,7 @@ pub fn place_of(name: &str) -> Place {
     }
     if let Some(stem) = name.strip_suffix(".jsonl") {
         let is_checkpoint = stem.rsplit_once(".checkpoint.").is_some_and(|(_, id)| is_uuid(id));
-        return if is_checkpoint || stem.contains(".jsonl.corrupt-") { Place::Copy } else { Place::Live };
+        return if is_checkpoint { Place::Copy } else { Place::Live };
     }
     let Some((_, mark)) = name.rsplit_once(".jsonl.") else {
         return if is_import(name) { Place::Archive } else { Place::Beside };
