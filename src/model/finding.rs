@@ -58,6 +58,7 @@ codes! {
     NotJson Warn "A line that is not JSON.",
     RejectedRecord Warn "A JSON line that the program's loader rejects.",
     HeaderLost Warn "A transcript without the header it should begin with.",
+    OlderLoaderDiffers Info "Older versions of the program would show another history.",
     RepeatedHeader Info "A second header in one file.",
     LostParent Warn "An entry names one above it that is not there.",
     CircularParents Error "Entries name each other in a circle.",
