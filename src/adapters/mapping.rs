@@ -6,10 +6,12 @@
 //! table's make a shape. What even that cannot give back (a key that stands
 //! twice) is left to the record's residual.
 
+use std::borrow::Cow;
+
 use crate::model::ids::Seq;
 use crate::model::json::{self, Escapes, Kind, Member, Style};
 use crate::model::shape::{Order, Shapes};
-use crate::model::time::is_log_time;
+use crate::model::time::{from_epoch, is_log_time, to_epoch};
 
 /// The keys of one kind of record, in the order of its writer.
 pub(super) struct Table(pub &'static [(&'static str, Goes)]);
@@ -20,8 +22,18 @@ pub(super) enum Goes {
     Constant(&'static str),
     /// A member of the payload.
     To(&'static str, Takes),
+    /// A member of the payload, which need not be stored where it has this
+    /// JSON text.
+    Unless(&'static str, &'static str),
+    /// What the surroundings of the record say too, under this name: not
+    /// stored where both agree.
+    Given(&'static str),
+    /// No place in the payload, but one in the usual order.
+    Ext,
     /// The event's time, where it is one in the log's form.
     Time,
+    /// The event's time, given as seconds since the epoch.
+    Seconds,
     /// The id of the record above.
     Parent,
     /// The id of another record: a member that names its event.
@@ -75,6 +87,10 @@ pub(super) trait Ids {
     fn event(&self, id: &[u8]) -> Option<Seq>;
     /// The id (a JSON string) of an event's record.
     fn id(&mut self, seq: Seq) -> Option<Vec<u8>>;
+    /// What the surroundings of the record say under this name, as JSON.
+    fn given(&self, _: &str) -> Option<Vec<u8>> {
+        None
+    }
 }
 
 /// Records without ids.
@@ -140,7 +156,7 @@ pub(super) struct Taken<'a> {
     absent: Vec<&'static str>,
     absent_around: Vec<&'static str>,
     /// The time in the log's form.
-    pub ts: Option<&'a str>,
+    pub ts: Option<Cow<'a, str>>,
 }
 
 /// What a record is put below, and in which escapes it is written.
@@ -264,7 +280,7 @@ impl Table {
 impl Goes {
     /// Whether rendering writes the key though the payload does not name it.
     fn is_always_written(&self) -> bool {
-        matches!(self, Goes::Constant(_) | Goes::Parent)
+        matches!(self, Goes::Constant(_) | Goes::Parent | Goes::Given(_) | Goes::Unless(..))
     }
 }
 
@@ -272,8 +288,16 @@ impl<'a> Taken<'a> {
     fn place(&mut self, goes: Option<&'static Goes>, member: Member<'a>, setting: Setting<'_>, ids: &dyn Ids) -> bool {
         let value = member.value;
         match goes {
-            None | Some(Goes::Open(_)) => false,
+            None | Some(Goes::Open(_) | Goes::Ext) => false,
             Some(Goes::Constant(text)) => value == text.as_bytes(),
+            Some(Goes::Given(name)) => ids.given(name).is_some_and(|given| given == value),
+            Some(Goes::Unless(name, usual)) => {
+                let fits = !self.members.iter().any(|(known, _)| known == name);
+                if fits && value != usual.as_bytes() {
+                    self.members.push((name, value));
+                }
+                fits
+            }
             Some(Goes::To(name, takes)) => {
                 let fits = takes.accepts(value) && !self.members.iter().any(|(known, _)| known == name);
                 if fits {
@@ -283,8 +307,15 @@ impl<'a> Taken<'a> {
             }
             Some(Goes::Time) => {
                 let time = value.strip_prefix(b"\"").and_then(|v| v.strip_suffix(b"\"")).filter(|inner| is_log_time(inner));
-                self.ts = self.ts.or(time.and_then(|time| std::str::from_utf8(time).ok()));
+                let time = time.and_then(|time| std::str::from_utf8(time).ok()).filter(|_| self.ts.is_none());
+                self.ts = self.ts.take().or(time.map(Cow::Borrowed));
                 time.is_some()
+            }
+            Some(Goes::Seconds) => {
+                let time = from_epoch(value).filter(|_| self.ts.is_none());
+                let fits = time.is_some();
+                self.ts = self.ts.take().or(time.map(Cow::Owned));
+                fits
             }
             Some(Goes::Parent) => setting.parent_id.map_or(value == b"null", |id| id == value),
             Some(Goes::Node(name)) => match ids.event(value) {
@@ -472,8 +503,8 @@ impl Table {
         let ext: Vec<Member<'_>> = get("ext").map(|ext| json::members(ext).collect()).unwrap_or_default();
         let mut object = Rendering::open(style, depth, out);
         let named: Option<Vec<_>> = get(ORDER).map(|order| json::elements(order).map(json::unescape).collect());
-        let usual = || self.0.iter().map(|(key, _)| std::borrow::Cow::Borrowed(*key)).collect();
-        let keys: Vec<std::borrow::Cow<'_, str>> = named.unwrap_or_else(usual);
+        let usual = || self.0.iter().map(|(key, _)| Cow::Borrowed(*key)).collect();
+        let keys: Vec<Cow<'_, str>> = named.unwrap_or_else(usual);
         for key in &keys {
             let value = self.row(key).and_then(|(_, goes)| match goes {
                 Goes::Constant(text) => Some((None, text.as_bytes())),
@@ -588,6 +619,17 @@ impl Scope<'_> {
                     object.value(key, value);
                 }
             }
+            Goes::Unless(name, usual) => object.value(key, self.get(name).unwrap_or(usual.as_bytes())),
+            Goes::Given(name) => {
+                if let Some(value) = ids.given(name) {
+                    object.value(key, &value);
+                }
+            }
+            Goes::Seconds => {
+                if let Some(number) = self.event.ts.and_then(to_epoch) {
+                    object.value(key, number.as_bytes());
+                }
+            }
             Goes::Time => {
                 if let Some(ts) = self.event.ts {
                     let To { out, .. } = object.key(key);
@@ -627,7 +669,7 @@ impl Scope<'_> {
                     inner.render_object(value, object.key(key));
                 }
             }
-            Goes::Open(_) => {}
+            Goes::Open(_) | Goes::Ext => {}
         }
     }
 
