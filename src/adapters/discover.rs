@@ -1,5 +1,7 @@
 //! Asks every adapter about every folder, and refuses to guess between two.
 
+use std::collections::HashSet;
+
 use crate::adapters::adapter::{Adapter, Confidence, Standing, UnitClaim};
 use crate::model::files::RelPath;
 use crate::model::finding::{FindingCode, Findings};
@@ -52,6 +54,7 @@ pub struct Discovery {
 pub fn discover(listing: &Listing, adapters: &[&'static dyn Adapter], peek: Peek<'_>) -> Discovery {
     let mut found = Discovery::default();
     let mut open = vec![RelPath::new("")];
+    let mut taken = HashSet::new();
     while let Some(folder) = open.pop() {
         let store = RelPath::new(STORE).below(&folder);
         if listing.get(&store).is_some_and(|entry| entry.kind == ListedKind::Folder) {
@@ -59,10 +62,15 @@ pub fn discover(listing: &Listing, adapters: &[&'static dyn Adapter], peek: Peek
             found.findings.add(FindingCode::StoreSkipped, Location::file(folder.to_string()), message);
             continue;
         }
-        let view = FolderView::new(listing, &folder, peek);
+        let before = found.units.len();
+        let view = FolderView::new(listing, &folder, peek).without(&taken);
         let whole = claim(&view, &folder, adapters, &mut found);
+        for unit in &found.units[before..] {
+            let left_out = unit.left_out.iter().map(|(path, _, _)| path);
+            taken.extend(unit.files.iter().chain(left_out).map(|path| path.below(&unit.root)));
+        }
         if !whole {
-            descend(listing, &folder, &mut open, &mut found);
+            descend(listing, &folder, &taken, &mut open, &mut found);
         }
     }
     found.units.sort_by(|a, b| a.name.cmp(&b.name));
@@ -101,17 +109,15 @@ fn claim(view: &FolderView<'_>, folder: &RelPath, adapters: &[&'static dyn Adapt
 }
 
 /// Goes on with the folders inside, and says what else lies there.
-fn descend(listing: &Listing, folder: &RelPath, open: &mut Vec<RelPath>, found: &mut Discovery) {
+fn descend(listing: &Listing, folder: &RelPath, taken: &HashSet<RelPath>, open: &mut Vec<RelPath>, found: &mut Discovery) {
     let skip = if folder.as_bytes().is_empty() { 0 } else { folder.as_bytes().len() + 1 };
     let direct = |entry: &&Listed| !entry.path.as_bytes()[skip..].contains(&b'/');
-    let claimed =
-        |entry: &Listed| found.units.iter().rev().take(64).any(|unit| unit.files.iter().any(|file| file.below(&unit.root) == entry.path));
     let mut stray = Vec::new();
     for entry in listing.below(folder).iter().filter(direct) {
         let place = Location::file(entry.path.to_string());
         match &entry.kind {
             ListedKind::Folder => open.push(entry.path.clone()),
-            ListedKind::File | ListedKind::Link if claimed(entry) => {}
+            ListedKind::File | ListedKind::Link if taken.contains(&entry.path) => {}
             ListedKind::File | ListedKind::Link => {
                 stray.push((FindingCode::UnknownFile, place, "belongs to no session that is known here".to_owned()))
             }
