@@ -7,8 +7,7 @@ use crate::model::event::EventRef;
 use crate::model::files::{Files, RelPath};
 use crate::model::finding::{FindingCode, Findings};
 use crate::model::folder::FolderView;
-use crate::model::heads::HeadName;
-use crate::model::loaded::LoadOutcome;
+use crate::model::loaded::Loader;
 use crate::model::shape::Order;
 use crate::model::stream::{EventSink, RecordRenderer, StreamError};
 
@@ -41,14 +40,10 @@ pub trait Adapter: Sync {
     /// What the program would show of the messages of a log with these shapes.
     fn shower(&self, shapes: &[Order]) -> Box<Shower>;
 
-    /// Every head that the program could be asked for.
-    fn heads(&self, files: &Files) -> Vec<HeadName>;
-
-    /// What the program itself would show, message by message in the form of
-    /// [`Adapter::shower`], and how its load ends: for `None` its default load,
-    /// for a head that list by itself. Shares no code with `read`,
-    /// or the two could be wrong together.
-    fn load(&self, files: &Files, head: Option<&HeadName>, show: &mut dyn FnMut(&[u8])) -> LoadOutcome;
+    /// The program's own loader for these files: what it would show, message by
+    /// message in the form of [`Adapter::shower`], and how its load ends. Shares
+    /// no code with `read`, or the two could be wrong together.
+    fn loader<'f>(&self, files: &'f Files) -> Box<dyn Loader + 'f>;
 }
 
 /// Writes one message of a log in the program's own shape, as one line of JSON.

@@ -154,8 +154,12 @@ fn print_unit(unit: &Detected, out: &Printer) {
         return out.object(unit);
     }
     let mut notes = Vec::new();
-    if unit.kind == SessionKind::Orphan {
-        notes.push("its main file is lost".to_owned());
+    match unit.kind {
+        SessionKind::Session => {}
+        SessionKind::Orphan => notes.push("its main file is lost".to_owned()),
+        SessionKind::Store => notes.push("about many sessions".to_owned()),
+        SessionKind::Index => notes.push("a list of sessions".to_owned()),
+        SessionKind::Jobs => notes.push("a list of jobs".to_owned()),
     }
     if unit.retired {
         notes.push("retired".to_owned());

@@ -10,7 +10,7 @@ use crate::model::heads::HeadName;
 use crate::model::ids::Seq;
 use crate::model::stream::{EventSink, StreamError};
 
-use super::fold::{PathRuns, State, checkpoint};
+use super::fold::{State, checkpoint};
 use super::index::Index;
 
 const BUFFER: usize = 256 * 1024;
@@ -26,7 +26,6 @@ pub struct LogWriter<W> {
     hash: Sha256,
     index: Index,
     state: State,
-    path: PathRuns,
     since_checkpoint: usize,
     last_checkpoint: u64,
     facts_closed: bool,
@@ -52,7 +51,6 @@ impl<W: Write> LogWriter<W> {
             hash: Sha256::new(),
             index: Index::new(),
             state: State::default(),
-            path: PathRuns::default(),
             since_checkpoint: 0,
             last_checkpoint: 0,
             facts_closed: false,
@@ -120,7 +118,7 @@ impl<W: Write> LogWriter<W> {
     }
 
     fn checkpoint(&mut self, of: Option<&HeadName>) -> Result<(), StreamError> {
-        let state = checkpoint(&self.state, &mut self.path, of, &self.index)?;
+        let state = checkpoint(&self.state, of, &self.index)?;
         self.last_checkpoint = self.index.end();
         self.since_checkpoint = 0;
         let payload = json(&state)?;
@@ -131,7 +129,8 @@ impl<W: Write> LogWriter<W> {
     /// Every 50 events, but never so often that checkpoints outgrow the events
     /// they stand between.
     fn checkpoint_is_due(&self) -> bool {
-        !self.facts_closed && self.since_checkpoint >= CHECKPOINT_EVERY.max(self.path.len() + self.state.head_count())
+        let is_due = |runs: u32| self.since_checkpoint >= self.state.head_count() + runs as usize;
+        !self.facts_closed && self.since_checkpoint >= CHECKPOINT_EVERY && is_due(self.index.run_count(self.state.current_node()))
     }
 }
 
@@ -140,25 +139,21 @@ impl<W: Write> EventSink for LogWriter<W> {
         let seq = match event.body {
             Body::Json(kind, payload) => {
                 let seq = self.line(kind, event.ts, event.parent, None, payload)?;
-                if kind.moves_current_head() {
-                    self.state.node(seq);
-                    self.path.append(seq, &self.index)?;
+                if event.parent.is_some() {
+                    self.state.node(seq, kind);
                 }
                 seq
             }
             Body::Repeat(repeat) => {
                 let payload = json(repeat)?;
                 let seq = self.line(EventKind::Repeat, event.ts, event.parent, Some((repeat.first, repeat.last)), &payload)?;
-                self.state.node(seq);
-                self.path.append(seq, &self.index)?;
+                self.state.node(seq, EventKind::Repeat);
                 seq
             }
             Body::Head(head) => {
                 let payload = json(head)?;
                 let seq = self.line(EventKind::Head, event.ts, None, None, &payload)?;
                 self.state.head_moved(head);
-                let current = self.state.current().and_then(|name| self.state.head(name)).unwrap_or(Seq::ROOT);
-                self.path.moved(current, &self.index)?;
                 seq
             }
         };

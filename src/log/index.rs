@@ -1,11 +1,15 @@
 //! Where each event of a log stands, what it says, and what stands above it:
 //! a few bytes per event, so that a log is never held in memory.
 
-use crate::model::event::EventKind;
+use crate::model::event::{EventKind, Run};
 use crate::model::ids::Seq;
 use crate::model::stream::StreamError;
 
 const NO_NODE: u32 = u32::MAX;
+
+/// How far back two nodes of one run may stand from each other: behind a
+/// longer stretch of other lines a new run begins, which is as true.
+const LONGEST_GAP: u32 = 64;
 
 /// The table of a log's events, by number.
 #[derive(Debug, Clone)]
@@ -15,17 +19,49 @@ pub(super) struct Index {
     parents: Vec<u32>,
     /// Number, first and last of every repeat, by number.
     repeats: Vec<(Seq, Seq, Seq)>,
+    /// For every node but repeats, the first of its run on its own path. Two
+    /// neighbours of a path share a run or not whatever else stands on it, so
+    /// this never changes, and a path's runs cost what they are and not what
+    /// they hold, whichever branch is asked for.
+    run_firsts: Vec<Seq>,
+    /// How many runs the path to each node has.
+    run_counts: Vec<u32>,
+    last_node: Seq,
     end: u64,
 }
 
 impl Index {
     pub(super) fn new() -> Index {
         // Entry 0 is the root, so that numbers are indexes.
-        Index { starts: vec![0], kinds: vec![EventKind::Unknown], parents: vec![NO_NODE], repeats: Vec::new(), end: 0 }
+        Index {
+            starts: vec![0],
+            kinds: vec![EventKind::Unknown],
+            parents: vec![NO_NODE],
+            repeats: Vec::new(),
+            run_firsts: vec![Seq::ROOT],
+            run_counts: vec![0],
+            last_node: Seq::ROOT,
+            end: 0,
+        }
     }
 
     pub(super) fn push(&mut self, kind: EventKind, parent: Option<Seq>, repeat: Option<(Seq, Seq)>, line_len: u64) -> Seq {
         let seq = self.next();
+        let (run_first, runs) = match (parent, repeat) {
+            (None, _) => (Seq::ROOT, 0),
+            (Some(parent), None) if self.continues(parent, seq) => (self.run_first(parent), self.run_count(parent)),
+            (Some(parent), None) => (seq, self.run_count(parent).saturating_add(1)),
+            (Some(parent), Some((first, last))) => {
+                let inside = self.run_count(last).saturating_sub(self.run_count(first));
+                let begins = u32::from(!self.follows(self.end_of(parent), first));
+                (Seq::ROOT, self.run_count(parent).saturating_add(inside).saturating_add(begins))
+            }
+        };
+        self.run_firsts.push(run_first);
+        self.run_counts.push(runs);
+        if parent.is_some() {
+            self.last_node = seq;
+        }
         self.starts.push(self.end);
         self.kinds.push(kind);
         self.parents.push(parent.map_or(NO_NODE, Seq::number));
@@ -73,12 +109,92 @@ impl Index {
         Some((start, self.starts.get(seq.index() + 1).copied().unwrap_or(self.end)))
     }
 
+    /// The first and the last message of a repeat; `None` for other events.
+    pub(super) fn repeat(&self, seq: Seq) -> Option<(Seq, Seq)> {
+        if self.kind(seq) != EventKind::Repeat {
+            return None;
+        }
+        let at = self.repeats.binary_search_by_key(&seq, |(seq, _, _)| *seq).ok()?;
+        self.repeats.get(at).map(|(_, first, last)| (*first, *last))
+    }
+
+    /// The last node that a node adds to a path: itself, if it is no repeat.
+    fn end_of(&self, node: Seq) -> Seq {
+        self.repeat(node).map_or(node, |(_, last)| last)
+    }
+
+    fn run_first(&self, node: Seq) -> Seq {
+        self.run_firsts.get(node.index()).copied().unwrap_or(Seq::ROOT)
+    }
+
+    /// How many runs the path to a node has.
+    pub(super) fn run_count(&self, node: Seq) -> u32 {
+        self.run_counts.get(node.index()).copied().unwrap_or(0)
+    }
+
+    /// Whether the next node, below `parent`, goes on with its run.
+    fn continues(&self, parent: Seq, next: Seq) -> bool {
+        parent == self.last_node
+            && !parent.is_root()
+            && next.number() - parent.number() <= LONGEST_GAP
+            && self.kind(parent) != EventKind::Repeat
+    }
+
+    /// Whether `seq`, next to `before` on a path, belongs to the same run: no
+    /// other node stands between them.
+    fn follows(&self, before: Seq, seq: Seq) -> bool {
+        !before.is_root()
+            && before < seq
+            && seq.number() - before.number() <= LONGEST_GAP
+            && !(before.number() + 1..seq.number()).any(|between| self.is_node(Seq::new(between)))
+    }
+
+    /// The nodes on the walk to `node`, repeats expanded, as runs.
+    pub(super) fn runs(&self, node: Seq) -> Result<Vec<Run>, StreamError> {
+        // From the end to the beginning, and turned round at last.
+        let mut runs = Vec::new();
+        let mut at = node;
+        while self.is_node(at) {
+            let Some((first, last)) = self.repeat(at) else {
+                let first = self.run_first(at);
+                self.push_run(&mut runs, first, at);
+                at = self.parent(first);
+                continue;
+            };
+            let mut end = last;
+            loop {
+                let begin = self.run_first(end);
+                if begin.is_root() || end < first || !self.is_node(first) {
+                    return Err(StreamError::log(at, format!("repeats {first} to {last}, which is no run of messages")));
+                }
+                if begin <= first {
+                    break;
+                }
+                self.push_run(&mut runs, begin, end);
+                end = self.parent(begin);
+            }
+            self.push_run(&mut runs, first, end);
+            at = self.parent(at);
+        }
+        runs.reverse();
+        Ok(runs)
+    }
+
+    /// Puts a run before those that are there, or makes it one with the first
+    /// of them.
+    fn push_run(&self, runs: &mut Vec<Run>, first: Seq, last: Seq) {
+        let (Some((start, _)), Some((_, end))) = (self.span(first), self.span(last)) else { return };
+        match runs.last_mut() {
+            Some(behind) if self.follows(last, behind.0) => *behind = Run(first, behind.1, start, behind.3),
+            _ => runs.push(Run(first, last, start, end)),
+        }
+    }
+
     /// The messages of a repeat, last to first.
     fn run_backwards(&self, repeat: Seq, out: &mut Vec<Seq>) -> Result<(), StreamError> {
-        let Ok(at) = self.repeats.binary_search_by_key(&repeat, |(seq, _, _)| *seq) else {
+        let Some((first, last)) = self.repeat(repeat) else {
             return Err(StreamError::log(repeat, "is no repeat"));
         };
-        let (_, first, last) = self.repeats[at];
         let mut node = last;
         loop {
             // Parents are smaller than their nodes, so this ends.
@@ -91,6 +207,40 @@ impl Index {
             }
             node = self.parent(node);
         }
+    }
+
+    /// Whether every repeat names a run of messages, for all paths at once:
+    /// walking each of them could take time without end.
+    pub(super) fn check_repeats(&self) -> Result<(), StreamError> {
+        let len = self.parents.len();
+        // A node's descendants stand behind it in one stretch of an order in
+        // which each node stands before those below it.
+        let mut sizes = vec![1_u32; len];
+        for at in (1..len).rev() {
+            let above = self.parent(Seq::new(at as u32)).index();
+            sizes[above] += sizes[at];
+        }
+        let (mut places, mut free) = (vec![0_u32; len], vec![1_u32; len]);
+        let mut others = vec![0_u32; len];
+        for at in 1..len {
+            let above = self.parent(Seq::new(at as u32)).index();
+            places[at] = free[above];
+            free[above] += sizes[at];
+            free[at] = places[at] + 1;
+            others[at] = others[above] + u32::from(self.kinds[at] != EventKind::Message);
+        }
+        for &(repeat, first, last) in &self.repeats {
+            let (top, end) = (first.index(), last.index());
+            let is_run = self.is_node(first)
+                && end < len
+                && self.kind(first) == EventKind::Message
+                && (places[top]..places[top] + sizes[top]).contains(&places[end])
+                && others[top] == others[end];
+            if !is_run {
+                return Err(StreamError::log(repeat, format!("repeats {first} to {last}, which is no run of messages")));
+            }
+        }
+        Ok(())
     }
 
     /// The nodes on the walk to `node` with repeats expanded, first to last. A
@@ -112,16 +262,5 @@ impl Index {
         }
         path.reverse();
         Ok(path)
-    }
-
-    /// The messages that one node adds to a path, first to last.
-    pub(super) fn expanded(&self, node: Seq) -> Result<Vec<Seq>, StreamError> {
-        if self.kind(node) != EventKind::Repeat {
-            return Ok(vec![node]);
-        }
-        let mut run = Vec::new();
-        self.run_backwards(node, &mut run)?;
-        run.reverse();
-        Ok(run)
     }
 }

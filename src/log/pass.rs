@@ -159,12 +159,17 @@ impl Pass {
         if number == 1 {
             self.session = Some(session_of(event.payload)?);
         }
-        if event.parent.is_some_and(|parent| parent >= event.seq) {
-            return Err(problem("has a parent that does not stand before it"));
+        if let Some(parent) = event.parent {
+            if parent >= event.seq {
+                return Err(problem("has a parent that does not stand before it"));
+            }
+            if !parent.is_root() && !self.index.is_node(parent) {
+                return Err(problem("has a parent that is no node"));
+            }
         }
         let repeat = self.note(&event, number).map_err(|what| problem(&what))?;
-        if event.kind.moves_current_head() && self.follows(event.seq) {
-            self.state.node(event.seq);
+        if event.parent.is_some() && self.follows(event.seq) {
+            self.state.node(event.seq, event.kind);
         }
         self.index.push(event.kind, event.parent, repeat, line.len() as u64 + 1);
         Ok(())
@@ -180,6 +185,9 @@ impl Pass {
     fn note(&mut self, event: &EventRef<'_>, line: u64) -> Result<Option<(Seq, Seq)>, String> {
         if event.kind == EventKind::Repeat {
             let run: Repeat = parse(event.payload)?;
+            if run.last >= event.seq {
+                return Err("repeats what does not stand before it".to_owned());
+            }
             return Ok(Some((run.first, run.last)));
         } else if event.kind == EventKind::Head {
             let head: Head = parse(event.payload)?;

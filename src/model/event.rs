@@ -68,14 +68,6 @@ kinds! {
     Seal "seal" "Last line: all before it, hashed.",
 }
 
-impl EventKind {
-    /// Whether such an event moves the current head.
-    #[must_use]
-    pub fn moves_current_head(self) -> bool {
-        matches!(self, EventKind::Message | EventKind::Repeat)
-    }
-}
-
 /// What an adapter puts into a log. The log gives it its number.
 #[derive(Debug, Clone, Copy)]
 pub struct Draft<'a> {
@@ -138,6 +130,41 @@ pub struct Session {
     /// The folder that it worked in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
+    /// The source format's own version, where the source says one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub format_version: Option<String>,
+    /// When it was begun, in the source's own words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub created: Option<String>,
+    /// The session that it was made from, in the source's own words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent_session: Option<String>,
+}
+
+impl Session {
+    /// A session of which nothing else is known yet.
+    pub fn new(kind: SessionKind, format: &str, id: impl Into<String>) -> Session {
+        Session {
+            version: LOG_VERSION,
+            kind,
+            format: format.to_owned(),
+            id: id.into(),
+            folder: None,
+            folder_b64: None,
+            title: None,
+            cwd: None,
+            format_version: None,
+            created: None,
+            parent_session: None,
+        }
+    }
+
+    /// The same, in a folder of its own.
+    #[must_use]
+    pub fn in_folder(mut self, name: &[u8]) -> Session {
+        (self.folder, self.folder_b64) = text_or_b64(name);
+        self
+    }
 }
 
 /// What the files of a unit are.
@@ -148,6 +175,12 @@ pub enum SessionKind {
     Session,
     /// What is left of one whose main file is gone.
     Orphan,
+    /// A file that keeps something about many sessions.
+    Store,
+    /// A list of sessions.
+    Index,
+    /// A list of scheduled jobs.
+    Jobs,
 }
 
 /// The payload of `outcome`.
@@ -168,6 +201,9 @@ pub struct Outcome {
     /// Heads that it fails to load, and why.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub failures: BTreeMap<String, String>,
+    /// What else the program derives from the session, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub facts: BTreeMap<String, String>,
 }
 
 /// The payload of `damage`.
@@ -278,6 +314,10 @@ pub struct Checkpoint {
     pub current: Option<String>,
     /// The head whose path follows.
     pub of: String,
+    /// Whether a node was put so far that takes others out of sight or changes
+    /// them, so that a path alone does not say what is shown.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub projects: bool,
     /// Its nodes, repeats expanded, as runs.
     pub path: Vec<Run>,
 }

@@ -45,7 +45,7 @@ pub trait LogAccess {
     /// The node above; root for what is no node.
     fn parent(&self, seq: Seq) -> Seq;
 
-    /// The messages on the walk to `node`, repeats expanded, first to last.
+    /// The nodes on the walk to `node`, repeats expanded, first to last.
     ///
     /// # Errors
     /// When a repeat does not name a path.

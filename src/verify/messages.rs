@@ -1,12 +1,11 @@
 //! Replayed messages against loaded ones, in lockstep.
 
-use crate::adapters::adapter::{Adapter, Shower};
+use crate::adapters::adapter::Shower;
 use crate::log::LogView;
-use crate::model::files::Files;
 use crate::model::heads::HeadName;
 use crate::model::ids::Seq;
 use crate::model::json::{self, Member};
-use crate::model::loaded::LoadOutcome;
+use crate::model::loaded::{LoadOutcome, Loader};
 use crate::model::location::Location;
 use crate::model::stream::{LogAccess, ReadAt, StreamError};
 
@@ -56,19 +55,30 @@ fn message_difference(head: &str, number: usize, loaded: &[u8], replayed: &[u8])
     }
 }
 
-/// Compares one head; `None` is the program's default load, whose outcome is
-/// returned too.
+/// What comparing one head came to.
+#[derive(Debug)]
+pub struct Compared {
+    /// How the source program's load ends.
+    pub outcome: LoadOutcome,
+    /// How many messages the log shows.
+    pub messages: u64,
+    /// What it took: messages on either side, and nodes on the path.
+    pub cost: u64,
+    /// The first difference.
+    pub difference: Option<Difference>,
+}
+
+/// Compares one head; `None` is the program's default load.
 ///
 /// # Errors
 /// When the log cannot be read.
 pub fn compare_head<R: ReadAt>(
     log: &mut LogView<R>,
-    adapter: &dyn Adapter,
+    loader: &mut dyn Loader,
     shower: &Shower,
-    files: &Files,
     ask: Option<&HeadName>,
     head: &HeadName,
-) -> Result<(LoadOutcome, u64, Option<Difference>), StreamError> {
+) -> Result<Compared, StreamError> {
     let node = log.state().head(head);
     let path = match node {
         Some(node) => log.path(node)?,
@@ -76,7 +86,7 @@ pub fn compare_head<R: ReadAt>(
     };
     let count = path.len();
     let mut lockstep = Lockstep { log, shower, path, next: 0, replayed: Vec::new(), head: head.to_string(), first: None };
-    let outcome = adapter.load(files, ask, &mut |message| lockstep.loaded(message));
+    let outcome = loader.load(ask, &mut |message| lockstep.loaded(message));
     let loaded = lockstep.next;
     let difference = match lockstep.first {
         Some(first) => Some(first?),
@@ -86,5 +96,5 @@ pub fn compare_head<R: ReadAt>(
         }
         None => None,
     };
-    Ok((outcome, count as u64, difference))
+    Ok(Compared { outcome, messages: count as u64, cost: count.max(loaded) as u64, difference })
 }

@@ -1,21 +1,22 @@
 //! A whole log against a whole session, and a log by itself.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::adapters::adapter::Adapter;
 use crate::log::restore::{FilePlan, file_plan, rebuild};
 use crate::log::{LogView, SealState};
 use crate::model::digest::sha256_hex;
-use crate::model::event::{EventKind, FileKind};
+use crate::model::event::{EventKind, FileKind, Outcome};
 use crate::model::files::{Entry, Files};
 use crate::model::heads::{HeadKind, HeadName};
 use crate::model::ids::Seq;
+use crate::model::loaded::LoadOutcome;
 use crate::model::location::Location;
 use crate::model::stream::{LogAccess, ReadAt, StreamError};
 
 use super::bytes::{Compare, Hash};
 use super::difference::Difference;
-use super::messages::compare_head;
+use super::messages::{Compared, compare_head};
 
 /// What was proven.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -24,7 +25,19 @@ pub struct Proof {
     pub bytes: u64,
     /// Messages of the head that is shown by default.
     pub messages: u64,
+    /// How many heads there are.
+    pub heads: u64,
+    /// How many of them were compared message by message: where heads share
+    /// long paths, comparing all would take time without end.
+    pub heads_compared: u64,
 }
+
+/// How many messages of heads other than the one shown by default are compared
+/// at least, in whatever session.
+const ALWAYS_COMPARED: u64 = 100_000;
+
+/// How many more, for each event of the log.
+const COMPARED_PER_EVENT: u64 = 4;
 
 /// From this size on a session is worth a second thread for its second proof.
 const LARGE: u64 = 4 * 1024 * 1024;
@@ -47,7 +60,7 @@ pub fn prove<R: ReadAt + Clone + Send>(
             Ok(bytes) => bytes,
             Err(difference) => return Ok(Err(difference)),
         };
-        return Ok(replays(log, adapter, files)?.map(|messages| Proof { bytes, messages }));
+        return Ok(replays(log, adapter, files)?.map(|replayed| Proof { bytes, ..replayed }));
     }
     let mut second = log.second();
     // A thread of its own, not one of the pool: a pool's thread that waits
@@ -61,7 +74,7 @@ pub fn prove<R: ReadAt + Clone + Send>(
         Ok(bytes) => bytes,
         Err(difference) => return Ok(Err(difference)),
     };
-    Ok(replayed?.map(|messages| Proof { bytes, messages }))
+    Ok(replayed?.map(|replayed| Proof { bytes, ..replayed }))
 }
 
 fn seal_difference(seal: &SealState) -> Option<Difference> {
@@ -127,75 +140,97 @@ fn one_file<R: ReadAt>(
     }
 }
 
-/// Compares replay and load of every head; returns the messages of the one
-/// that is shown by default.
-fn replays<R: ReadAt>(log: &mut LogView<R>, adapter: &dyn Adapter, files: &Files) -> Result<Result<u64, Difference>, StreamError> {
+/// Compares replay and load of every head, as far as that takes no time
+/// without end.
+fn replays<R: ReadAt>(log: &mut LogView<R>, adapter: &dyn Adapter, files: &Files) -> Result<Result<Proof, Difference>, StreamError> {
     let shower = adapter.shower(log.shapes());
+    let mut loader = adapter.loader(files);
     let active = log.active();
-    let (outcome, messages, difference) = compare_head(log, adapter, shower.as_ref(), files, None, &active)?;
-    let said = &log.outcome;
-    let says =
-        |what: &str, source: String, log: String| Difference { what: what.to_owned(), location: Location::file("outcome"), source, log };
-    if outcome.error != said.error {
-        return Ok(Err(says("the load ends otherwise", format!("{:?}", outcome.error), format!("{:?}", said.error))));
-    }
-    let failed = outcome.error.is_some();
-    if !failed {
-        if let Some(difference) = difference {
-            return Ok(Err(difference));
-        }
-        if outcome.active.as_ref() != Some(&active) {
-            return Ok(Err(says("another head is shown", format!("{:?}", outcome.active), active.to_string())));
-        }
-        if outcome.summary != said.summary {
-            return Ok(Err(says("the summary differs", format!("{:?}", outcome.summary), format!("{:?}", said.summary))));
-        }
-    }
-    if outcome.model != said.model || outcome.failures != said.failures {
-        let (source, log) = (format!("{:?} {:?}", outcome.model, outcome.failures), format!("{:?} {:?}", said.model, said.failures));
-        return Ok(Err(says("model or unreadable heads differ", source, log)));
+    let Compared { outcome, messages, difference, .. } = compare_head(log, loader.as_mut(), shower.as_ref(), None, &active)?;
+    if let Some(difference) = outcome_difference(&outcome, &log.outcome, &active, difference) {
+        return Ok(Err(difference));
     }
     let in_log: BTreeSet<HeadName> = log.state().heads().map(|(name, _)| name.clone()).collect();
-    let in_source: BTreeSet<HeadName> = adapter.heads(files).into_iter().collect();
+    let in_source: BTreeSet<HeadName> = loader.heads().into_iter().collect();
     if let Some(head) = in_log.symmetric_difference(&in_source).next() {
         let side =
             if in_log.contains(head) { "the log has a head that the source has not" } else { "the source has a head that the log has not" };
         return Ok(Err(Difference::plain(side, Location::file(head.to_string()))));
     }
-    for head in in_source.iter().filter(|head| failed || **head != active) {
-        if let Some(difference) = other_head(log, adapter, shower.as_ref(), files, head)? {
+    let failed = outcome.error.is_some();
+    let mut proof = Proof { messages, heads: in_source.len() as u64, ..Proof::default() };
+    let mut others: Vec<&HeadName> = in_source.iter().filter(|head| failed || **head != active).collect();
+    others.sort_by_cached_key(ToString::to_string);
+    proof.heads_compared = proof.heads - others.len() as u64;
+    let mut left = budget(log);
+    for head in others {
+        let compared = compare_head(log, loader.as_mut(), shower.as_ref(), Some(head), head)?;
+        let cost = compared.cost;
+        if let Some(difference) = head_difference(compared, &log.outcome, head) {
             return Ok(Err(difference));
         }
+        proof.heads_compared += 1;
+        match left.checked_sub(cost) {
+            Some(rest) => left = rest,
+            None => break,
+        }
     }
-    Ok(Ok(messages))
+    Ok(Ok(proof))
 }
 
-fn other_head<R: ReadAt>(
-    log: &mut LogView<R>,
-    adapter: &dyn Adapter,
-    shower: &crate::adapters::adapter::Shower,
-    files: &Files,
-    head: &HeadName,
-) -> Result<Option<Difference>, StreamError> {
-    let (outcome, _, difference) = compare_head(log, adapter, shower, files, Some(head), head)?;
-    let Some(error) = outcome.error else { return Ok(difference) };
+/// How many messages of heads other than the default are compared.
+fn budget<R: ReadAt>(log: &LogView<R>) -> u64 {
+    COMPARED_PER_EVENT * u64::from(log.last().number()) + ALWAYS_COMPARED
+}
+
+/// Where the default load ends otherwise than the log says.
+fn outcome_difference(outcome: &LoadOutcome, said: &Outcome, active: &HeadName, messages: Option<Difference>) -> Option<Difference> {
+    let says = |what: &str, source: String, log: String| {
+        Some(Difference { what: what.to_owned(), location: Location::file("outcome"), source, log })
+    };
+    if outcome.error != said.error {
+        return says("the load ends otherwise", format!("{:?}", outcome.error), format!("{:?}", said.error));
+    }
+    if outcome.error.is_none() {
+        if messages.is_some() {
+            return messages;
+        }
+        if outcome.active.as_ref() != Some(active) {
+            return says("another head is shown", format!("{:?}", outcome.active), active.to_string());
+        }
+        if outcome.summary != said.summary {
+            return says("the summary differs", format!("{:?}", outcome.summary), format!("{:?}", said.summary));
+        }
+    }
+    if outcome.model != said.model || outcome.failures != said.failures {
+        let (source, log) = (format!("{:?} {:?}", outcome.model, outcome.failures), format!("{:?} {:?}", said.model, said.failures));
+        return says("model or unreadable heads differ", source, log);
+    }
+    let name = outcome.facts.keys().chain(said.facts.keys()).find(|name| outcome.facts.get(*name) != said.facts.get(*name))?;
+    let side = |facts: &BTreeMap<String, String>| format!("{:?}", facts.get(name));
+    says(&format!("the fact `{name}` differs"), side(&outcome.facts), side(&said.facts))
+}
+
+/// Where a head by itself is otherwise than the log says.
+fn head_difference(compared: Compared, said: &Outcome, head: &HeadName) -> Option<Difference> {
+    let Some(error) = compared.outcome.error else { return compared.difference };
     let said = match head.kind {
         // An event log fails alone.
-        HeadKind::Events if log.outcome.failures.get(&head.to_string()) == Some(&error) => return Ok(None),
-        HeadKind::Events => log.outcome.failures.get(&head.to_string()),
+        HeadKind::Events if said.failures.get(&head.to_string()) == Some(&error) => return None,
+        HeadKind::Events => said.failures.get(&head.to_string()),
         // A list that fails makes the whole session fail, with the error of
         // whichever of them the program reads first.
-        HeadKind::Branch | HeadKind::View | HeadKind::Context if log.outcome.error.is_some() => return Ok(None),
+        HeadKind::Branch | HeadKind::View | HeadKind::Context if said.error.is_some() => return None,
         HeadKind::Branch | HeadKind::View | HeadKind::Context => None,
         // The program loads no backup by itself.
-        HeadKind::Backup => return Ok(None),
+        HeadKind::Backup => return None,
     };
-    Ok(Some(Difference {
+    Some(Difference {
         what: format!("{head} fails to load otherwise"),
         location: Location::file(head.to_string()),
         source: error,
         log: format!("{said:?}"),
-    }))
+    })
 }
 
 /// Checks a log by itself: seal, references, every file rebuilt to the hash
@@ -253,12 +288,8 @@ pub fn check_log<R: ReadAt>(
     if !log.last_checkpoint_is_true()? {
         return log_differs("the last checkpoint does not say what the events before it come to".to_owned());
     }
-    for (head, node) in heads {
-        let path = log.path(node)?;
-        if head == active {
-            proof.messages = path.len() as u64;
-        }
-    }
+    log.check_repeats()?;
+    (proof.heads, proof.messages) = (heads.len() as u64, log.path(log.state().head(&active).unwrap_or(Seq::ROOT))?.len() as u64);
     let mut shown = Vec::new();
     for number in 1..=log.last().number() {
         if log.kind(Seq::new(number)) == EventKind::Message {

@@ -24,7 +24,7 @@ mod value;
 
 use crate::model::files::{Files, SourceFile};
 use crate::model::heads::{HeadKind, HeadName};
-use crate::model::loaded::LoadOutcome;
+use crate::model::loaded::{LoadOutcome, Loader};
 
 use exception::Exception;
 use lists::{Found, MAIN};
@@ -40,15 +40,35 @@ const TOO_DEEP_IN_MAIN: usize = 992;
 /// reads from two calls further down.
 const TOO_DEEP_BESIDE: usize = 990;
 
-/// Every head that the program could be asked for, in byte order.
+/// gptme's loader for these files.
 #[must_use]
-pub fn heads(files: &Files) -> Vec<HeadName> {
+pub fn loader(files: &Files) -> Box<dyn Loader + '_> {
+    Box::new(Loading { files })
+}
+
+/// Every list is a file of its own, so there is nothing to keep between them.
+struct Loading<'f> {
+    files: &'f Files,
+}
+
+impl Loader for Loading<'_> {
+    fn heads(&mut self) -> Vec<HeadName> {
+        heads(self.files)
+    }
+
+    fn load(&mut self, head: Option<&HeadName>, show: &mut dyn FnMut(&[u8])) -> LoadOutcome {
+        load(self.files, head, show)
+    }
+}
+
+/// Every head that the program could be asked for, in byte order.
+fn heads(files: &Files) -> Vec<HeadName> {
     lists::heads(files)
 }
 
 /// What the program would show: for `None` its default load, for a head the
 /// list of that name.
-pub fn load(files: &Files, head: Option<&HeadName>, show: &mut dyn FnMut(&[u8])) -> LoadOutcome {
+fn load(files: &Files, head: Option<&HeadName>, show: &mut dyn FnMut(&[u8])) -> LoadOutcome {
     match head {
         None => load_default(files, show),
         Some(head) => LoadOutcome { error: load_head(files, head, show).err().map(named), ..LoadOutcome::default() },

@@ -24,8 +24,7 @@ use crate::adapters::adapter::{Adapter, Check, ReadSummary, Shower, UnitClaim};
 use crate::model::files::Files;
 use crate::model::finding::Findings;
 use crate::model::folder::FolderView;
-use crate::model::heads::HeadName;
-use crate::model::loaded::LoadOutcome;
+use crate::model::loaded::Loader;
 use crate::model::shape::{Order, Shapes};
 use crate::model::stream::{EventSink, RecordRenderer, StreamError};
 
@@ -64,11 +63,7 @@ impl Adapter for Gptme {
         Box::new(move |message, out| render::show(message, &shapes, out))
     }
 
-    fn heads(&self, files: &Files) -> Vec<HeadName> {
-        load::heads(files)
-    }
-
-    fn load(&self, files: &Files, head: Option<&HeadName>, show: &mut dyn FnMut(&[u8])) -> LoadOutcome {
-        load::load(files, head, show)
+    fn loader<'f>(&self, files: &'f Files) -> Box<dyn Loader + 'f> {
+        load::loader(files)
     }
 }

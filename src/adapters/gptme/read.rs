@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use crate::adapters::adapter::{Check, ReadSummary};
 use crate::adapters::conversion::Conversion;
-use crate::model::event::{EventKind, LOG_VERSION, Outcome, Session, SessionKind, text_or_b64};
+use crate::model::event::{EventKind, Outcome, Session, SessionKind};
 use crate::model::files::{Entry, Files, RelPath, SourceFile};
 use crate::model::finding::{FindingCode, Findings};
 use crate::model::heads::{HeadKind, HeadName, HeadOp};
@@ -90,17 +90,9 @@ impl<'a> Reader<'a, '_> {
             self.note_lost_transcript();
         }
         self.outcome.model = config.model;
-        let (folder, folder_b64) = text_or_b64(self.to.files.name_bytes());
-        let session = Session {
-            version: LOG_VERSION,
-            kind: if is_there { SessionKind::Session } else { SessionKind::Orphan },
-            format: super::ID.to_owned(),
-            id: self.to.files.name().to_owned(),
-            folder,
-            folder_b64,
-            title: config.title,
-            cwd: config.cwd,
-        };
+        let kind = if is_there { SessionKind::Session } else { SessionKind::Orphan };
+        let session = Session::new(kind, super::ID, self.to.files.name()).in_folder(self.to.files.name_bytes());
+        let session = Session { title: config.title, cwd: config.cwd, ..session };
         self.to.put_json(EventKind::Session, &session)?;
         Ok(())
     }
