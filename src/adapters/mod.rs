@@ -3,6 +3,7 @@
 pub mod adapter;
 mod conversion;
 pub mod discover;
+mod document;
 mod gptme;
 mod known;
 mod mapping;
