@@ -342,6 +342,11 @@ impl<'a> Taken<'a> {
         }
     }
 
+    /// Says something that the record itself does not: a member of our own.
+    pub(super) fn say(&mut self, name: &'static str, value: &'static [u8]) {
+        self.members.push((name, value));
+    }
+
     /// The value of a member.
     pub(super) fn member(&self, name: &str) -> Option<&'a [u8]> {
         self.members.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)

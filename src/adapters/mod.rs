@@ -5,6 +5,7 @@ mod conversion;
 pub mod discover;
 mod document;
 mod gptme;
+mod hermes_webui;
 mod known;
 mod mapping;
 mod place;
@@ -13,7 +14,7 @@ mod surgery;
 use adapter::Adapter;
 
 /// Every format that this build converts.
-pub const ALL: &[&dyn Adapter] = &[&gptme::Gptme];
+pub const ALL: &[&dyn Adapter] = &[&gptme::Gptme, &hermes_webui::HermesWebui];
 
 /// The adapter with this id.
 #[must_use]
