@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::model::files::{Files, RelPath};
+use crate::model::files::{Files, RelPath, Slice};
 use crate::model::finding::{FindingCode, Findings};
 use crate::model::folder::FolderView;
 use crate::model::loaded::Loader;
@@ -24,7 +24,7 @@ pub trait Adapter: Sync {
 
     /// Judges a folder by names and first bytes, and says which files make one
     /// session. Cannot fail, because unsure is no claim.
-    fn discover(&self, folder: &FolderView<'_>) -> Vec<UnitClaim>;
+    fn discover(&self, folder: &FolderView<'_>) -> Found;
 
     /// Puts every byte of `files` into some event. What the program's loader
     /// would reject is carried as damage, and said in `findings`.
@@ -67,6 +67,26 @@ pub enum Standing {
     Retired,
 }
 
+/// What an adapter finds in one folder.
+#[derive(Debug, Clone, Default)]
+pub struct Found {
+    /// The sessions.
+    pub units: Vec<UnitClaim>,
+    /// Files that it knows for what they are, and that belong to no session.
+    pub strays: Vec<Stray>,
+}
+
+/// A file that lies in a source and belongs to no session, and what it is.
+#[derive(Debug, Clone)]
+pub struct Stray {
+    /// Its path below the folder that was looked at.
+    pub path: RelPath,
+    /// What kind of thing it is.
+    pub code: FindingCode,
+    /// The same in a sentence.
+    pub message: String,
+}
+
 /// Files that make one session.
 #[derive(Debug, Clone)]
 pub struct UnitClaim {
@@ -79,6 +99,8 @@ pub struct UnitClaim {
     pub files: Vec<RelPath>,
     /// Files that lie there and belong to no session, and what they are.
     pub left_out: Vec<(RelPath, FindingCode, String)>,
+    /// What files that serve the whole folder say of the session.
+    pub beside: Vec<Slice>,
     /// The files that `--retire` renames.
     pub retires: Vec<RelPath>,
     /// How sure the adapter is.

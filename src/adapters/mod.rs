@@ -8,13 +8,17 @@ mod gptme;
 mod hermes_webui;
 mod known;
 mod mapping;
+mod members;
+mod openclaw;
+mod pi;
 mod place;
 mod surgery;
+mod tree;
 
 use adapter::Adapter;
 
 /// Every format that this build converts.
-pub const ALL: &[&dyn Adapter] = &[&gptme::Gptme, &hermes_webui::HermesWebui];
+pub const ALL: &[&dyn Adapter] = &[&gptme::Gptme, &hermes_webui::HermesWebui, &openclaw::OpenClaw, &pi::Pi];
 
 /// The adapter with this id.
 #[must_use]

@@ -1,7 +1,5 @@
 //! A source folder as a listing: names, kinds and sizes, nothing read yet.
 
-use std::collections::HashSet;
-
 use super::files::RelPath;
 
 /// What stands at a path of a listing.
@@ -78,8 +76,6 @@ pub struct FolderView<'a> {
     listing: &'a Listing,
     folder: &'a RelPath,
     peek: Peek<'a>,
-    /// What belongs to a session that was found above.
-    taken: Option<&'a HashSet<RelPath>>,
 }
 
 /// Reads up to so many first bytes of a file; what cannot be read is empty.
@@ -93,23 +89,19 @@ const FIRST_BYTES: u64 = 64 * 1024;
 impl<'a> FolderView<'a> {
     /// A view of `folder`; `peek` reads the first bytes of a file.
     pub fn new(listing: &'a Listing, folder: &'a RelPath, peek: Peek<'a>) -> FolderView<'a> {
-        FolderView { listing, folder, peek, taken: None }
+        FolderView { listing, folder, peek }
     }
 
-    /// The same without these files, as if they did not lie there.
+    /// This folder's path below the listing's root.
     #[must_use]
-    pub fn without(self, taken: &'a HashSet<RelPath>) -> FolderView<'a> {
-        FolderView { taken: Some(taken), ..self }
-    }
-
-    fn is_there(&self, entry: &Listed) -> bool {
-        self.taken.is_none_or(|taken| !taken.contains(&entry.path))
+    pub fn path(&self) -> &RelPath {
+        self.folder
     }
 
     /// The entry at a path below this folder.
     #[must_use]
     pub fn get(&self, path: &str) -> Option<&Listed> {
-        self.listing.get(&RelPath::new(path).below(self.folder)).filter(|entry| self.is_there(entry))
+        self.listing.get(&RelPath::new(path).below(self.folder))
     }
 
     /// Whether a regular file stands at a path below this folder.
@@ -138,9 +130,7 @@ impl<'a> FolderView<'a> {
     /// Everything below this folder, each with its path relative to it.
     pub fn entries(&self) -> impl Iterator<Item = (&'a [u8], &'a Listed)> {
         let skip = if self.folder.as_bytes().is_empty() { 0 } else { self.folder.as_bytes().len() + 1 };
-        let taken = self.taken;
-        let is_there = move |entry: &&Listed| taken.is_none_or(|taken| !taken.contains(&entry.path));
-        self.listing.below(self.folder).iter().filter(is_there).map(move |entry| (&entry.path.as_bytes()[skip..], entry))
+        self.listing.below(self.folder).iter().map(move |entry| (&entry.path.as_bytes()[skip..], entry))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::adapters::adapter::{Confidence, RETIRED_SUFFIX, Standing, UnitClaim};
+use crate::adapters::adapter::{Confidence, Found, RETIRED_SUFFIX, Standing, Stray, UnitClaim};
 use crate::model::files::RelPath;
 use crate::model::finding::FindingCode;
 use crate::model::folder::{FolderView, ListedKind};
@@ -14,7 +14,7 @@ use super::layout::{INDEX, RUNS, Role, TURNS, role};
 const TURN_EVENTS: [&str; 5] = ["submitted", "worker_started", "assistant_started", "completed", "interrupted"];
 
 /// Claims the sessions of a sessions folder, and what serves all of them.
-pub(super) fn discover(folder: &FolderView<'_>) -> Vec<UnitClaim> {
+pub(super) fn discover(folder: &FolderView<'_>) -> Found {
     let mut groups: BTreeMap<&[u8], Group<'_>> = BTreeMap::new();
     let mut empty_runs = Vec::new();
     for (path, entry) in folder.entries() {
@@ -30,25 +30,21 @@ pub(super) fn discover(folder: &FolderView<'_>) -> Vec<UnitClaim> {
         }
     }
     if !groups.values().any(|group| group.proves(folder)) {
-        return Vec::new();
+        return Found::default();
     }
     for (id, text) in empty_runs {
         if let Some(group) = groups.get_mut(id.as_bytes()).filter(|group| !group.files.iter().any(|(_, role, _)| *role == Role::Run)) {
             group.empty_runs = Some(text);
         }
     }
-    let mut claims = Vec::new();
-    let mut strays = Vec::new();
+    let mut found = Found::default();
     for (id, group) in groups {
         match group.claim(&String::from_utf8_lossy(id), folder) {
-            Ok(claim) => claims.push(claim),
-            Err(left) => strays.extend(left),
+            Ok(claim) => found.units.push(claim),
+            Err(left) => found.strays.extend(left.into_iter().map(|(path, code, message)| Stray { path, code, message })),
         }
     }
-    if let Some(first) = claims.first_mut() {
-        first.left_out.extend(strays);
-    }
-    claims
+    found
 }
 
 type LeftOut = (RelPath, FindingCode, String);
@@ -86,6 +82,7 @@ impl Group<'_> {
             root: RelPath::new(""),
             files: Vec::new(),
             left_out: Vec::new(),
+            beside: Vec::new(),
             retires: Vec::new(),
             confidence: Confidence::Sure,
             standing: if is_retired { Standing::Retired } else { Standing::Live },

@@ -5,7 +5,7 @@
 //! whole all the same, and becomes an event that the loader does not see.
 
 use crate::adapters::adapter::Check;
-use crate::adapters::mapping::Setting;
+use crate::adapters::mapping::{NoContent, ParentId, Setting};
 use crate::adapters::surgery::{LineEnd, Wound, dissect};
 use crate::model::event::{EventKind, EventRef};
 use crate::model::files::{RelPath, SourceFile};
@@ -180,23 +180,19 @@ impl<'a> Reader<'a, '_> {
             }
         };
         let given = Line { session: &self.session, run_id: get("run_id"), number: get("seq"), event: get("event") };
-        let setting = Setting { writer: journal.style.escapes, parent_id: None };
+        let setting = Setting { writer: journal.style.escapes, parent: ParentId::Unwritten };
         let mut taken = table.take(taken_from, setting, &given).unwrap_or_default();
         if is_run {
-            taken.say("kind", b"\"stream\"");
+            taken.say("kind", b"\"stream\"".to_vec());
         }
         if let Some(hidden) = hidden {
-            taken.say("hidden", hidden);
+            taken.say("hidden", hidden.to_vec());
         }
         let order: &[&'static str] = if is_run { &RUN_ORDER } else { &TURN_ORDER };
         let mut payload = Vec::with_capacity(line.text.len());
-        taken.push_payload(order, &crate::adapters::mapping::NoContent, table, journal.style.escapes, &mut payload);
         let shape = table.shape(members, &mut self.shapes);
-        if shape > 0 {
-            payload.extend_from_slice(format!(",\"shape\":{shape}").as_bytes());
-        }
-        payload.push(b'}');
-        let ts = taken.ts.as_deref();
+        taken.push_payload(order, &NoContent, table, shape, journal.style.escapes, &mut payload);
+        let ts = taken.seconds.as_deref();
         let seq = self.to.put(journal.kind, ts, None, &payload)?;
         journal.recipe.line_end(&String::from_utf8_lossy(line.end));
         let rendered = (self.to.check == Check::EachRecord).then(|| {

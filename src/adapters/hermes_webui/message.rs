@@ -3,7 +3,7 @@
 use foldhash::fast::FixedState;
 use std::hash::BuildHasher;
 
-use crate::adapters::mapping::{NoIds, Rendered, Setting};
+use crate::adapters::mapping::{NoIds, ParentId, Parents, Rendered, Setting};
 use crate::model::ids::Seq;
 use crate::model::json::{self, Escapes, Kind, Member, Style};
 use crate::model::shape::Shapes;
@@ -41,15 +41,16 @@ impl<'a> Normal<'a> {
     /// The normal form of an object.
     pub(super) fn of(row: &'a [u8], writer: Escapes, hidden: Option<Hidden>) -> Normal<'a> {
         let members: Vec<Member<'a>> = json::members(row).collect();
-        let setting = Setting { writer, parent_id: None };
+        let setting = Setting { writer, parent: ParentId::Unwritten };
         let mut payload = Vec::with_capacity(row.len() + 64);
         // The table opens nothing, so every object can be taken apart.
         let mut taken = MESSAGE.take(&members, setting, &NoIds).unwrap_or_default();
         if let Some(hidden) = hidden {
-            taken.say("hidden", hidden.payload());
+            taken.say("hidden", hidden.payload().to_vec());
         }
-        taken.push_payload(&MESSAGE_ORDER, &Rows, &MESSAGE, writer, &mut payload);
-        let ts = taken.ts.map(|ts| ts.into_owned()).unwrap_or_default();
+        taken.push_payload(&MESSAGE_ORDER, &Rows, &MESSAGE, 0, writer, &mut payload);
+        payload.pop();
+        let ts = taken.seconds.unwrap_or_default();
         Normal { members, ts, payload }
     }
 
@@ -129,7 +130,7 @@ pub(super) fn sent_payload(payload: &[u8]) -> Vec<u8> {
 /// Renders a message as the row that it was; `None` where it names a shape
 /// that there is not.
 pub(super) fn render(payload: &[u8], ts: Option<&str>, shapes: &Shapes, style: Style, depth: usize, out: &mut Vec<u8>) -> Option<()> {
-    let rendered = Rendered { payload, ts, parent: Seq::ROOT };
+    let rendered = Rendered { payload, ts, parent: Seq::ROOT, parents: Parents::Unwritten };
     MESSAGE.render(&rendered, shapes, &Rows, &mut NoIds, style, depth, out)
 }
 

@@ -17,7 +17,7 @@ mod turns;
 mod wire;
 mod write;
 
-use crate::adapters::adapter::{Adapter, Check, ReadSummary, UnitClaim};
+use crate::adapters::adapter::{Adapter, Check, Found, ReadSummary};
 use crate::model::files::Files;
 use crate::model::finding::Findings;
 use crate::model::folder::FolderView;
@@ -44,7 +44,7 @@ impl Adapter for HermesWebui {
         "sessions folders of Hermes WebUI: sidecars with session_id, title and workspace, or its journals and index"
     }
 
-    fn discover(&self, folder: &FolderView<'_>) -> Vec<UnitClaim> {
+    fn discover(&self, folder: &FolderView<'_>) -> Found {
         discover::discover(folder)
     }
 

@@ -1,0 +1,1 @@
+//! Odd rules, one by one.
