@@ -6,10 +6,13 @@
 //! table's make a shape. What even that cannot give back (a key that stands
 //! twice) is left to the record's residual.
 
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+
 use crate::model::ids::Seq;
 use crate::model::json::{self, Escapes, Kind, Member, Style};
 use crate::model::shape::{Order, Shapes};
-use crate::model::time::is_log_time;
+use crate::model::time::{from_epoch, is_log_time, to_epoch};
 
 /// The keys of one kind of record, in the order of its writer.
 pub(super) struct Table(pub &'static [(&'static str, Goes)]);
@@ -20,12 +23,20 @@ pub(super) enum Goes {
     Constant(&'static str),
     /// A member of the payload.
     To(&'static str, Takes),
+    /// A member of the payload, which need not be stored where it has this
+    /// JSON text.
+    Unless(&'static str, &'static str),
+    /// What the surroundings of the record say too, under this name: not
+    /// stored where both agree.
+    Given(&'static str),
     /// The same, with other words for some texts: theirs and ours.
     Word(&'static str, &'static [(&'static str, &'static str)]),
     /// No place of its own, but one in the order: it stands in `ext`.
     Ext,
     /// The event's time, where it is one in the log's form.
     Time,
+    /// The event's time, given as seconds since the epoch.
+    Seconds,
     /// The id of the record above.
     Parent,
     /// The id of another record: a member that names its event.
@@ -36,6 +47,9 @@ pub(super) enum Goes {
     Open(&'static Table),
     /// An object that becomes one of the payload.
     Object(&'static str, &'static Table),
+    /// A list of records, which are events of their own: only a document has
+    /// such, and its recipe says what stands in the list.
+    List,
 }
 
 /// Which values a place takes.
@@ -79,6 +93,10 @@ pub(super) trait Ids {
     fn event(&self, id: &[u8]) -> Option<Seq>;
     /// The id (a JSON string) of an event's record.
     fn id(&mut self, seq: Seq) -> Option<Vec<u8>>;
+    /// What the surroundings of the record say under this name, as JSON.
+    fn given(&self, _: &str) -> Option<Vec<u8>> {
+        None
+    }
 }
 
 /// Records without ids.
@@ -145,6 +163,8 @@ pub(super) struct Taken<'a> {
     absent_around: Vec<&'static str>,
     /// The time in the log's form.
     pub ts: Option<&'a str>,
+    /// The same, where the record says it in seconds.
+    pub seconds: Option<String>,
 }
 
 /// What a record is put below, and in which escapes it is written.
@@ -278,7 +298,7 @@ impl Goes {
     /// Whether rendering writes the key though the payload does not name it.
     fn is_always_written(&self, parents: ParentId<'_>) -> bool {
         match self {
-            Goes::Constant(_) => true,
+            Goes::Constant(_) | Goes::Given(_) | Goes::Unless(..) | Goes::List => true,
             Goes::Parent => matches!(parents, ParentId::Written(_)),
             _ => false,
         }
@@ -289,7 +309,7 @@ impl<'a> Taken<'a> {
     fn place(&mut self, goes: Option<&'static Goes>, member: Member<'a>, setting: Setting<'_>, ids: &dyn Ids) -> bool {
         let value = member.value;
         match goes {
-            None | Some(Goes::Open(_) | Goes::Ext) => false,
+            None | Some(Goes::Open(_) | Goes::Ext | Goes::List) => false,
             Some(Goes::Word(name, words)) => {
                 // A word of ours in the source's mouth could not be told back.
                 let fits = json::kind_of(value) == Kind::String
@@ -302,6 +322,14 @@ impl<'a> Taken<'a> {
                 fits
             }
             Some(Goes::Constant(text)) => value == text.as_bytes(),
+            Some(Goes::Given(name)) => ids.given(name).is_some_and(|given| given == value),
+            Some(Goes::Unless(name, usual)) => {
+                let fits = !self.members.iter().any(|(known, _)| known == name);
+                if fits && value != usual.as_bytes() {
+                    self.members.push((name, value));
+                }
+                fits
+            }
             Some(Goes::To(name, takes)) => {
                 let fits = takes.accepts(value) && !self.members.iter().any(|(known, _)| known == name);
                 if fits {
@@ -313,6 +341,12 @@ impl<'a> Taken<'a> {
                 let time = value.strip_prefix(b"\"").and_then(|v| v.strip_suffix(b"\"")).filter(|inner| is_log_time(inner));
                 self.ts = self.ts.or(time.and_then(|time| std::str::from_utf8(time).ok()));
                 time.is_some()
+            }
+            Some(Goes::Seconds) => {
+                let time = from_epoch(value).filter(|_| self.seconds.is_none());
+                let fits = time.is_some();
+                self.seconds = self.seconds.take().or(time);
+                fits
             }
             Some(Goes::Parent) => match setting.parent {
                 ParentId::Written(id) => id.map_or(value == b"null", |id| id == value),
@@ -459,32 +493,34 @@ impl Table {
         let start = out.len();
         let mut taken: Vec<Option<&[u8]>> = vec![None; self.0.len()];
         let mut ext = Ext::default();
-        let (mut next, mut usual, mut twice) = (0, true, false);
+        let (mut next, mut usual) = (0, true);
+        if has_a_name_twice(record) {
+            return false;
+        }
         for member in record {
             match self.row(&member.name()) {
                 Some((at, goes)) => {
-                    twice |= taken[at].is_some();
                     usual &= at >= next;
                     next = at.saturating_add(1).max(next);
                     match goes {
                         Goes::Constant(text) if member.value == text.as_bytes() => taken[at] = Some(member.value),
                         Goes::To(_, takes) if takes.accepts(member.value) => taken[at] = Some(member.value),
                         Goes::Object(_, table) if table.object(member.value, writer).is_some() => taken[at] = Some(member.value),
+                        Goes::List if json::kind_of(member.value) == Kind::Array => taken[at] = Some(member.value),
                         _ => ext.carried(member, writer),
                     }
                 }
                 None => {
                     next = usize::MAX;
-                    twice |= ext.has(&member.name());
                     ext.carried(member, writer);
                 }
             }
         }
-        // A constant that is not there cannot be told from one that is.
-        let lacks_constant = self.0.iter().zip(&taken).any(|((_, goes), value)| matches!(goes, Goes::Constant(_)) && value.is_none());
-        if twice || lacks_constant {
-            return false;
-        }
+        let absent = self
+            .0
+            .iter()
+            .filter(|(key, goes)| goes.is_always_written(ParentId::Unwritten) && !record.iter().any(|member| member.name() == *key));
+        ext.absent(&absent.map(|(key, _)| *key).collect::<Vec<_>>());
         out.push(b'{');
         for (name, value) in front {
             member_key(name, start, out);
@@ -525,36 +561,69 @@ impl Table {
 
     /// The inverse of [`Table::object`].
     pub(super) fn render_object(&self, payload: &[u8], to: To<'_>) {
+        self.render_frame(payload, to);
+    }
+
+    /// The same for a document: its lists are left empty, and where their
+    /// records would stand is returned, in order.
+    pub(super) fn render_frame(&self, payload: &[u8], to: To<'_>) -> Vec<usize> {
         let To { style, depth, out } = to;
         let given: Vec<Member<'_>> = json::members(payload).collect();
         let get = |name: &str| given.iter().find(|member| member.name() == name).map(|member| member.value);
         let ext: Vec<Member<'_>> = get("ext").map(|ext| json::members(ext).collect()).unwrap_or_default();
+        // By name, because a foreign object may have very many members.
+        let named: HashMap<Cow<'_, str>, &Member<'_>> = ext.iter().map(|member| (member.name(), member)).collect();
+        let absent: Vec<Cow<'_, str>> =
+            named.get(ABSENT).map(|list| json::elements(list.value).map(json::unescape).collect()).unwrap_or_default();
+        let order: Option<Vec<Cow<'_, str>>> = get(ORDER).map(|order| json::elements(order).map(json::unescape).collect());
+        let keys = order.unwrap_or_else(|| self.0.iter().map(|(key, _)| Cow::Borrowed(*key)).collect());
+        let mut lists = Vec::new();
         let mut object = Rendering::open(style, depth, out);
-        let named: Option<Vec<_>> = get(ORDER).map(|order| json::elements(order).map(json::unescape).collect());
-        let usual = || self.0.iter().map(|(key, _)| std::borrow::Cow::Borrowed(*key)).collect();
-        let keys: Vec<std::borrow::Cow<'_, str>> = named.unwrap_or_else(usual);
         for key in &keys {
-            let value = self.row(key).and_then(|(_, goes)| match goes {
-                Goes::Constant(text) => Some((None, text.as_bytes())),
-                Goes::To(name, _) => get(name).map(|value| (None, value)),
-                Goes::Object(name, table) => get(name).map(|value| (Some(*table), value)),
-                _ => None,
-            });
-            match value {
-                Some((Some(table), value)) => table.render_object(value, object.key(key)),
-                Some((None, value)) => object.value(key, value),
-                None => {
-                    if let Some(member) = ext.iter().find(|member| member.name() == key.as_ref()) {
-                        object.member(member);
+            if let Some(member) = named.get(key) {
+                object.member(member);
+                continue;
+            }
+            let Some((_, goes)) = self.row(key).filter(|_| !absent.contains(key)) else { continue };
+            match goes {
+                Goes::Constant(text) => object.value(key, text.as_bytes()),
+                Goes::To(name, _) => {
+                    if let Some(value) = get(name) {
+                        object.value(key, value);
                     }
                 }
+                Goes::Object(name, table) => {
+                    if let Some(value) = get(name) {
+                        table.render_object(value, object.key(key));
+                    }
+                }
+                Goes::List => {
+                    let To { out, .. } = object.key(key);
+                    out.push(b'[');
+                    lists.push(out.len());
+                    out.push(b']');
+                }
+                Goes::Unless(name, usual) => object.value(key, get(name).unwrap_or(usual.as_bytes())),
+                Goes::Time | Goes::Seconds | Goes::Given(_) | Goes::Ext | Goes::Word(..) => {}
+                Goes::Parent | Goes::Node(_) | Goes::Content(_) | Goes::Open(_) => {}
             }
         }
-        for member in ext.iter().filter(|member| !keys.contains(&member.name())) {
+        let written: HashSet<&Cow<'_, str>> = keys.iter().collect();
+        for member in ext.iter().filter(|member| !written.contains(&member.name()) && member.name() != ABSENT) {
             object.member(member);
         }
         object.close();
+        lists
     }
+}
+
+fn has_a_name_twice(record: &[Member<'_>]) -> bool {
+    const FEW: usize = 12;
+    if record.len() <= FEW {
+        return record.iter().enumerate().any(|(n, member)| record[..n].iter().any(|before| before.name() == member.name()));
+    }
+    let mut names = HashSet::with_capacity(record.len());
+    !record.iter().all(|member| names.insert(member.name()))
 }
 
 fn member_key(name: &str, start: usize, out: &mut Vec<u8>) {
@@ -656,6 +725,17 @@ impl Scope<'_> {
                     object.value(key, value);
                 }
             }
+            Goes::Unless(name, usual) => object.value(key, self.get(name).unwrap_or(usual.as_bytes())),
+            Goes::Given(name) => {
+                if let Some(value) = ids.given(name) {
+                    object.value(key, &value);
+                }
+            }
+            Goes::Seconds => {
+                if let Some(number) = self.event.ts.and_then(to_epoch) {
+                    object.value(key, number.as_bytes());
+                }
+            }
             Goes::Time => {
                 if let Some(ts) = self.event.ts {
                     let To { out, .. } = object.key(key);
@@ -702,7 +782,7 @@ impl Scope<'_> {
                     inner.render_object(value, object.key(key));
                 }
             }
-            Goes::Open(_) | Goes::Ext => {}
+            Goes::Open(_) | Goes::Ext | Goes::List => {}
         }
     }
 
@@ -810,10 +890,6 @@ impl Ext {
             let list: Vec<String> = keys.iter().map(|key| format!("\"{key}\"")).collect();
             self.raw(ABSENT, format!("[{}]", list.join(",")).as_bytes());
         }
-    }
-
-    fn has(&self, key: &str) -> bool {
-        !self.0.is_empty() && json::members(&[&self.0[..], b"}"].concat()).any(|member| member.name() == key)
     }
 
     fn into_object(mut self) -> Vec<u8> {
