@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::model::event::EventRef;
 use crate::model::files::{Files, RelPath};
 use crate::model::finding::{FindingCode, Findings};
 use crate::model::folder::FolderView;
 use crate::model::loaded::Loader;
 use crate::model::shape::Order;
+use crate::model::shown::Shower;
 use crate::model::stream::{EventSink, RecordRenderer, StreamError};
 
 /// A source format: pure, bytes in and events or bytes out.
@@ -37,7 +37,7 @@ pub trait Adapter: Sync {
     /// these records in this style. `None` where it knows no such records.
     fn renderer(&self, holds: &str, style: Option<&str>, shapes: &[Order]) -> Option<Box<dyn RecordRenderer>>;
 
-    /// What the program would show of the messages of a log with these shapes.
+    /// What the program would show of the nodes of a log with these shapes.
     fn shower(&self, shapes: &[Order]) -> Box<Shower>;
 
     /// The program's own loader for these files: what it would show, message by
@@ -45,9 +45,6 @@ pub trait Adapter: Sync {
     /// no code with `read`, or the two could be wrong together.
     fn loader<'f>(&self, files: &'f Files) -> Box<dyn Loader + 'f>;
 }
-
-/// Writes one message of a log in the program's own shape, as one line of JSON.
-pub type Shower = dyn Fn(&EventRef<'_>, &mut Vec<u8>) -> Result<(), StreamError>;
 
 /// What the name of a retired file ends in.
 pub const RETIRED_SUFFIX: &str = ".migrated";

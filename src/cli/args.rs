@@ -132,6 +132,9 @@ pub struct Replay {
     /// Another head: a branch, or KIND:NAME (view:…, backup:…, events:…).
     #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
     pub head: Option<String>,
+    /// The path to this node, by the source's own id of it; #SEQ for the log's number.
+    #[arg(long, value_name = "ID", allow_hyphen_values = true, conflicts_with = "head")]
+    pub leaf: Option<String>,
     /// The state after this event.
     #[arg(long, value_name = "SEQ")]
     pub at: Option<u32>,

@@ -185,6 +185,7 @@ fn replay_job(args: args::Replay) -> ReplayJob {
     ReplayJob {
         log: args.log,
         head: args.head.as_deref().map(HeadName::parse),
+        leaf: args.leaf,
         at: args.at.map(Seq::new),
         last: args.last,
         view: if args.context { View::Context } else { View::Whole },

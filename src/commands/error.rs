@@ -53,6 +53,11 @@ pub enum CommandError {
         /// What there is.
         known: Vec<String>,
     },
+    /// A node that the log does not have.
+    NoSuchNode {
+        /// What was asked for.
+        leaf: String,
+    },
     /// A log in a format that this build does not know.
     UnknownFormat {
         /// The format.
@@ -85,6 +90,7 @@ impl CommandError {
             CommandError::NoLogs { .. } => Some("give a log (*.everlog.jsonl) or the folder that `everlog migrate` wrote".to_owned()),
             CommandError::Nested { .. } => Some("choose a destination beside the source with `-o`".to_owned()),
             CommandError::NoSuchHead { known, .. } => Some(format!("the log has {}", known.join(", "))),
+            CommandError::NoSuchNode { .. } => Some("a leaf is the `source_id` of a node, or `#` and its `seq`".to_owned()),
             CommandError::UnknownFormat { .. } => Some("`everlog formats` lists what this build knows".to_owned()),
             CommandError::Bug(_) => Some("this is a bug in everlog, please report it".to_owned()),
             CommandError::Interrupted { .. } => Some("run the same command again: it goes on where it stopped".to_owned()),
@@ -104,6 +110,7 @@ impl fmt::Display for CommandError {
                 write!(f, "the destination {} and the source {} lie in each other", dest.display(), source.display())
             }
             CommandError::NoSuchHead { head, .. } => write!(f, "the log has no head {head}"),
+            CommandError::NoSuchNode { leaf } => write!(f, "the log has no node {leaf}"),
             CommandError::UnknownFormat { format } => write!(f, "the format {format} is unknown to this build"),
             CommandError::Bug(what) => write!(f, "a bug in everlog: {what}"),
             CommandError::Interrupted { done, of } => write!(f, "interrupted: {done} of {of} sessions are done, the others untouched"),
@@ -121,6 +128,7 @@ impl std::error::Error for CommandError {
             | CommandError::NoLogs { .. }
             | CommandError::Nested { .. }
             | CommandError::NoSuchHead { .. }
+            | CommandError::NoSuchNode { .. }
             | CommandError::UnknownFormat { .. }
             | CommandError::Bug(_)
             | CommandError::Interrupted { .. } => None,

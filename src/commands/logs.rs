@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::adapters::adapter::Adapter;
 use crate::adapters::by_id;
 use crate::log::{LogView, SealState};
-use crate::model::event::{EventKind, EventRef, bytes_of};
+use crate::model::event::bytes_of;
 use crate::model::files::RelPath;
 use crate::model::folder::ListedKind;
 use crate::model::ids::Seq;
@@ -90,17 +90,4 @@ pub fn seal_warning(seal: &SealState) -> Option<&'static str> {
 pub fn session_folder<R: crate::model::stream::ReadAt>(view: &LogView<R>, log: &LogFile) -> RelPath {
     let own = bytes_of(view.session.folder.as_deref(), view.session.folder_b64.as_deref()).unwrap_or_default();
     if own.is_empty() { log.below.clone() } else { RelPath::new(own).below(&log.below) }
-}
-
-/// Whether a message is one that the loader, or a model, would not see.
-#[must_use]
-pub fn is_hidden_from(event: &EventRef<'_>, who: &str) -> bool {
-    use crate::model::json;
-    event.kind == EventKind::Message
-        && memchr::memmem::find(event.payload, b"\"hidden\":").is_some()
-        && json::members(event.payload).filter(|member| member.name() == "hidden").any(|member| {
-            json::members(member.value)
-                .filter(|inner| inner.name() == "from")
-                .any(|from| json::elements(from.value).any(|name| json::unescape(name) == who))
-        })
 }

@@ -1,18 +1,21 @@
-//! `everlog replay`: the messages of a head.
+//! `everlog replay`: the messages of a head, or of the path to a node.
 
+use std::collections::VecDeque;
 use std::path::PathBuf;
 
-use crate::log::LogTail;
-use crate::model::event::EventKind;
+pub use crate::log::Salvage;
+use crate::log::{LogTail, LogView, Projection, Reach};
+use crate::model::event::{EventKind, EventRef, Outcome};
 use crate::model::heads::{HeadKind, HeadName};
 use crate::model::ids::Seq;
-use crate::model::stream::{LogAccess, StreamError};
+use crate::model::json::{self, Member};
+use crate::model::stream::{ReadAt, StreamError};
 use crate::report::exit::ExitStatus;
 use crate::report::printer::Printer;
 use crate::store::disk;
 
 use super::error::CommandError;
-use super::logs::{self, is_hidden_from};
+use super::logs;
 
 /// Which messages, and in which form.
 #[derive(Debug)]
@@ -21,6 +24,9 @@ pub struct ReplayJob {
     pub log: PathBuf,
     /// The head; the one that is shown by default if none is named.
     pub head: Option<HeadName>,
+    /// The path to this node instead of a head's: the source's own id, or `#`
+    /// and a sequence number.
+    pub leaf: Option<String>,
     /// The state after this event.
     pub at: Option<Seq>,
     /// Only so many at the end.
@@ -29,14 +35,14 @@ pub struct ReplayJob {
     pub view: View,
     /// The form of a message.
     pub shape: Shape,
-    /// Whether what the source's loader would not show is shown.
+    /// Whether what the source's loader would not show is shown too.
     pub salvage: Salvage,
 }
 
 /// Who is looking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum View {
-    /// Everything on the path.
+    /// Everything on the path, compacted or not.
     Whole,
     /// What a model would be given.
     Context,
@@ -51,24 +57,12 @@ pub enum Shape {
     Source,
 }
 
-/// Whether what the source's loader would not show is shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Salvage {
-    /// It is not.
-    Hidden,
-    /// It is.
-    Shown,
-}
-
 /// Runs the command.
 ///
 /// # Errors
-/// When the log cannot be read, or has no such head.
+/// When the log cannot be read, or has no such head or node.
 pub fn run(job: &ReplayJob, out: &Printer) -> Result<ExitStatus, CommandError> {
     if let Some(count) = job.last
-        && job.head.is_none()
-        && job.at.is_none()
-        && job.shape == Shape::Log
         && let Some(status) = last_only(job, count, out)?
     {
         return Ok(status);
@@ -79,51 +73,119 @@ pub fn run(job: &ReplayJob, out: &Printer) -> Result<ExitStatus, CommandError> {
         out.complain(&format!("{warning}\n  at {}", job.log.display()));
         status = ExitStatus::Found;
     }
-    let head = job.head.clone().unwrap_or_else(|| view.active());
     if job.shape == Shape::Source
         && let Some(error) = failure(&view.outcome, job.head.as_ref())
     {
         out.complain(&format!("error: {} fails to load this: {error}\n  at {}", adapter.id(), job.log.display()));
         return Ok(ExitStatus::Found);
     }
-    let Some(node) = view.state().head(&head) else {
-        let known = view.state().heads().map(|(name, _)| name.to_string()).collect();
-        return Err(CommandError::NoSuchHead { head: head.to_string(), known });
-    };
     let stream = |source: StreamError| CommandError::Stream { path: job.log.clone(), source };
+    let node = wanted_node(job, &mut view)?;
+    let reach = if job.shape == Shape::Log && job.view == View::Whole { Reach::Path } else { Reach::Shown };
+    let mut projection = Projection::of(&mut view, node, reach, job.salvage).map_err(stream)?;
     let shower = adapter.shower(view.shapes());
-    let mut shown = Vec::new();
-    for seq in view.path(node).map_err(stream)? {
-        let event = view.event(seq).map_err(stream)?;
-        if event.kind == EventKind::Message && !is_left_out(job, &event) {
-            shown.push(seq);
-        }
-    }
-    let skip = job.last.map_or(0, |last| shown.len().saturating_sub(last));
-    let mut line = Vec::new();
-    for seq in shown.into_iter().skip(skip) {
+    let mut lines = Lines { out, last: job.last, held: VecDeque::new() };
+    while let Some(shown) = projection.next_shown(&mut view).map_err(stream)? {
         if out.is_closed() {
             break;
         }
-        match job.shape {
-            Shape::Log => out.line(view.line(seq).map_err(stream)?),
-            Shape::Source => {
-                line.clear();
-                let event = view.event(seq).map_err(stream)?;
-                shower(&event, &mut line).map_err(stream)?;
-                out.line(&line);
+        if is_left_out(job, &shown.event) {
+            continue;
+        }
+        match (job.shape, shown.edit) {
+            (Shape::Source, _) => shower(&shown, &mut |line| lines.push(line)).map_err(stream)?,
+            (Shape::Log, _) if !is_printed(shown.event.kind) => {}
+            (Shape::Log, Some(edit)) => lines.push(&edited_line(&shown.event, &edit)),
+            (Shape::Log, None) => {
+                let seq = shown.event.seq;
+                lines.push(view.line(seq).map_err(stream)?);
             }
         }
     }
+    lines.finish();
     Ok(status)
 }
 
-fn is_left_out(job: &ReplayJob, event: &crate::model::event::EventRef<'_>) -> bool {
-    (job.salvage == Salvage::Hidden && is_hidden_from(event, "loader")) || (job.view == View::Context && is_hidden_from(event, "model"))
+/// Which nodes a person is shown as lines of the log.
+fn is_printed(kind: EventKind) -> bool {
+    matches!(kind, EventKind::Message | EventKind::Compaction | EventKind::BranchSummary)
+}
+
+fn is_left_out(job: &ReplayJob, event: &EventRef<'_>) -> bool {
+    job.view == View::Context && event.is_hidden_from("model")
+}
+
+/// The node whose path is shown.
+fn wanted_node<R: ReadAt>(job: &ReplayJob, view: &mut LogView<R>) -> Result<Seq, CommandError> {
+    let Some(leaf) = &job.leaf else {
+        let head = job.head.clone().unwrap_or_else(|| view.active());
+        return view.state().head(&head).ok_or_else(|| {
+            let known = view.state().heads().map(|(name, _)| name.to_string()).collect();
+            CommandError::NoSuchHead { head: head.to_string(), known }
+        });
+    };
+    let found = match leaf.strip_prefix('#').and_then(|number| number.parse().ok()).map(Seq::new) {
+        Some(seq) => Some(seq).filter(|seq| *seq <= view.last_followed() && view.is_node(*seq)),
+        None => view.node_of_source(leaf).map_err(|source| CommandError::Stream { path: job.log.clone(), source })?,
+    };
+    found.ok_or_else(|| CommandError::NoSuchNode { leaf: leaf.clone() })
+}
+
+/// A line of the log with what an edit puts into its payload.
+fn edited_line(event: &EventRef<'_>, edit: &EventRef<'_>) -> Vec<u8> {
+    let replacement = json::members(edit.payload).find(|member| member.name() == "replacement").map_or(&b"{}"[..], |member| member.value);
+    let mut left: Vec<Member<'_>> = json::members(replacement).collect();
+    let mut line = format!("{{\"seq\":{}", event.seq).into_bytes();
+    if let Some(ts) = event.ts {
+        line.extend_from_slice(format!(",\"ts\":\"{ts}\"").as_bytes());
+    }
+    line.extend_from_slice(format!(",\"type\":\"{}\"", event.kind.name()).as_bytes());
+    if let Some(parent) = event.parent {
+        line.extend_from_slice(format!(",\"parent\":{parent}").as_bytes());
+    }
+    line.extend_from_slice(b",\"payload\":{");
+    let mut push = |member: Member<'_>| {
+        if line.last() != Some(&b'{') {
+            line.push(b',');
+        }
+        line.extend_from_slice(member.key);
+        line.push(b':');
+        line.extend_from_slice(member.value);
+    };
+    for member in json::members(event.payload) {
+        match left.iter().position(|new| new.name() == member.name()) {
+            Some(at) => push(left.remove(at)),
+            None => push(member),
+        }
+    }
+    left.into_iter().for_each(push);
+    line.extend_from_slice(b"}}");
+    line
+}
+
+/// Lines on their way out: all of them, or the last so many.
+struct Lines<'o> {
+    out: &'o Printer,
+    last: Option<usize>,
+    held: VecDeque<Vec<u8>>,
+}
+
+impl Lines<'_> {
+    fn push(&mut self, line: &[u8]) {
+        let Some(last) = self.last else { return self.out.line(line) };
+        self.held.push_back(line.to_vec());
+        if self.held.len() > last {
+            self.held.pop_front();
+        }
+    }
+
+    fn finish(self) {
+        self.held.iter().take_while(|_| !self.out.is_closed()).for_each(|line| self.out.line(line));
+    }
 }
 
 /// Why the source program would not show this head, or its default.
-fn failure<'a>(outcome: &'a crate::model::event::Outcome, asked: Option<&HeadName>) -> Option<&'a String> {
+fn failure<'a>(outcome: &'a Outcome, asked: Option<&HeadName>) -> Option<&'a String> {
     match asked {
         Some(head) if head.kind == HeadKind::Events => outcome.failures.get(&head.to_string()),
         // A lost transcript does not keep its branches from loading.
@@ -132,12 +194,20 @@ fn failure<'a>(outcome: &'a crate::model::event::Outcome, asked: Option<&HeadNam
     }
 }
 
-/// The last messages through the last checkpoint, whatever the log's length.
+/// The last messages through the last checkpoint, whatever the log's length;
+/// `None` where that does not say what is shown.
 fn last_only(job: &ReplayJob, count: usize, out: &Printer) -> Result<Option<ExitStatus>, CommandError> {
+    let is_default = job.head.is_none() && job.leaf.is_none() && job.at.is_none();
+    if !is_default || job.shape != Shape::Log || job.salvage == Salvage::Shown {
+        return Ok(None);
+    }
     let stream = |source: StreamError| CommandError::Stream { path: job.log.clone(), source };
     let Some(tail) = LogTail::open(disk::open(&job.log)?).map_err(stream)? else { return Ok(None) };
-    let wanted = |line: &[u8]| crate::log::decode_line(line).is_ok_and(|event| !is_left_out(job, &event));
-    for line in tail.last_messages(count, wanted).map_err(stream)? {
+    if tail.projects() {
+        return Ok(None);
+    }
+    let wanted = |event: &EventRef<'_>| is_printed(event.kind) && !event.is_hidden_from("loader") && !is_left_out(job, event);
+    for line in tail.last_nodes(count, wanted).map_err(stream)? {
         out.line(&line);
     }
     out.say("note: read through the last checkpoint; the seal was not checked");

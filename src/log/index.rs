@@ -1,6 +1,8 @@
 //! Where each event of a log stands, what it says, and what stands above it:
 //! a few bytes per event, so that a log is never held in memory.
 
+use std::ops::Range;
+
 use crate::model::event::{EventKind, Run};
 use crate::model::ids::Seq;
 use crate::model::stream::StreamError;
@@ -10,6 +12,22 @@ const NO_NODE: u32 = u32::MAX;
 /// How far back two nodes of one run may stand from each other: behind a
 /// longer stretch of other lines a new run begins, which is as true.
 const LONGEST_GAP: u32 = 64;
+
+/// The walk to a node, first to last.
+#[derive(Debug, Clone)]
+pub(super) struct Path {
+    /// Its nodes, repeats expanded.
+    pub nodes: Vec<Seq>,
+    /// The repeats on it, last to first.
+    pub repeats: Vec<Expanded>,
+}
+
+/// A repeat, and the places of a path that it stands for.
+#[derive(Debug, Clone)]
+pub(super) struct Expanded {
+    pub seq: Seq,
+    pub places: Range<usize>,
+}
 
 /// The table of a log's events, by number.
 #[derive(Debug, Clone)]
@@ -246,21 +264,26 @@ impl Index {
     /// The nodes on the walk to `node` with repeats expanded, first to last. A
     /// repeat can stand on a path many times over in a hostile log, so the walk
     /// stops at `limit`.
-    pub(super) fn path(&self, node: Seq, limit: usize) -> Result<Vec<Seq>, StreamError> {
-        let mut path = Vec::new();
+    pub(super) fn path(&self, node: Seq, limit: usize) -> Result<Path, StreamError> {
+        let (mut nodes, mut repeats) = (Vec::new(), Vec::new());
         let mut at = node;
         while !at.is_root() {
+            let behind = nodes.len();
             if self.kind(at) == EventKind::Repeat {
-                self.run_backwards(at, &mut path)?;
+                self.run_backwards(at, &mut nodes)?;
+                repeats.push(Expanded { seq: at, places: behind..nodes.len() });
             } else {
-                path.push(at);
+                nodes.push(at);
             }
-            if path.len() > limit {
+            if nodes.len() > limit {
                 return Err(StreamError::log(node, "has a path longer than any source could have had"));
             }
             at = self.parent(at);
         }
-        path.reverse();
-        Ok(path)
+        nodes.reverse();
+        for Expanded { places, .. } in &mut repeats {
+            *places = nodes.len() - places.end..nodes.len() - places.start;
+        }
+        Ok(Path { nodes, repeats })
     }
 }

@@ -22,7 +22,7 @@ pub(super) struct Pass {
     hash: Sha256,
     /// How many bytes the hash has seen.
     hashed: u64,
-    until: Option<Seq>,
+    pub until: Option<Seq>,
     pub session: Option<Session>,
     pub outcome: Outcome,
     pub state: State,

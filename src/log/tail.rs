@@ -2,7 +2,7 @@
 //! checkpoint names the lines of the active path. What is wanted costs what is
 //! wanted, whatever the log's length; the seal itself is not checked.
 
-use crate::model::event::{Checkpoint, EventKind, Run, Seal};
+use crate::model::event::{Checkpoint, EventKind, EventRef, Run, Seal};
 use crate::model::stream::{ReadAt, StreamError};
 
 use super::decode::decode_line;
@@ -44,17 +44,25 @@ impl<R: ReadAt> LogTail<R> {
         &self.checkpoint.of
     }
 
-    /// The lines of the last messages that `wanted` accepts, oldest first.
+    /// Whether the path alone does not say what is shown, so that the whole log
+    /// must be read.
+    #[must_use]
+    pub fn projects(&self) -> bool {
+        self.checkpoint.projects
+    }
+
+    /// The lines of the last nodes of the path that `wanted` accepts, oldest
+    /// first.
     ///
     /// # Errors
     /// When the log cannot be read.
-    pub fn last_messages(&self, count: usize, wanted: impl Fn(&[u8]) -> bool) -> Result<Vec<Vec<u8>>, StreamError> {
+    pub fn last_nodes(&self, count: usize, wanted: impl Fn(&EventRef<'_>) -> bool) -> Result<Vec<Vec<u8>>, StreamError> {
         let mut found = Vec::new();
         for Run(_, _, start, end) in self.checkpoint.path.iter().rev() {
             let mut lines = lines_before(&self.source, *end, *start)?;
             while found.len() < count {
                 let Some(line) = lines.next_line()? else { break };
-                if decode_line(&line).is_ok_and(|event| event.kind == EventKind::Message) && wanted(&line) {
+                if decode_line(&line).is_ok_and(|event| event.parent.is_some() && wanted(&event)) {
                     found.push(line);
                 }
             }

@@ -7,12 +7,13 @@ use std::sync::Arc;
 use crate::model::event::{Checkpoint, EventKind, EventRef, LOG_VERSION, Outcome, Session};
 use crate::model::heads::HeadName;
 use crate::model::ids::Seq;
+use crate::model::json::{self, Kind};
 use crate::model::shape::Order;
 use crate::model::stream::{LogAccess, ReadAt, StreamError};
 
 use super::decode::decode_line;
 use super::fold::{State, checkpoint};
-use super::index::Index;
+use super::index::{Index, Path};
 use super::pass::Pass;
 
 pub(super) const WINDOW: usize = 256 * 1024;
@@ -100,6 +101,7 @@ pub struct LogView<R> {
     seal: SealState,
     seals: u32,
     unknown_events: bool,
+    until: Option<Seq>,
     /// For reading back and forth: a second window, so that a look back does
     /// not cost the place at which reading goes on.
     back_window: Vec<u8>,
@@ -150,6 +152,7 @@ impl<R: ReadAt> LogView<R> {
             seal,
             seals: pass.seals,
             unknown_events: pass.unknown_events,
+            until: pass.until,
             back_window: Vec::new(),
             back_start: 0,
         })
@@ -174,6 +177,7 @@ impl<R: ReadAt> LogView<R> {
             seal: self.seal.clone(),
             seals: self.seals,
             unknown_events: self.unknown_events,
+            until: self.until,
             back_window: Vec::new(),
             back_start: 0,
         }
@@ -249,6 +253,37 @@ impl<R: ReadAt> LogView<R> {
         self.index.last()
     }
 
+    /// The number of the last event up to which the log was followed.
+    #[must_use]
+    pub fn last_followed(&self) -> Seq {
+        self.until.map_or(self.last(), |until| until.min(self.last()))
+    }
+
+    pub(super) fn path_and_repeats(&self, node: Seq) -> Result<Path, StreamError> {
+        self.index.path(node, LONGEST_PATH)
+    }
+
+    /// The last node that the source knows by this id.
+    ///
+    /// # Errors
+    /// When the log cannot be read.
+    pub fn node_of_source(&mut self, source_id: &str) -> Result<Option<Seq>, StreamError> {
+        let mut found = None;
+        for seq in (1..=self.last_followed().number()).map(Seq::new) {
+            if self.is_node(seq) && is_of_source(self.event(seq)?.payload, source_id) {
+                found = Some(seq);
+            }
+        }
+        Ok(found)
+    }
+
+    /// Copies an event's line without losing the place at which reading goes on.
+    pub(super) fn copy_line(&self, seq: Seq, line: &mut Vec<u8>) -> Result<(), StreamError> {
+        let (start, end) = self.index.span(seq).ok_or_else(|| StreamError::log(seq, "is not in the log"))?;
+        let len = usize::try_from(end - start - 1).map_err(|_| StreamError::TooLong)?;
+        self.source.fill_at(line, start, len).map_err(|source| StreamError::Io { doing: "read the log", source })
+    }
+
     /// The size of all whole lines.
     #[must_use]
     pub fn bytes(&self) -> u64 {
@@ -290,6 +325,12 @@ impl<R: ReadAt> LogView<R> {
     }
 }
 
+fn is_of_source(payload: &[u8], id: &str) -> bool {
+    memchr::memmem::find(payload, b"\"source_id\":").is_some()
+        && json::members(payload)
+            .any(|member| member.name() == "source_id" && json::kind_of(member.value) == Kind::String && json::unescape(member.value) == id)
+}
+
 impl<R: ReadAt> LogAccess for LogView<R> {
     fn event(&mut self, seq: Seq) -> Result<EventRef<'_>, StreamError> {
         decode_line(self.line(seq)?).map_err(|what| StreamError::log(seq, what))
@@ -304,6 +345,6 @@ impl<R: ReadAt> LogAccess for LogView<R> {
     }
 
     fn path(&mut self, node: Seq) -> Result<Vec<Seq>, StreamError> {
-        self.index.path(node, LONGEST_PATH)
+        self.path_and_repeats(node).map(|path| path.nodes)
     }
 }

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use super::heads::{Head, Repeat};
 use super::ids::Seq;
+use super::json;
 
 /// The version of the log format that this build writes.
 pub const LOG_VERSION: u32 = 1;
@@ -104,6 +105,21 @@ pub struct EventRef<'a> {
     pub parent: Option<Seq>,
     /// The payload's JSON text.
     pub payload: &'a [u8],
+}
+
+impl EventRef<'_> {
+    /// Whether this is a message that the `loader`, the `display` or a `model`
+    /// would not see.
+    #[must_use]
+    pub fn is_hidden_from(&self, who: &str) -> bool {
+        self.kind == EventKind::Message
+            && memchr::memmem::find(self.payload, b"\"hidden\":").is_some()
+            && json::members(self.payload).filter(|member| member.name() == "hidden").any(|member| {
+                json::members(member.value)
+                    .filter(|inner| inner.name() == "from")
+                    .any(|from| json::elements(from.value).any(|name| json::unescape(name) == who))
+            })
+    }
 }
 
 /// The payload of `session`.
@@ -204,6 +220,39 @@ pub struct Outcome {
     /// What else the program derives from the session, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub facts: BTreeMap<String, String>,
+}
+
+/// The payload of `hide`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hide {
+    /// Everything on the path is hidden as far as this node stands on it; 0
+    /// hides nothing.
+    pub up_to: Seq,
+    /// What hid it, in the adapter's words.
+    #[serde(default)]
+    pub why: String,
+}
+
+/// Of the payload of `compaction`, what the log itself understands.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Compaction {
+    /// What is said in the place of the path before it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<Box<RawValue>>,
+    /// From which node on the path before it is still shown; nothing of it
+    /// where this is absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_kept: Option<Seq>,
+}
+
+/// Of the payload of `edit`, what the log itself understands.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Edit {
+    /// The node that is shown otherwise.
+    pub target: Seq,
+    /// The members that are others now; nothing where the node is left out.
+    #[serde(default)]
+    pub replacement: Option<Box<RawValue>>,
 }
 
 /// The payload of `damage`.

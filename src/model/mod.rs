@@ -14,5 +14,6 @@ pub mod loaded;
 pub mod location;
 pub mod recipe;
 pub mod shape;
+pub mod shown;
 pub mod stream;
 pub mod time;

@@ -1,44 +1,78 @@
 //! Replayed messages against loaded ones, in lockstep.
 
-use crate::adapters::adapter::Shower;
-use crate::log::LogView;
+use crate::log::{LogView, Projection, Reach, Salvage};
 use crate::model::heads::HeadName;
 use crate::model::ids::Seq;
 use crate::model::json::{self, Member};
 use crate::model::loaded::{LoadOutcome, Loader};
 use crate::model::location::Location;
-use crate::model::stream::{LogAccess, ReadAt, StreamError};
+use crate::model::shown::Shower;
+use crate::model::stream::{ReadAt, StreamError};
 
 use super::difference::{Difference, window};
 
 /// The messages of one head, compared as both sides produce them.
 struct Lockstep<'v, R> {
-    log: &'v mut LogView<R>,
-    shower: &'v Shower,
-    path: Vec<Seq>,
-    next: usize,
-    replayed: Vec<u8>,
+    replayed: Replayed<'v, R>,
+    /// How many messages the source program has shown.
+    loaded: usize,
     head: String,
     first: Option<Result<Difference, StreamError>>,
 }
 
 impl<R: ReadAt> Lockstep<'_, R> {
     fn loaded(&mut self, loaded: &[u8]) {
+        self.loaded += 1;
         if self.first.is_some() {
             return;
         }
-        let Some(&seq) = self.path.get(self.next) else {
-            self.next += 1;
-            return;
-        };
-        self.next += 1;
-        self.replayed.clear();
-        let shown = self.log.event(seq).and_then(|event| (self.shower)(&event, &mut self.replayed));
-        match shown {
+        let number = self.loaded;
+        match self.replayed.next_line() {
             Err(error) => self.first = Some(Err(error)),
-            Ok(()) if self.replayed == loaded || json::same_value(&self.replayed, loaded) => {}
-            Ok(()) => self.first = Some(Ok(message_difference(&self.head, self.next, loaded, &self.replayed))),
+            Ok(Some(replayed)) if replayed == loaded || json::same_value(replayed, loaded) => {}
+            Ok(Some(replayed)) => self.first = Some(Ok(message_difference(&self.head, number, loaded, replayed))),
+            // One side is longer, which is said at the end.
+            Ok(None) => {}
         }
+    }
+}
+
+/// What the log shows of one head, line by line.
+struct Replayed<'v, R> {
+    log: &'v mut LogView<R>,
+    shower: &'v Shower,
+    projection: Projection,
+    /// The lines of the item at hand, and where each ends.
+    lines: Vec<u8>,
+    ends: Vec<usize>,
+    /// How many of them are taken.
+    taken: usize,
+    /// How many lines were taken in all.
+    count: usize,
+}
+
+impl<'v, R: ReadAt> Replayed<'v, R> {
+    fn new(log: &'v mut LogView<R>, shower: &'v Shower, projection: Projection) -> Replayed<'v, R> {
+        Replayed { log, shower, projection, lines: Vec::new(), ends: Vec::new(), taken: 0, count: 0 }
+    }
+
+    fn next_line(&mut self) -> Result<Option<&[u8]>, StreamError> {
+        while self.taken >= self.ends.len() {
+            let (lines, ends) = (&mut self.lines, &mut self.ends);
+            lines.clear();
+            ends.clear();
+            self.taken = 0;
+            let Some(shown) = self.projection.next_shown(self.log)? else { return Ok(None) };
+            (self.shower)(&shown, &mut |line| {
+                lines.extend_from_slice(line);
+                ends.push(lines.len());
+            })?;
+        }
+        let from = self.taken.checked_sub(1).map_or(0, |before| self.ends[before]);
+        let to = self.ends[self.taken];
+        self.taken += 1;
+        self.count += 1;
+        Ok(Some(&self.lines[from..to]))
     }
 }
 
@@ -79,22 +113,20 @@ pub fn compare_head<R: ReadAt>(
     ask: Option<&HeadName>,
     head: &HeadName,
 ) -> Result<Compared, StreamError> {
-    let node = log.state().head(head);
-    let path = match node {
-        Some(node) => log.path(node)?,
-        None => Vec::new(),
-    };
-    let count = path.len();
-    let mut lockstep = Lockstep { log, shower, path, next: 0, replayed: Vec::new(), head: head.to_string(), first: None };
+    let node = log.state().head(head).unwrap_or(Seq::ROOT);
+    let projection = Projection::of(log, node, Reach::Shown, Salvage::Hidden)?;
+    let mut lockstep = Lockstep { replayed: Replayed::new(log, shower, projection), loaded: 0, head: head.to_string(), first: None };
     let outcome = loader.load(ask, &mut |message| lockstep.loaded(message));
-    let loaded = lockstep.next;
-    let difference = match lockstep.first {
-        Some(first) => Some(first?),
-        None if outcome.error.is_none() && loaded != count => {
+    let Lockstep { mut replayed, loaded, first, .. } = lockstep;
+    let mut difference = first.transpose()?;
+    if difference.is_none() {
+        while replayed.next_line()?.is_some() {}
+        let count = replayed.count;
+        if outcome.error.is_none() && loaded != count {
             let what = format!("{head} has {loaded} messages in the source program and {count} in the log");
-            Some(Difference::plain(what, Location::file(head.to_string())))
+            difference = Some(Difference::plain(what, Location::file(head.to_string())));
         }
-        None => None,
-    };
-    Ok(Compared { outcome, messages: count as u64, cost: count.max(loaded) as u64, difference })
+    }
+    let cost = replayed.projection.path_len().max(replayed.count).max(loaded) as u64;
+    Ok(Compared { outcome, messages: replayed.count as u64, cost, difference })
 }

@@ -4,14 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::adapters::adapter::Adapter;
 use crate::log::restore::{FilePlan, file_plan, rebuild};
-use crate::log::{LogView, SealState};
+use crate::log::{LogView, Projection, Reach, Salvage, SealState};
 use crate::model::digest::sha256_hex;
-use crate::model::event::{EventKind, FileKind, Outcome};
+use crate::model::event::{Compaction, Edit, EventKind, EventRef, FileKind, Hide, Outcome};
 use crate::model::files::{Entry, Files};
 use crate::model::heads::{HeadKind, HeadName};
 use crate::model::ids::Seq;
 use crate::model::loaded::LoadOutcome;
 use crate::model::location::Location;
+use crate::model::shown::{Place, Shower, Shown};
 use crate::model::stream::{LogAccess, ReadAt, StreamError};
 
 use super::bytes::{Compare, Hash};
@@ -289,13 +290,42 @@ pub fn check_log<R: ReadAt>(
         return log_differs("the last checkpoint does not say what the events before it come to".to_owned());
     }
     log.check_repeats()?;
-    (proof.heads, proof.messages) = (heads.len() as u64, log.path(log.state().head(&active).unwrap_or(Seq::ROOT))?.len() as u64);
-    let mut shown = Vec::new();
-    for number in 1..=log.last().number() {
-        if log.kind(Seq::new(number)) == EventKind::Message {
-            shown.clear();
-            shower(&log.event(Seq::new(number))?, &mut shown)?;
+    proof.heads = heads.len() as u64;
+    proof.messages = everything_shown(log, &shower, &active)?;
+    Ok(Ok(proof))
+}
+
+/// Shows the default head as its program would, and counts the messages; then
+/// every other node, which must be possible too.
+fn everything_shown<R: ReadAt>(log: &mut LogView<R>, shower: &Shower, active: &HeadName) -> Result<u64, StreamError> {
+    let mut messages = 0;
+    let mut is_shown = vec![false; log.last().index() + 1];
+    let node = log.state().head(active).unwrap_or(Seq::ROOT);
+    let mut projection = Projection::of(log, node, Reach::Shown, Salvage::Hidden)?;
+    while let Some(shown) = projection.next_shown(log)? {
+        is_shown[shown.event.seq.index()] = true;
+        shower(&shown, &mut |_| messages += 1)?;
+    }
+    for seq in (1..=log.last().number()).map(Seq::new).filter(|seq| !is_shown[seq.index()]) {
+        if !log.is_node(seq) || log.kind(seq) == EventKind::Repeat {
+            continue;
+        }
+        let event = log.event(seq)?;
+        if event.kind == EventKind::Edit {
+            readable::<Edit>(&event)?;
+        } else if event.kind == EventKind::Hide {
+            readable::<Hide>(&event)?;
+        } else if event.kind == EventKind::Compaction {
+            readable::<Compaction>(&event)?;
+            shower(&Shown { place: Place::Compaction, ..Shown::plain(event) }, &mut |_| {})?;
+        } else {
+            shower(&Shown::plain(event), &mut |_| {})?;
         }
     }
-    Ok(Ok(proof))
+    Ok(messages)
+}
+
+fn readable<T: serde::de::DeserializeOwned>(event: &EventRef<'_>) -> Result<(), StreamError> {
+    let read: Result<T, _> = serde_json::from_slice(event.payload);
+    read.map(|_| ()).map_err(|error| StreamError::log(event.seq, format!("has a payload that cannot be read: {error}")))
 }

@@ -20,12 +20,16 @@ mod transcript;
 mod wire;
 mod write;
 
-use crate::adapters::adapter::{Adapter, Check, ReadSummary, Shower, UnitClaim};
+use std::cell::Cell;
+
+use crate::adapters::adapter::{Adapter, Check, ReadSummary, UnitClaim};
+use crate::model::event::EventKind;
 use crate::model::files::Files;
 use crate::model::finding::Findings;
 use crate::model::folder::FolderView;
 use crate::model::loaded::Loader;
 use crate::model::shape::{Order, Shapes};
+use crate::model::shown::Shower;
 use crate::model::stream::{EventSink, RecordRenderer, StreamError};
 
 const ID: &str = "gptme";
@@ -60,7 +64,18 @@ impl Adapter for Gptme {
 
     fn shower(&self, shapes: &[Order]) -> Box<Shower> {
         let shapes = Shapes::with_others(wire::usual_order(), shapes.to_vec());
-        Box::new(move |message, out| render::show(message, &shapes, out))
+        let buffer = Cell::new(Vec::new());
+        Box::new(move |shown, show| {
+            if shown.event.kind != EventKind::Message {
+                return Ok(());
+            }
+            let mut line = buffer.take();
+            line.clear();
+            render::show(&shown.event, &shapes, &mut line)?;
+            show(&line);
+            buffer.set(line);
+            Ok(())
+        })
     }
 
     fn loader<'f>(&self, files: &'f Files) -> Box<dyn Loader + 'f> {

@@ -1,0 +1,206 @@
+//! What is shown of a path. A path holds everything that was ever put on it;
+//! hides, compactions and edits, nodes themselves, say what of that is seen.
+
+use foldhash::fast::FixedState;
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+
+use crate::model::event::{Compaction, Edit, EventKind, Hide};
+use crate::model::ids::Seq;
+use crate::model::shown::{Place, Shown};
+use crate::model::stream::{LogAccess, ReadAt, StreamError};
+
+use super::decode::decode_line;
+use super::index::Path;
+use super::view::LogView;
+
+/// How much of a path is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    /// Everything that no `hide` took away, compacted and edited or not.
+    Path,
+    /// What the source program shows: the last compaction rules, edits count.
+    Shown,
+}
+
+/// Whether what the source's loader would not show is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Salvage {
+    /// It is not.
+    Hidden,
+    /// It is, also where it stands beside the path.
+    Shown,
+}
+
+/// The nodes that are shown of one path, in order, read one by one.
+#[derive(Debug)]
+pub struct Projection {
+    path: Vec<Seq>,
+    /// The places of the path that are still to be shown, last first.
+    stretches: Vec<Range<usize>>,
+    /// The place of the compaction that rules.
+    ruling: Option<usize>,
+    /// For each target its last edit; `None` where that leaves the target out.
+    edits: HashMap<Seq, Option<Seq>, FixedState>,
+    salvage: Salvage,
+    /// Salvaged messages beside the path that are still to come, last first.
+    beside: Vec<Seq>,
+    edit_line: Vec<u8>,
+}
+
+impl Projection {
+    /// What is shown of the path to `node`.
+    ///
+    /// # Errors
+    /// When the log cannot be read, or a node that rules cannot be understood.
+    pub fn of<R: ReadAt>(log: &mut LogView<R>, node: Seq, reach: Reach, salvage: Salvage) -> Result<Projection, StreamError> {
+        let path = log.path_and_repeats(node)?;
+        let hidden = hidden(log, &path)?;
+        let ruling = match reach {
+            Reach::Path => None,
+            Reach::Shown => path.nodes.iter().rposition(|seq| log.kind(*seq) == EventKind::Compaction),
+        };
+        // Last first, like what stands beside the path: both are taken from
+        // their ends.
+        let mut stretches = Vec::with_capacity(3);
+        stretches.push(ruling.map_or(0, |at| at + 1)..path.nodes.len());
+        if let Some(at) = ruling {
+            stretches.extend([kept_from(log, &path, at)?..at, at..at + 1]);
+        }
+        for stretch in &mut stretches {
+            stretch.start = stretch.start.max(hidden);
+        }
+        let mut projection = Projection {
+            path: path.nodes,
+            stretches,
+            ruling,
+            edits: HashMap::default(),
+            salvage,
+            beside: Vec::new(),
+            edit_line: Vec::new(),
+        };
+        if reach == Reach::Shown {
+            projection.edits = projection.edits_among_shown(log)?;
+        }
+        if salvage == Salvage::Shown {
+            projection.beside = beside(log, &projection.path)?;
+        }
+        Ok(projection)
+    }
+
+    /// How many nodes the path has, shown or not.
+    #[must_use]
+    pub fn path_len(&self) -> usize {
+        self.path.len()
+    }
+
+    /// The next item.
+    ///
+    /// # Errors
+    /// When the log cannot be read.
+    pub fn next_shown<'a, R: ReadAt>(&'a mut self, log: &'a mut LogView<R>) -> Result<Option<Shown<'a>>, StreamError> {
+        let Some((seq, place)) = self.advance(log)? else { return Ok(None) };
+        let edit = match self.edits.get(&seq) {
+            Some(Some(edit)) => {
+                log.copy_line(*edit, &mut self.edit_line)?;
+                Some(decode_line(&self.edit_line).map_err(|what| StreamError::log(*edit, what))?)
+            }
+            Some(None) | None => None,
+        };
+        Ok(Some(Shown { event: log.event(seq)?, place, edit }))
+    }
+
+    fn advance<R: ReadAt>(&mut self, log: &mut LogView<R>) -> Result<Option<(Seq, Place)>, StreamError> {
+        while let Some(stretch) = self.stretches.last_mut() {
+            if stretch.start >= stretch.end {
+                self.stretches.pop();
+                continue;
+            }
+            let at = stretch.start;
+            let seq = self.path[at];
+            let (kind, place) = (log.kind(seq), self.place(at, log.kind(seq)));
+            // The ruling compaction stands before what is older than it.
+            if place != Place::Compaction
+                && let Some(beside) = self.beside.pop_if(|beside| *beside < seq)
+            {
+                return Ok(Some((beside, Place::Plain)));
+            }
+            if let Some(stretch) = self.stretches.last_mut() {
+                stretch.start += 1;
+            }
+            let is_rule = matches!(kind, EventKind::Edit | EventKind::Hide);
+            if is_rule || self.edits.get(&seq) == Some(&None) {
+                continue;
+            }
+            if kind == EventKind::Message && self.salvage == Salvage::Hidden && log.event(seq)?.is_hidden_from("loader") {
+                continue;
+            }
+            return Ok(Some((seq, place)));
+        }
+        Ok(self.beside.pop().map(|seq| (seq, Place::Plain)))
+    }
+
+    fn place(&self, at: usize, kind: EventKind) -> Place {
+        match self.ruling {
+            Some(ruling) if at == ruling => Place::Compaction,
+            Some(ruling) if at < ruling && kind == EventKind::Compaction => Place::OlderCompaction,
+            Some(ruling) if at < ruling => Place::Kept,
+            Some(_) | None => Place::Plain,
+        }
+    }
+
+    fn edits_among_shown<R: ReadAt>(&self, log: &mut LogView<R>) -> Result<HashMap<Seq, Option<Seq>, FixedState>, StreamError> {
+        let mut edits = HashMap::default();
+        for at in self.stretches.iter().rev().flat_map(Clone::clone) {
+            let seq = self.path[at];
+            if log.kind(seq) == EventKind::Edit {
+                let edit: Edit = payload(log, seq)?;
+                edits.insert(edit.target, edit.replacement.map(|_| seq));
+            }
+        }
+        Ok(edits)
+    }
+}
+
+/// How many places at the beginning of a path are hidden.
+fn hidden<R: ReadAt>(log: &mut LogView<R>, path: &Path) -> Result<usize, StreamError> {
+    let mut up_to: HashSet<Seq, FixedState> = HashSet::default();
+    for seq in &path.nodes {
+        if log.kind(*seq) == EventKind::Hide {
+            up_to.insert(payload::<Hide, R>(log, *seq)?.up_to);
+        }
+    }
+    if up_to.is_empty() {
+        return Ok(0);
+    }
+    let last_node = path.nodes.iter().rposition(|seq| up_to.contains(seq)).map_or(0, |at| at + 1);
+    let last_repeat = path.repeats.iter().filter(|repeat| up_to.contains(&repeat.seq)).map(|repeat| repeat.places.end).max();
+    Ok(last_node.max(last_repeat.unwrap_or(0)))
+}
+
+/// The first place before a compaction, at `at`, that it keeps.
+fn kept_from<R: ReadAt>(log: &mut LogView<R>, path: &Path, at: usize) -> Result<usize, StreamError> {
+    let Some(first_kept) = payload::<Compaction, R>(log, path.nodes[at])?.first_kept else { return Ok(at) };
+    let node = path.nodes[..at].iter().position(|seq| *seq == first_kept);
+    let repeat = path.repeats.iter().filter(|repeat| repeat.seq == first_kept).map(|repeat| repeat.places.start).min();
+    Ok([node, repeat].into_iter().flatten().min().unwrap_or(at).min(at))
+}
+
+/// Messages that the loader would not show and that stand beside a path, last
+/// first.
+fn beside<R: ReadAt>(log: &mut LogView<R>, path: &[Seq]) -> Result<Vec<Seq>, StreamError> {
+    let on_path: HashSet<Seq, FixedState> = path.iter().copied().collect();
+    let mut beside = Vec::new();
+    for seq in (1..=log.last_followed().number()).map(Seq::new) {
+        if log.kind(seq) == EventKind::Message && !on_path.contains(&seq) && log.event(seq)?.is_hidden_from("loader") {
+            beside.push(seq);
+        }
+    }
+    beside.reverse();
+    Ok(beside)
+}
+
+fn payload<T: serde::de::DeserializeOwned, R: ReadAt>(log: &mut LogView<R>, seq: Seq) -> Result<T, StreamError> {
+    let event = log.event(seq)?;
+    serde_json::from_slice(event.payload).map_err(|error| StreamError::log(seq, format!("has a payload that cannot be read: {error}")))
+}
