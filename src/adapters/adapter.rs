@@ -24,7 +24,7 @@ pub trait Adapter: Sync {
 
     /// Judges a folder by names and first bytes, and says which files make one
     /// session. Cannot fail, because unsure is no claim.
-    fn discover(&self, folder: &FolderView<'_>) -> Vec<UnitClaim>;
+    fn discover(&self, folder: &FolderView<'_>) -> Found;
 
     /// Puts every byte of `files` into some event. What the program's loader
     /// would reject is carried as damage, and said in `findings`.
@@ -65,6 +65,26 @@ pub enum Standing {
     Live,
     /// It was converted before, and its main file renamed.
     Retired,
+}
+
+/// What an adapter finds in one folder.
+#[derive(Debug, Clone, Default)]
+pub struct Found {
+    /// The sessions.
+    pub units: Vec<UnitClaim>,
+    /// Files that it knows for what they are, and that belong to no session.
+    pub strays: Vec<Stray>,
+}
+
+/// A file that lies in a source and belongs to no session, and what it is.
+#[derive(Debug, Clone)]
+pub struct Stray {
+    /// Its path below the folder that was looked at.
+    pub path: RelPath,
+    /// What kind of thing it is.
+    pub code: FindingCode,
+    /// The same in a sentence.
+    pub message: String,
 }
 
 /// Files that make one session.

@@ -1,6 +1,8 @@
 //! Asks every adapter about every folder, and refuses to guess between two.
 
-use crate::adapters::adapter::{Adapter, Confidence, Standing, UnitClaim};
+use std::collections::{HashMap, HashSet};
+
+use crate::adapters::adapter::{Adapter, Confidence, Found, Standing, Stray, UnitClaim};
 use crate::model::files::RelPath;
 use crate::model::finding::{FindingCode, Findings};
 use crate::model::folder::{FolderView, Listed, ListedKind, Listing, Peek};
@@ -50,76 +52,116 @@ pub struct Discovery {
 
 /// Looks through a listing with these adapters.
 pub fn discover(listing: &Listing, adapters: &[&'static dyn Adapter], peek: Peek<'_>) -> Discovery {
-    let mut found = Discovery::default();
+    let mut search = Search { listing, adapters, peek, taken: HashSet::new(), found: Discovery::default() };
     let mut open = vec![RelPath::new("")];
     while let Some(folder) = open.pop() {
-        let store = RelPath::new(STORE).below(&folder);
-        if listing.get(&store).is_some_and(|entry| entry.kind == ListedKind::Folder) {
-            let message = "a folder of everlog logs; not looked into";
-            found.findings.add(FindingCode::StoreSkipped, Location::file(folder.to_string()), message);
-            continue;
-        }
-        let view = FolderView::new(listing, &folder, peek);
-        let whole = claim(&view, &folder, adapters, &mut found);
-        if !whole {
-            descend(listing, &folder, &mut open, &mut found);
-        }
+        search.folder(&folder, &mut open);
     }
+    let mut found = search.found;
     found.units.sort_by(|a, b| a.name.cmp(&b.name));
     found.ties.sort_by(|a, b| a.folder.cmp(&b.folder));
     found
 }
 
-/// Lets the adapters claim a folder; says whether one took it as a whole.
-fn claim(view: &FolderView<'_>, folder: &RelPath, adapters: &[&'static dyn Adapter], found: &mut Discovery) -> bool {
-    let mut claims: Vec<(&'static dyn Adapter, UnitClaim)> = Vec::new();
-    for adapter in adapters {
-        claims.extend(adapter.discover(view).into_iter().map(|claim| (*adapter, claim)));
-    }
-    let best = claims.iter().map(|(_, claim)| claim.confidence).max().unwrap_or(Confidence::Likely);
-    claims.retain(|(_, claim)| claim.confidence == best);
-    let mut formats: Vec<&'static str> = claims.iter().map(|(adapter, _)| adapter.id()).collect();
-    formats.dedup();
-    if formats.len() > 1 {
-        found.ties.push(Tie { folder: folder.clone(), formats });
-        return true;
-    }
-    let whole = claims.iter().any(|(_, claim)| claim.name.as_bytes().is_empty());
-    for (adapter, claim) in claims {
-        let is_folder = claim.name.as_bytes().is_empty();
-        found.units.push(Unit {
-            adapter,
-            name: if is_folder { folder.clone() } else { claim.name.below(folder) },
-            root: if claim.root.as_bytes().is_empty() { folder.clone() } else { claim.root.below(folder) },
-            files: claim.files,
-            left_out: claim.left_out,
-            retires: claim.retires,
-            standing: claim.standing,
-        });
-    }
-    whole
+struct Search<'s> {
+    listing: &'s Listing,
+    adapters: &'s [&'static dyn Adapter],
+    peek: Peek<'s>,
+    /// Paths that a session has, or that were said to belong to none.
+    taken: HashSet<RelPath>,
+    found: Discovery,
 }
 
-/// Goes on with the folders inside, and says what else lies there.
-fn descend(listing: &Listing, folder: &RelPath, open: &mut Vec<RelPath>, found: &mut Discovery) {
-    let skip = if folder.as_bytes().is_empty() { 0 } else { folder.as_bytes().len() + 1 };
-    let direct = |entry: &&Listed| !entry.path.as_bytes()[skip..].contains(&b'/');
-    let claimed =
-        |entry: &Listed| found.units.iter().rev().take(64).any(|unit| unit.files.iter().any(|file| file.below(&unit.root) == entry.path));
-    let mut stray = Vec::new();
-    for entry in listing.below(folder).iter().filter(direct) {
-        let place = Location::file(entry.path.to_string());
-        match &entry.kind {
-            ListedKind::Folder => open.push(entry.path.clone()),
-            ListedKind::File | ListedKind::Link if claimed(entry) => {}
-            ListedKind::File | ListedKind::Link => {
-                stray.push((FindingCode::UnknownFile, place, "belongs to no session that is known here".to_owned()))
+impl Search<'_> {
+    fn folder(&mut self, folder: &RelPath, open: &mut Vec<RelPath>) {
+        let store = RelPath::new(STORE).below(folder);
+        if self.listing.get(&store).is_some_and(|entry| entry.kind == ListedKind::Folder) {
+            let message = "a folder of everlog logs; not looked into";
+            self.found.findings.add(FindingCode::StoreSkipped, Location::file(folder.to_string()), message);
+            return;
+        }
+        let view = FolderView::new(self.listing, folder, self.peek);
+        let mut claims: Vec<(&'static dyn Adapter, UnitClaim)> = Vec::new();
+        let mut strays = Vec::new();
+        for adapter in self.adapters {
+            let Found { units, strays: named } = adapter.discover(&view);
+            claims.extend(units.into_iter().map(|claim| (*adapter, claim)));
+            strays.extend(named);
+        }
+        let whole = self.settle(folder, claims);
+        for Stray { path, code, message } in strays {
+            let path = path.below(folder);
+            if self.taken.insert(path.clone()) {
+                self.found.findings.add(code, Location::file(path.to_string()), message);
             }
-            ListedKind::Special => stray.push((FindingCode::SpecialFile, place, "neither a file nor a folder nor a link".to_owned())),
-            ListedKind::Unreadable(why) => stray.push((FindingCode::Unreadable, place, format!("cannot be read: {why}"))),
+        }
+        if !whole {
+            self.descend(folder, open);
         }
     }
-    for (code, place, message) in stray {
-        found.findings.add(code, place, message);
+
+    /// Gives each file to the adapter that is surest of it; says whether one
+    /// took the folder as a whole.
+    fn settle(&mut self, folder: &RelPath, mut claims: Vec<(&'static dyn Adapter, UnitClaim)>) -> bool {
+        let is_whole = |claim: &UnitClaim| claim.name.as_bytes().is_empty();
+        // A folder that is one session leaves nothing for anybody less sure.
+        if let Some(surest) = claims.iter().filter(|(_, claim)| is_whole(claim)).map(|(_, claim)| claim.confidence).max() {
+            claims.retain(|(_, claim)| claim.confidence > surest || (is_whole(claim) && claim.confidence == surest));
+        }
+        claims.sort_by(|(_, a), (_, b)| b.confidence.cmp(&a.confidence));
+        let mut owners: HashMap<RelPath, (&'static str, Confidence)> = HashMap::new();
+        let mut whole = false;
+        for (adapter, claim) in claims {
+            let root = if claim.root.as_bytes().is_empty() { folder.clone() } else { claim.root.below(folder) };
+            let paths: Vec<RelPath> = claim.files.iter().map(|file| file.below(&root)).collect();
+            let other = paths.iter().filter_map(|path| owners.get(path)).find(|(id, _)| *id != adapter.id());
+            let name = if is_whole(&claim) { folder.clone() } else { claim.name.below(folder) };
+            if let Some((id, confidence)) = other {
+                if *confidence == claim.confidence {
+                    let mut formats = vec![*id, adapter.id()];
+                    formats.sort_unstable();
+                    self.found.units.retain(|unit| unit.name != name);
+                    self.found.ties.push(Tie { folder: name, formats });
+                    whole |= is_whole(&claim);
+                }
+                continue;
+            }
+            if paths.iter().any(|path| self.taken.contains(path)) {
+                continue;
+            }
+            whole |= is_whole(&claim);
+            self.taken.extend(claim.left_out.iter().map(|(path, _, _)| path.below(&root)));
+            owners.extend(paths.into_iter().map(|path| (path, (adapter.id(), claim.confidence))));
+            self.found.units.push(Unit {
+                adapter,
+                name,
+                root,
+                files: claim.files,
+                left_out: claim.left_out,
+                retires: claim.retires,
+                standing: claim.standing,
+            });
+        }
+        self.taken.extend(owners.into_keys());
+        whole
+    }
+
+    /// Goes on with the folders inside, and says what else lies there.
+    fn descend(&mut self, folder: &RelPath, open: &mut Vec<RelPath>) {
+        let skip = if folder.as_bytes().is_empty() { 0 } else { folder.as_bytes().len() + 1 };
+        let direct = |entry: &&Listed| !entry.path.as_bytes()[skip..].contains(&b'/');
+        for entry in self.listing.below(folder).iter().filter(direct) {
+            let place = Location::file(entry.path.to_string());
+            let findings = &mut self.found.findings;
+            match &entry.kind {
+                ListedKind::Folder => open.push(entry.path.clone()),
+                _ if self.taken.contains(&entry.path) => {}
+                ListedKind::File | ListedKind::Link => {
+                    findings.add(FindingCode::UnknownFile, place, "belongs to no session that is known here");
+                }
+                ListedKind::Special => findings.add(FindingCode::SpecialFile, place, "neither a file nor a folder nor a link"),
+                ListedKind::Unreadable(why) => findings.add(FindingCode::Unreadable, place, format!("cannot be read: {why}")),
+            }
+        }
     }
 }

@@ -23,6 +23,10 @@ pub(super) enum Goes {
     Constant(&'static str),
     /// A member of the payload.
     To(&'static str, Takes),
+    /// The same, with other words for some texts: theirs and ours.
+    Word(&'static str, &'static [(&'static str, &'static str)]),
+    /// No place of its own, but one in the order: it stands in `ext`.
+    Ext,
     /// The event's time, where it is one in the log's form.
     Time,
     /// The id of the record above.
@@ -153,8 +157,17 @@ pub(super) struct Taken<'a> {
 #[derive(Clone, Copy)]
 pub(super) struct Setting<'p> {
     pub writer: Escapes,
-    /// The id of the record above; none at the root.
-    pub parent_id: Option<&'p [u8]>,
+    /// The id of the record above.
+    pub parent: ParentId<'p>,
+}
+
+/// What a record is expected to say of the one above it.
+#[derive(Clone, Copy)]
+pub(super) enum ParentId<'p> {
+    /// Its id, or `null` at the root.
+    Written(Option<&'p [u8]>),
+    /// Nothing: what it says all the same is carried.
+    Unwritten,
 }
 
 impl Table {
@@ -199,7 +212,7 @@ impl Table {
                         taken.ext.push(inner);
                     }
                 }
-                taken.absent = table.missing(member.value);
+                taken.absent = table.missing(member.value, setting.parent);
             } else if !taken.place(goes, *member, setting, ids) {
                 match opened {
                     Some(_) => taken.around.push(*member),
@@ -211,7 +224,7 @@ impl Table {
         if opened.is_some_and(|(key, _)| !has(key)) {
             return None;
         }
-        let absent = self.0.iter().filter(|(key, goes)| goes.is_always_written() && !has(key)).map(|(key, _)| *key).collect();
+        let absent = self.0.iter().filter(|(key, goes)| goes.is_always_written(setting.parent) && !has(key)).map(|(key, _)| *key).collect();
         match opened {
             Some(_) => taken.absent_around = absent,
             None => taken.absent = absent,
@@ -219,9 +232,9 @@ impl Table {
         Some(taken)
     }
 
-    fn missing(&self, object: &[u8]) -> Vec<&'static str> {
+    fn missing(&self, object: &[u8], parents: ParentId<'_>) -> Vec<&'static str> {
         let has = |key: &str| json::members(object).any(|member| member.name() == key);
-        self.0.iter().filter(|(key, goes)| goes.is_always_written() && !has(key)).map(|(key, _)| *key).collect()
+        self.0.iter().filter(|(key, goes)| goes.is_always_written(parents) && !has(key)).map(|(key, _)| *key).collect()
     }
 
     /// Whether a record's keys stand as this table has them.
@@ -269,8 +282,12 @@ impl Table {
 
 impl Goes {
     /// Whether rendering writes the key though the payload does not name it.
-    fn is_always_written(&self) -> bool {
-        matches!(self, Goes::Constant(_) | Goes::Parent | Goes::List)
+    fn is_always_written(&self, parents: ParentId<'_>) -> bool {
+        match self {
+            Goes::Constant(_) | Goes::List => true,
+            Goes::Parent => matches!(parents, ParentId::Written(_)),
+            _ => false,
+        }
     }
 }
 
@@ -278,7 +295,18 @@ impl<'a> Taken<'a> {
     fn place(&mut self, goes: Option<&'static Goes>, member: Member<'a>, setting: Setting<'_>, ids: &dyn Ids) -> bool {
         let value = member.value;
         match goes {
-            None | Some(Goes::Open(_) | Goes::List) => false,
+            None | Some(Goes::Open(_) | Goes::Ext | Goes::List) => false,
+            Some(Goes::Word(name, words)) => {
+                // A word of ours in the source's mouth could not be told back.
+                let fits = json::kind_of(value) == Kind::String
+                    && !words.iter().any(|(_, ours)| ours.as_bytes() == value)
+                    && !self.members.iter().any(|(known, _)| known == name);
+                if fits {
+                    let word = words.iter().find(|(theirs, _)| theirs.as_bytes() == value).map(|(_, ours)| ours.as_bytes());
+                    self.members.push((name, word.unwrap_or(value)));
+                }
+                fits
+            }
             Some(Goes::Constant(text)) => value == text.as_bytes(),
             Some(Goes::To(name, takes)) => {
                 let fits = takes.accepts(value) && !self.members.iter().any(|(known, _)| known == name);
@@ -292,7 +320,10 @@ impl<'a> Taken<'a> {
                 self.ts = self.ts.or(time.and_then(|time| std::str::from_utf8(time).ok()));
                 time.is_some()
             }
-            Some(Goes::Parent) => setting.parent_id.map_or(value == b"null", |id| id == value),
+            Some(Goes::Parent) => match setting.parent {
+                ParentId::Written(id) => id.map_or(value == b"null", |id| id == value),
+                ParentId::Unwritten => false,
+            },
             Some(Goes::Node(name)) => match ids.event(value) {
                 Some(seq) if json::kind_of(value) == Kind::String => {
                     self.nodes.push((name, seq));
@@ -313,18 +344,41 @@ impl<'a> Taken<'a> {
         }
     }
 
+    /// Adds a member that the record does not say in these words.
+    pub(super) fn say(&mut self, name: &'static str, value: Vec<u8>) {
+        self.objects.push((name, value));
+    }
+
+    /// Says a member in other words than the record, whose own stand in `ext`.
+    pub(super) fn reword(&mut self, name: &'static str, key: &'static [u8], value: &'static [u8]) {
+        if let Some((_, said)) = self.members.iter_mut().find(|(known, _)| *known == name) {
+            self.ext.push(Member { key, value: std::mem::replace(said, value) });
+        }
+    }
+
+    /// Adds a member that names an event.
+    pub(super) fn point(&mut self, name: &'static str, seq: Seq) {
+        self.nodes.push((name, seq));
+    }
+
+    /// Whether a member names an event.
+    pub(super) fn points(&self, name: &str) -> bool {
+        self.nodes.iter().any(|(known, _)| *known == name)
+    }
+
     /// The value of a member.
     pub(super) fn member(&self, name: &str) -> Option<&'a [u8]> {
         self.members.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
     }
 
-    /// Writes the payload without its closing brace: its members in this
-    /// order, then `ext`. `content` stands where the order names it.
+    /// Writes the payload: its members in this order, then `ext`, then the
+    /// number of its shape. `content` stands where the order names it.
     pub(super) fn push_payload(
         &mut self,
         order: &[&'static str],
         content: &dyn Content,
         source_keys: &Table,
+        shape: usize,
         writer: Escapes,
         out: &mut Vec<u8>,
     ) {
@@ -379,6 +433,11 @@ impl<'a> Taken<'a> {
             open("ext", out);
             out.extend_from_slice(&ext.into_object());
         }
+        if shape > 0 {
+            open("shape", out);
+            out.extend_from_slice(shape.to_string().as_bytes());
+        }
+        out.push(b'}');
     }
 }
 
@@ -429,7 +488,8 @@ impl Table {
                 }
             }
         }
-        let absent = self.0.iter().filter(|(key, goes)| goes.is_always_written() && !record.iter().any(|member| member.name() == *key));
+        let is_written = |goes: &Goes| matches!(goes, Goes::Constant(_) | Goes::List);
+        let absent = self.0.iter().filter(|(key, goes)| is_written(goes) && !record.iter().any(|member| member.name() == *key));
         ext.absent(&absent.map(|(key, _)| *key).collect::<Vec<_>>());
         out.push(b'{');
         for (name, value) in front {
@@ -513,7 +573,7 @@ impl Table {
                     lists.push(out.len());
                     out.push(b']');
                 }
-                Goes::Time | Goes::Parent | Goes::Node(_) | Goes::Content(_) | Goes::Open(_) => {}
+                Goes::Word(..) | Goes::Ext | Goes::Time | Goes::Parent | Goes::Node(_) | Goes::Content(_) | Goes::Open(_) => {}
             }
         }
         let written: HashSet<&Cow<'_, str>> = keys.iter().collect();
@@ -548,6 +608,15 @@ pub(super) struct Rendered<'r> {
     pub ts: Option<&'r str>,
     /// The event above.
     pub parent: Seq,
+    /// Whether the record names it.
+    pub parents: Parents,
+}
+
+/// Whether the records of a file name the ones above them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Parents {
+    Written,
+    Unwritten,
 }
 
 impl Table {
@@ -632,6 +701,13 @@ impl Scope<'_> {
                     out.push(b'"');
                 }
             }
+            Goes::Word(name, words) => {
+                if let Some(value) = self.get(name) {
+                    let word = words.iter().find(|(_, ours)| ours.as_bytes() == value).map(|(theirs, _)| theirs.as_bytes());
+                    object.value(key, word.unwrap_or(value));
+                }
+            }
+            Goes::Parent if self.event.parents == Parents::Unwritten => {}
             Goes::Parent if self.event.parent.is_root() => object.value(key, b"null"),
             Goes::Parent => {
                 let id = ids.id(self.event.parent);
@@ -663,7 +739,7 @@ impl Scope<'_> {
                     inner.render_object(value, object.key(key));
                 }
             }
-            Goes::Open(_) | Goes::List => {}
+            Goes::Open(_) | Goes::Ext | Goes::List => {}
         }
     }
 

@@ -9,6 +9,7 @@ mod known;
 mod mapping;
 mod place;
 mod surgery;
+mod tree;
 
 use adapter::Adapter;
 

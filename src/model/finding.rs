@@ -53,9 +53,13 @@ macro_rules! codes {
 codes! {
     TornTail Warn "The last line was cut off.",
     FusedLine Warn "Two records stand on one line.",
+    Salvaged Warn "A complete record on a broken line, which the program does not see.",
     NulRun Warn "A run of zero bytes, as after a power cut.",
     NotJson Warn "A line that is not JSON.",
     RejectedRecord Warn "A JSON line that the program's loader rejects.",
+    RepeatedHeader Info "A second header in one file.",
+    LostParent Warn "An entry names one above it that is not there.",
+    CircularParents Error "Entries name each other in a circle.",
     ReplacedBytes Warn "Bytes that are not UTF-8, which the program's loader replaces.",
     UnknownField Info "A field that the program's loader drops.",
     UnknownEvent Info "An event of a kind or form that the program does not know.",

@@ -22,7 +22,7 @@ mod write;
 
 use std::cell::Cell;
 
-use crate::adapters::adapter::{Adapter, Check, ReadSummary, UnitClaim};
+use crate::adapters::adapter::{Adapter, Check, Found, ReadSummary};
 use crate::model::event::EventKind;
 use crate::model::files::Files;
 use crate::model::finding::Findings;
@@ -50,8 +50,8 @@ impl Adapter for Gptme {
         "folders with a conversation.jsonl of role and content, or an events.jsonl of gptme events"
     }
 
-    fn discover(&self, folder: &FolderView<'_>) -> Vec<UnitClaim> {
-        discover::discover(folder).into_iter().collect()
+    fn discover(&self, folder: &FolderView<'_>) -> Found {
+        Found { units: discover::discover(folder).into_iter().collect(), strays: Vec::new() }
     }
 
     fn read(&self, files: &Files, check: Check, events: &mut dyn EventSink, findings: &mut Findings) -> Result<ReadSummary, StreamError> {

@@ -1,0 +1,129 @@
+//! The lines of a tree-shaped session as entries: spans of what decides their
+//! place in the tree.
+
+use std::borrow::Cow;
+
+use crate::model::json::{self, Dialect, Kind, Member};
+use crate::model::jsonl::Line;
+
+use super::js;
+use super::tables::Record;
+
+/// One record that the loader takes.
+#[derive(Debug, Clone)]
+pub(in crate::adapters) struct Entry<'a> {
+    pub line: Line<'a>,
+    pub kind: Record,
+    /// What its id is looked up by; nothing where nothing can be the same.
+    pub id: Option<Cow<'a, [u8]>>,
+    /// The id itself, where it is a text.
+    pub id_text: Option<Cow<'a, [u8]>>,
+    /// The id of the entry above: absent, or what it says.
+    pub parent: Option<Cow<'a, [u8]>>,
+    /// Its type, where it has none of the known ones.
+    pub other_type: Vec<u8>,
+    /// Whether it is an object at all.
+    pub is_object: bool,
+    /// Whether it is marked as standing beside the branch.
+    pub is_side: bool,
+}
+
+/// Why a line is no entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::adapters) enum NoEntry {
+    Blank,
+    NotJson {
+        at: usize,
+        what: &'static str,
+    },
+    /// `null`, `false`, `0` or `""`.
+    Falsy,
+}
+
+/// The value of a key; of equal keys the last counts.
+pub(in crate::adapters) fn get<'a>(members: &[Member<'a>], key: &str) -> Option<&'a [u8]> {
+    members.iter().rev().find(|member| member.name() == key).map(|member| member.value)
+}
+
+/// The characters of a string; nothing where the value is none.
+pub(in crate::adapters) fn text_of(value: &[u8]) -> Option<String> {
+    (json::kind_of(value) == Kind::String).then(|| json::unescape(value).into_owned())
+}
+
+/// Hands the members of an entry's line to `f`.
+pub(in crate::adapters) fn with_members<R>(entry: &Entry<'_>, f: impl FnOnce(&[Member<'_>]) -> R) -> R {
+    let text = js::decoded(entry.line.text);
+    let mut members = Vec::new();
+    if json::scan_object(&text, Dialect::Strict, &mut members).is_err() {
+        members.clear();
+    }
+    f(&members)
+}
+
+/// A piece of the line, borrowed where the line was UTF-8.
+fn kept<'a>(line: &'a [u8], decoded: &Cow<'a, [u8]>, piece: &[u8]) -> Cow<'a, [u8]> {
+    match decoded {
+        Cow::Borrowed(_) => {
+            let from = piece.as_ptr() as usize - line.as_ptr() as usize;
+            Cow::Borrowed(&line[from..from + piece.len()])
+        }
+        Cow::Owned(_) => Cow::Owned(piece.to_vec()),
+    }
+}
+
+/// Reads one line.
+pub(in crate::adapters) fn read(line: Line<'_>) -> Result<Entry<'_>, NoEntry> {
+    if js::is_blank(line.text) {
+        return Err(NoEntry::Blank);
+    }
+    let decoded = js::decoded(line.text);
+    let mut members = Vec::new();
+    if let Err(error) = json::scan_object(&decoded, Dialect::Strict, &mut members) {
+        return no_object(line, &decoded, error);
+    }
+    let keep = |piece: &[u8]| kept(line.text, &decoded, piece);
+    let entry_type = get(&members, "type").map(canonical).unwrap_or_default();
+    let role = get(&members, "message")
+        .filter(|message| json::kind_of(message) == Kind::Object)
+        .and_then(|message| json::members(message).filter(|member| member.name() == "role").last())
+        .map(|member| canonical(member.value))
+        .unwrap_or_default();
+    let id = get(&members, "id");
+    let kind = Record::of(&entry_type, &role);
+    Ok(Entry {
+        line,
+        kind,
+        other_type: if kind == Record::Whole { entry_type.into_owned() } else { Vec::new() },
+        id: js::map_key(id).map(|key| Cow::Owned(key.into_owned())),
+        id_text: id.filter(|id| json::kind_of(id) == Kind::String).map(keep),
+        parent: get(&members, "parentId").map(keep),
+        is_object: true,
+        is_side: get(&members, "appendMode").is_some_and(|mode| canonical(mode).as_ref() == b"\"side\""),
+    })
+}
+
+/// A string in its one spelling.
+fn canonical(value: &[u8]) -> Cow<'_, [u8]> {
+    js::map_key(Some(value)).unwrap_or_default()
+}
+
+fn no_object<'a>(line: Line<'a>, decoded: &[u8], error: json::ScanError) -> Result<Entry<'a>, NoEntry> {
+    let start = decoded.iter().take_while(|b| matches!(b, b' ' | b'\t' | b'\r')).count();
+    let value = match json::scan_value(&decoded[start..], Dialect::Strict) {
+        Ok(scan) if decoded[start + scan.end..].iter().all(|b| matches!(b, b' ' | b'\t' | b'\r')) => &decoded[start..start + scan.end],
+        _ => return Err(NoEntry::NotJson { at: error.at, what: error.what }),
+    };
+    if js::is_falsy(value) {
+        return Err(NoEntry::Falsy);
+    }
+    Ok(Entry {
+        line,
+        kind: Record::Whole,
+        other_type: Vec::new(),
+        id: Some(Cow::Borrowed(b"")),
+        id_text: None,
+        parent: None,
+        is_object: false,
+        is_side: false,
+    })
+}

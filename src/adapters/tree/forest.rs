@@ -1,0 +1,137 @@
+//! Entries that name each other as a tree: where a name leads in a circle, the
+//! documented rule decides, and parents come before their children.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use super::entry::Entry;
+use super::js;
+
+/// Which entry an id stands for: of equal ids the last one.
+pub(in crate::adapters) type ById<'e> = HashMap<&'e [u8], usize>;
+
+/// The entries by id, as a `Map` filled in file order holds them.
+pub(in crate::adapters) fn by_id<'e>(entries: &'e [Entry<'_>], is_node: impl Fn(&Entry<'_>) -> bool) -> ById<'e> {
+    let nodes = entries.iter().enumerate().filter(|(_, entry)| is_node(entry));
+    nodes.filter_map(|(n, entry)| entry.id.as_deref().map(|id| (id, n))).collect()
+}
+
+/// The entry that a parent id leads to.
+pub(in crate::adapters) fn lookup(by_id: &ById<'_>, parent: &[u8]) -> Option<usize> {
+    let key: Option<Cow<'_, [u8]>> = js::map_key(Some(parent));
+    key.and_then(|key| by_id.get(key.as_ref()).copied())
+}
+
+/// Parents that end at a root, and the entries whose own did not.
+#[derive(Debug, Default)]
+pub(in crate::adapters) struct Settled {
+    pub parents: Vec<Option<usize>>,
+    /// Entries from which the walk up never ends in the program.
+    pub circular: Vec<bool>,
+}
+
+/// Settles on a parent for each entry. One whose walk would run in a circle is
+/// put below the nearest earlier entry with that id, or at the root.
+pub(in crate::adapters) fn settle(entries: &[Entry<'_>], wanted: Vec<Option<usize>>) -> Settled {
+    let mut circular = vec![false; wanted.len()];
+    let mut done = vec![false; wanted.len()];
+    for start in 0..wanted.len() {
+        let mut walk = Vec::new();
+        let mut on_walk = HashMap::new();
+        let mut at = Some(start);
+        let ends = loop {
+            let Some(node) = at else { break true };
+            if done[node] {
+                break !circular[node];
+            }
+            if on_walk.insert(node, ()).is_some() {
+                break false;
+            }
+            walk.push(node);
+            at = wanted[node];
+        };
+        for node in walk {
+            done[node] = true;
+            circular[node] = !ends;
+        }
+    }
+    let mut parents = wanted;
+    if circular.contains(&true) {
+        // A parent that stands earlier in the file can never lead back.
+        let mut seen: HashMap<&[u8], usize> = HashMap::new();
+        for (n, entry) in entries.iter().enumerate() {
+            if circular[n] {
+                let key = entry.parent.as_deref().and_then(|parent| js::map_key(Some(parent)));
+                parents[n] = key.and_then(|key| seen.get(key.as_ref()).copied());
+            }
+            if let Some(id) = &entry.id {
+                seen.insert(id, n);
+            }
+        }
+    }
+    Settled { parents, circular }
+}
+
+/// The entries in an order in which each parent comes before its children:
+/// file order, as far as that goes.
+pub(in crate::adapters) fn parents_first(parents: &[Option<usize>]) -> Vec<usize> {
+    let mut order = Vec::with_capacity(parents.len());
+    let mut done = vec![false; parents.len()];
+    for start in 0..parents.len() {
+        let mut waiting = Vec::new();
+        let mut at = Some(start);
+        while let Some(node) = at.filter(|node| !done[*node]) {
+            waiting.push(node);
+            at = parents[node];
+        }
+        for node in waiting.into_iter().rev() {
+            done[node] = true;
+            order.push(node);
+        }
+    }
+    order
+}
+
+/// The entries on the walk to `leaf`, first to last.
+pub(in crate::adapters) fn path(parents: &[Option<usize>], leaf: Option<usize>) -> Vec<usize> {
+    let mut path = Vec::new();
+    let mut at = leaf;
+    while let Some(node) = at {
+        path.push(node);
+        at = parents[node];
+    }
+    path.reverse();
+    path
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::adapters::tree::entry;
+    use crate::model::jsonl::{Lines, Newlines};
+
+    fn settled(ids: &[(&str, &str)]) -> (Vec<Option<usize>>, Vec<bool>) {
+        let file: String = ids.iter().map(|(id, parent)| format!("{{\"id\":\"{id}\",\"parentId\":\"{parent}\"}}\n")).collect();
+        let entries: Vec<Entry<'_>> = Lines::new(file.as_bytes(), Newlines::LineFeed).map(|line| entry::read(line).unwrap()).collect();
+        let by_id = by_id(&entries, |_| true);
+        let wanted = entries.iter().map(|entry| lookup(&by_id, entry.parent.as_deref().unwrap())).collect();
+        let settled = settle(&entries, wanted);
+        (settled.parents, settled.circular)
+    }
+
+    #[test]
+    fn a_circle_is_cut_where_the_file_says_so_first() {
+        // b comes back as the parent of its own ancestor.
+        let (parents, circular) = settled(&[("a", ""), ("b", "a"), ("c", "b"), ("b", "c"), ("d", "b")]);
+        assert_eq!(circular, [false, false, true, true, true]);
+        assert_eq!(parents, [None, Some(0), Some(1), Some(2), Some(3)]);
+        assert_eq!(settled(&[("a", "a")]).0, [None]);
+    }
+
+    #[test]
+    fn parents_come_first_even_where_they_stand_later() {
+        assert_eq!(parents_first(&[Some(2), None, Some(1)]), [1, 2, 0]);
+        let deep: Vec<Option<usize>> = (0..200_000).map(|n| (n < 199_999).then_some(n + 1)).collect();
+        assert_eq!(parents_first(&deep)[0], 199_999);
+    }
+}

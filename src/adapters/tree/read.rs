@@ -1,0 +1,406 @@
+//! Files of entries to events: each entry once, below its parent, and how each
+//! file is rebuilt from them.
+
+use std::collections::HashMap;
+
+use crate::adapters::adapter::Check;
+use crate::adapters::conversion::Conversion;
+use crate::adapters::mapping::{Ids, ParentId, Parents, Rendered, Setting, Table, Taken};
+use crate::model::event::EventKind;
+use crate::model::files::RelPath;
+use crate::model::heads::{HeadName, HeadOp};
+use crate::model::ids::Seq;
+use crate::model::json::{self, Dialect, Escapes, Member, Separators, Style};
+use crate::model::recipe::RecipeBuilder;
+use crate::model::shape::{Order, Shapes};
+use crate::model::stream::{EventSink, StreamError};
+
+use super::content::Parts;
+use super::entry::{Entry, get};
+use super::forest::{self, ById};
+use super::js;
+use super::scan::{Piece, Scan};
+use super::tables::{self, Record, Words};
+
+/// How these programs write.
+pub(in crate::adapters) const USUAL: Style = Style { separators: Separators::Compact, escapes: Escapes::Utf8 };
+
+/// What a message that the loader does not see says about it.
+const SALVAGED: &[u8] = b"{\"from\":[\"loader\"],\"why\":\"salvaged from a broken line\"}";
+
+/// Where the entries of a file stand, by the rules of its program.
+pub(in crate::adapters) struct Placed {
+    pub words: Words,
+    /// The entry above each, headers and all.
+    pub parents: Vec<Option<usize>>,
+    /// Whether roles of an older version are shown by another name.
+    pub renames: Renames,
+    /// Which entry a compaction keeps first, where it says so by number.
+    pub first_kept: HashMap<usize, usize>,
+}
+
+/// Whether the loader renames roles of an older version.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::adapters) enum Renames {
+    Nothing,
+    Hooks,
+}
+
+/// Entries of a session on their way into the log.
+pub(in crate::adapters) struct Reader<'a, 's> {
+    pub to: Conversion<'a, 's>,
+    shapes: Shapes,
+    /// Records that are in the log, by their bytes and the event above.
+    known: HashMap<(&'a [u8], Seq), Seq>,
+    /// The id of each record's event.
+    id_of: HashMap<Seq, Vec<u8>>,
+    /// The node that was put last.
+    pub last_node: Seq,
+}
+
+/// One file of them.
+struct File<'a, 'f> {
+    path: &'a RelPath,
+    bytes: &'a [u8],
+    scan: &'f Scan<'a>,
+    placed: &'f Placed,
+    by_id: ById<'f>,
+    parents: Parents,
+    seqs: Vec<Seq>,
+    /// The residual of each event that needs one.
+    residuals: HashMap<Seq, u32>,
+}
+
+/// What a file holds, in its recipe's words.
+const ENTRIES: &str = "entries";
+/// The same, where entries do not name those above them.
+const LINEAR_ENTRIES: &str = "linear entries";
+
+/// Whether entries of a file that holds this name those above them.
+pub(in crate::adapters) fn parents_of(holds: &str) -> Option<Parents> {
+    match holds {
+        ENTRIES => Some(Parents::Written),
+        LINEAR_ENTRIES => Some(Parents::Unwritten),
+        _ => None,
+    }
+}
+
+impl<'a, 's> Reader<'a, 's> {
+    pub(in crate::adapters) fn new(to: Conversion<'a, 's>) -> Reader<'a, 's> {
+        Reader { to, shapes: Shapes::new(Order::default()), known: HashMap::new(), id_of: HashMap::new(), last_node: Seq::ROOT }
+    }
+
+    /// Puts a file's entries and says how it is rebuilt; returns the event of
+    /// each entry.
+    pub(in crate::adapters) fn file(
+        &mut self,
+        path: &'a RelPath,
+        bytes: &'a [u8],
+        scan: &Scan<'a>,
+        placed: &Placed,
+    ) -> Result<Vec<Seq>, StreamError> {
+        let first = scan.entries.iter().find(|entry| entry.kind != Record::Header && entry.is_object);
+        let parents = if first.is_some_and(|entry| entry.parent.is_none()) { Parents::Unwritten } else { Parents::Written };
+        let mut file = File {
+            path,
+            bytes,
+            scan,
+            placed,
+            by_id: forest::by_id(&scan.entries, |entry| entry.kind != Record::Header),
+            parents,
+            seqs: vec![Seq::ROOT; scan.entries.len()],
+            residuals: HashMap::new(),
+        };
+        let mut recipe = Vec::new();
+        for piece in &scan.pieces {
+            recipe.push(match piece {
+                Piece::Gap(_) => Seq::ROOT,
+                Piece::Damage { line, start, end, wound } => self.to.put_damage(path, *line, *start, wound.word(), &bytes[*start..*end])?,
+                Piece::Entry(n, _) => {
+                    self.entry_and_above(&mut file, *n)?;
+                    file.seqs[*n]
+                }
+                Piece::Salvaged(entry, _) => self.salvaged(&mut file, entry)?,
+            });
+        }
+        self.rebuilt(file, recipe)
+    }
+
+    fn rebuilt(&mut self, file: File<'a, '_>, events: Vec<Seq>) -> Result<Vec<Seq>, StreamError> {
+        let mut recipe = RecipeBuilder::default();
+        for (piece, seq) in file.scan.pieces.iter().zip(events) {
+            let line_end = match piece {
+                Piece::Gap(bytes) => {
+                    recipe.gap(&String::from_utf8_lossy(bytes));
+                    continue;
+                }
+                Piece::Damage { .. } => None,
+                Piece::Entry(_, end) | Piece::Salvaged(_, end) => Some(end),
+            };
+            if let Some(end) = line_end {
+                recipe.line_end(&String::from_utf8_lossy(end));
+            }
+            match file.residuals.get(&seq) {
+                Some(count) => recipe.residual(*count),
+                None => recipe.events(seq, seq, |end, next| no_record_between(self.to.events, end, next)),
+            }
+        }
+        let holds = if file.parents == Parents::Written { ENTRIES } else { LINEAR_ENTRIES };
+        self.to.rebuilt(file.path, holds, None, recipe);
+        Ok(file.seqs)
+    }
+
+    /// Puts an entry, and before it whatever stands above it and comes later.
+    fn entry_and_above(&mut self, file: &mut File<'a, '_>, n: usize) -> Result<(), StreamError> {
+        let mut waiting = Vec::new();
+        let mut at = Some(n);
+        while let Some(node) = at.filter(|node| file.seqs[*node].is_root()) {
+            waiting.push(node);
+            at = file.placed.parents[node];
+        }
+        for node in waiting.into_iter().rev() {
+            let entry = &file.scan.entries[node];
+            let above = file.placed.parents[node].map_or(Seq::ROOT, |above| file.seqs[above]);
+            let kept = file.placed.first_kept.get(&node).map(|kept| file.seqs[*kept]).filter(|kept| !kept.is_root());
+            file.seqs[node] = self.put(file, entry, above, kept, Seen::ByLoader)?;
+        }
+        Ok(())
+    }
+
+    fn salvaged(&mut self, file: &mut File<'a, '_>, entry: &Entry<'a>) -> Result<Seq, StreamError> {
+        let above =
+            entry.parent.as_deref().and_then(|parent| forest::lookup(&file.by_id, parent)).map_or(Seq::ROOT, |above| file.seqs[above]);
+        self.put(file, entry, above, None, Seen::ByNobody)
+    }
+
+    fn put(&mut self, file: &mut File<'a, '_>, entry: &Entry<'a>, above: Seq, kept: Option<Seq>, seen: Seen) -> Result<Seq, StreamError> {
+        let text = entry.line.text;
+        let is_header = entry.kind == Record::Header;
+        if seen == Seen::ByLoader
+            && let Some(&known) = self.known.get(&(text, above)).filter(|_| !is_header)
+        {
+            return Ok(known);
+        }
+        let decoded = js::decoded(text);
+        let mut members = Vec::new();
+        if json::scan_object(&decoded, Dialect::Strict, &mut members).is_err() {
+            members.clear();
+        }
+        let draft = self.draft(file, entry, &members, above, kept, seen).unwrap_or_else(|| whole(&decoded, &members));
+        let parent = (!is_header).then_some(above);
+        let seq = self.to.put(draft.kind, draft.ts, parent, &draft.payload)?;
+        if let Some(id) = &entry.id_text {
+            self.id_of.insert(seq, id.to_vec());
+        }
+        if self.to.check == Check::EachRecord {
+            let rendered = self.rendered(&draft, above, file);
+            if rendered != text {
+                let count = self.to.residual((seq, seq), &rendered, text);
+                file.residuals.insert(seq, count);
+            }
+        }
+        if seen == Seen::ByLoader {
+            self.known.insert((text, above), seq);
+        }
+        if !is_header {
+            self.last_node = seq;
+        }
+        Ok(seq)
+    }
+
+    fn draft<'d>(
+        &mut self,
+        file: &File<'a, '_>,
+        entry: &Entry<'a>,
+        members: &[Member<'d>],
+        above: Seq,
+        kept: Option<Seq>,
+        seen: Seen,
+    ) -> Option<Draft<'d>> {
+        let words = file.placed.words;
+        let table = entry.kind.table(words)?;
+        let parent = match file.parents {
+            Parents::Written => ParentId::Written(self.id_of.get(&above).map(Vec::as_slice)),
+            Parents::Unwritten => ParentId::Unwritten,
+        };
+        let setting = Setting { writer: USUAL.escapes, parent };
+        let ids = FileIds { file };
+        let mut taken = table.take(members, setting, &ids)?;
+        let kind = event_kind(entry.kind);
+        self.add_words(file, entry.kind, &mut taken, kept, seen)?;
+        let order = if kind == EventKind::Message { tables::MESSAGE } else { tables::OTHER };
+        let shape = table.shape(members, &mut self.shapes);
+        let mut payload = Vec::with_capacity(entry.line.text.len());
+        taken.push_payload(order, &Parts, table, shape, USUAL.escapes, &mut payload);
+        Some(Draft { kind, ts: taken.ts, payload, table: Some(table) })
+    }
+
+    /// What the event says besides the record's own words; nothing where the
+    /// record cannot be such an event.
+    fn add_words(&self, file: &File<'a, '_>, kind: Record, taken: &mut Taken<'_>, kept: Option<Seq>, seen: Seen) -> Option<()> {
+        match kind {
+            Record::UserMessage | Record::AssistantMessage | Record::ResultMessage => {
+                let role = taken.member("role")?;
+                if role == b"\"hookMessage\"" && file.placed.renames == Renames::Hooks {
+                    taken.reword("role", b"\"role\"", b"\"custom\"");
+                }
+            }
+            Record::CustomMessage => {
+                taken.say("role", b"\"custom\"".to_vec());
+                taken.say("source_type", b"\"custom_message\"".to_vec());
+            }
+            Record::Thinking => taken.say("name", b"\"thinking_level\"".to_vec()),
+            Record::Compaction => {
+                if let Some(kept) = kept {
+                    taken.point("first_kept", kept);
+                }
+            }
+            // An edit of nothing changes nothing.
+            Record::Edit if !taken.points("target") => return None,
+            Record::Header
+            | Record::Model
+            | Record::BranchSummary
+            | Record::Custom
+            | Record::Label
+            | Record::Info
+            | Record::Usage
+            | Record::Edit
+            | Record::Whole => {}
+        }
+        if file.placed.words == Words::Tutorial {
+            taken.say("words", b"\"tutorial\"".to_vec());
+        }
+        if seen == Seen::ByNobody {
+            // Only messages can be hidden; anything else is carried whole.
+            (event_kind(kind) == EventKind::Message).then_some(())?;
+            taken.say("hidden", SALVAGED.to_vec());
+        }
+        Some(())
+    }
+
+    fn rendered(&mut self, draft: &Draft<'_>, above: Seq, file: &File<'a, '_>) -> Vec<u8> {
+        let mut out = Vec::new();
+        match draft.table {
+            Some(table) => {
+                let event = Rendered { payload: &draft.payload, ts: draft.ts, parent: above, parents: file.parents };
+                let mut ids = KnownIds { id_of: &self.id_of };
+                // A shape of our own table is always there.
+                let _ = table.render(&event, &self.shapes, &Parts, &mut ids, USUAL, 0, &mut out);
+            }
+            None => push_whole(&draft.payload, &mut out),
+        }
+        out
+    }
+
+    /// Puts the main head on its leaf, unless the last node that was put took it
+    /// there.
+    pub(in crate::adapters) fn set_main(&mut self, leaf: Seq) -> Result<(), StreamError> {
+        if leaf.is_root() {
+            return self.to.put_head(&HeadName::main(), leaf, HeadOp::Branch);
+        }
+        if self.last_node != leaf {
+            self.to.put_head(&HeadName::main(), leaf, HeadOp::Append)?;
+        }
+        Ok(())
+    }
+
+    /// Ends the conversion.
+    pub(in crate::adapters) fn trailer(self) -> Result<crate::adapters::adapter::ReadSummary, StreamError> {
+        self.to.trailer(self.shapes.others())
+    }
+}
+
+/// Whether the loader sees a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Seen {
+    ByLoader,
+    ByNobody,
+}
+
+/// An event about to be put.
+struct Draft<'d> {
+    kind: EventKind,
+    ts: Option<&'d str>,
+    payload: Vec<u8>,
+    table: Option<&'static Table>,
+}
+
+/// A record that no table fits, carried as it is.
+fn whole<'d>(text: &[u8], members: &[Member<'d>]) -> Draft<'d> {
+    let mut payload = b"{".to_vec();
+    for (name, key) in [("source_id", "id"), ("record_type", "type")] {
+        if let Some(value) = get(members, key).filter(|value| value.first() == Some(&b'"')) {
+            json::push_string(name, &mut payload);
+            payload.push(b':');
+            json::push_carried_string(value, USUAL.escapes, &mut payload);
+            payload.push(b',');
+        }
+    }
+    payload.extend_from_slice(b"\"record\":");
+    json::push_carried_value(text.trim_ascii(), USUAL.escapes, &mut payload);
+    payload.push(b'}');
+    let ts = get(members, "timestamp").and_then(|value| value.strip_prefix(b"\"")?.strip_suffix(b"\""));
+    let ts = ts.filter(|ts| crate::model::time::is_log_time(ts)).and_then(|ts| std::str::from_utf8(ts).ok());
+    Draft { kind: EventKind::Custom, ts, payload, table: None }
+}
+
+/// Renders a record that is carried as it is.
+pub(in crate::adapters) fn push_whole(payload: &[u8], out: &mut Vec<u8>) {
+    if let Some(record) = json::members(payload).find(|member| member.name() == "record") {
+        USUAL.push_value(record.value, out);
+    }
+}
+
+fn event_kind(record: Record) -> EventKind {
+    match record {
+        Record::UserMessage | Record::AssistantMessage | Record::ResultMessage | Record::CustomMessage => EventKind::Message,
+        Record::Header | Record::Info => EventKind::Meta,
+        Record::Thinking => EventKind::SettingChange,
+        Record::Model => EventKind::ModelChange,
+        Record::Compaction => EventKind::Compaction,
+        Record::BranchSummary => EventKind::BranchSummary,
+        Record::Custom | Record::Whole => EventKind::Custom,
+        Record::Label => EventKind::Label,
+        Record::Usage => EventKind::Usage,
+        Record::Edit => EventKind::Edit,
+    }
+}
+
+/// Whether no record and no damage stands between two events.
+fn no_record_between(events: &dyn EventSink, end: Seq, next: Seq) -> bool {
+    let is_none = |seq| matches!(events.kind(seq), EventKind::Head | EventKind::Checkpoint | EventKind::Outcome | EventKind::Session);
+    next.number() - end.number() <= 64 && (end.number() + 1..next.number()).map(Seq::new).all(is_none)
+}
+
+/// Ids while a file is read: those of entries that are in the log.
+struct FileIds<'f, 'a> {
+    file: &'f File<'a, 'f>,
+}
+
+impl Ids for FileIds<'_, '_> {
+    fn event(&self, id: &[u8]) -> Option<Seq> {
+        let n = forest::lookup(&self.file.by_id, id)?;
+        let is_spelled_alike = self.file.scan.entries[n].id_text.as_deref() == Some(id);
+        Some(self.file.seqs[n]).filter(|seq| !seq.is_root() && is_spelled_alike)
+    }
+
+    fn id(&mut self, _: Seq) -> Option<Vec<u8>> {
+        None
+    }
+}
+
+struct KnownIds<'f> {
+    id_of: &'f HashMap<Seq, Vec<u8>>,
+}
+
+impl Ids for KnownIds<'_> {
+    fn event(&self, _: &[u8]) -> Option<Seq> {
+        None
+    }
+
+    fn id(&mut self, seq: Seq) -> Option<Vec<u8>> {
+        let mut id = Vec::new();
+        json::push_carried_string(self.id_of.get(&seq)?, USUAL.escapes, &mut id);
+        Some(id)
+    }
+}

@@ -1,0 +1,135 @@
+//! Events back to the entries they were.
+
+use std::collections::HashMap;
+
+use crate::adapters::mapping::{Ids, Parents, Rendered};
+use crate::model::event::{EventKind, EventRef};
+use crate::model::ids::Seq;
+use crate::model::json;
+use crate::model::shape::{Order, Shapes};
+use crate::model::stream::{LogAccess, RecordRenderer, RecordSink, StreamError};
+
+use super::content::Parts;
+use super::read::{USUAL, parents_of, push_whole};
+use super::tables::{Record, Words};
+
+/// Ids are remembered for so many events.
+const MOST_IDS: usize = 1 << 20;
+
+/// The renderer for what a file holds.
+pub(in crate::adapters) fn renderer(holds: &str, shapes: &[Order]) -> Option<Box<dyn RecordRenderer>> {
+    let parents = parents_of(holds)?;
+    let shapes = Shapes::with_others(Order::default(), shapes.to_vec());
+    Some(Box::new(Entries { parents, shapes, ids: HashMap::new(), payload: Vec::new(), record: Vec::new() }))
+}
+
+struct Entries {
+    parents: Parents,
+    shapes: Shapes,
+    /// The ids of events, in log form, so that the event above need not be
+    /// read again.
+    ids: HashMap<Seq, Option<Vec<u8>>>,
+    payload: Vec<u8>,
+    record: Vec<u8>,
+}
+
+/// The kind of record that an event was, and whose words it is in; nothing
+/// where it was none.
+pub(in crate::adapters) fn record_of(event: &EventRef<'_>) -> Option<(Record, Words)> {
+    let member = |name: &str| json::members(event.payload).find(|member| member.name() == name).map(|member| member.value);
+    let record = match event.kind {
+        EventKind::Message => {
+            let role = json::members(event.payload).next().filter(|member| member.name() == "role").map(|member| member.value);
+            match role {
+                Some(b"\"assistant\"") => Record::AssistantMessage,
+                Some(b"\"tool\"") => Record::ResultMessage,
+                Some(b"\"custom\"") if member("source_type").is_some() => Record::CustomMessage,
+                _ => Record::UserMessage,
+            }
+        }
+        EventKind::Meta if event.parent.is_some() => Record::Info,
+        EventKind::Meta => Record::Header,
+        EventKind::SettingChange => Record::Thinking,
+        EventKind::ModelChange => Record::Model,
+        EventKind::Compaction => Record::Compaction,
+        EventKind::BranchSummary => Record::BranchSummary,
+        EventKind::Custom if member("record").is_some() => Record::Whole,
+        EventKind::Custom => Record::Custom,
+        EventKind::Label => Record::Label,
+        EventKind::Usage => Record::Usage,
+        EventKind::Edit => Record::Edit,
+        EventKind::Repeat
+        | EventKind::Session
+        | EventKind::Head
+        | EventKind::Outcome
+        | EventKind::Hide
+        | EventKind::Turn
+        | EventKind::Run
+        | EventKind::Checkpoint
+        | EventKind::Damage
+        | EventKind::Shapes
+        | EventKind::Residual
+        | EventKind::File
+        | EventKind::Seal
+        | EventKind::Unknown => return None,
+    };
+    // They are said behind content, so they are looked for last.
+    let words = if member("words").is_some() { Words::Tutorial } else { Words::Pi };
+    Some((record, words))
+}
+
+impl RecordRenderer for Entries {
+    fn render(&mut self, log: &mut dyn LogAccess, seq: Seq, out: &mut dyn RecordSink) -> Result<(), StreamError> {
+        let event = log.event(seq)?;
+        let Some((record, words)) = record_of(&event) else { return Ok(()) };
+        self.payload.clear();
+        self.payload.extend_from_slice(event.payload);
+        let ts = event.ts.map(str::to_owned);
+        let parent = event.parent.unwrap_or(Seq::ROOT);
+        self.record.clear();
+        match record.table(words) {
+            None => push_whole(&self.payload, &mut self.record),
+            Some(table) => {
+                if self.ids.len() > MOST_IDS {
+                    self.ids.clear();
+                }
+                self.ids.entry(seq).or_insert_with(|| id_of(&self.payload));
+                let rendered = Rendered { payload: &self.payload, ts: ts.as_deref(), parent, parents: self.parents };
+                let mut ids = LogIds { log, known: &mut self.ids };
+                table
+                    .render(&rendered, &self.shapes, &Parts, &mut ids, USUAL, 0, &mut self.record)
+                    .ok_or_else(|| StreamError::log(seq, "names a shape that the log does not have"))?;
+            }
+        }
+        out.record(&self.record)
+    }
+
+    fn render_own(&mut self, _: &mut dyn LogAccess, piece: &[u8], _: &mut dyn RecordSink) -> Result<(), StreamError> {
+        let shown = String::from_utf8_lossy(&piece[..piece.len().min(80)]).into_owned();
+        Err(StreamError::log(Seq::ROOT, format!("does not know the recipe piece {shown}")))
+    }
+}
+
+fn id_of(payload: &[u8]) -> Option<Vec<u8>> {
+    json::members(payload).find(|member| member.name() == "source_id").map(|member| member.value.to_vec())
+}
+
+struct LogIds<'l> {
+    log: &'l mut dyn LogAccess,
+    known: &'l mut HashMap<Seq, Option<Vec<u8>>>,
+}
+
+impl Ids for LogIds<'_> {
+    fn event(&self, _: &[u8]) -> Option<Seq> {
+        None
+    }
+
+    fn id(&mut self, seq: Seq) -> Option<Vec<u8>> {
+        if let Some(known) = self.known.get(&seq) {
+            return known.clone();
+        }
+        let id = self.log.event(seq).ok().and_then(|event| id_of(event.payload));
+        self.known.insert(seq, id.clone());
+        id
+    }
+}

@@ -1,0 +1,100 @@
+//! A file of entries in pieces: every byte belongs to one.
+
+use crate::adapters::surgery::{self, LineEnd, Wound};
+use crate::model::files::RelPath;
+use crate::model::finding::{FindingCode, Findings};
+use crate::model::json::Dialect;
+use crate::model::jsonl::{Line, Lines, Newlines};
+use crate::model::location::Location;
+
+use super::entry::{self, Entry, NoEntry};
+
+/// A piece of a file, in file order.
+#[derive(Debug)]
+pub(in crate::adapters) enum Piece<'a> {
+    /// Bytes between records that mean nothing.
+    Gap(&'a [u8]),
+    /// Bytes that the loader rejects.
+    Damage { line: u64, start: usize, end: usize, wound: Wound },
+    /// The entry with this number, and its line end.
+    Entry(usize, &'a [u8]),
+    /// A complete record on a broken line, which the loader does not see.
+    Salvaged(Box<Entry<'a>>, &'a [u8]),
+}
+
+/// A file, read.
+#[derive(Debug, Default)]
+pub(in crate::adapters) struct Scan<'a> {
+    pub pieces: Vec<Piece<'a>>,
+    /// What the loader takes, in file order, headers included.
+    pub entries: Vec<Entry<'a>>,
+}
+
+/// Reads a file; what is wrong with it is said in `findings`.
+pub(in crate::adapters) fn scan<'a>(path: &RelPath, bytes: &'a [u8], program: &str, findings: &mut Findings) -> Scan<'a> {
+    let mut scan = Scan::default();
+    for line in Lines::new(bytes, Newlines::LineFeed) {
+        let whole = &bytes[line.offset..line.offset + line.text.len() + line.end.len()];
+        match entry::read(line) {
+            Ok(entry) => {
+                if std::str::from_utf8(line.text).is_err() {
+                    let at = std::str::from_utf8(line.text).map_or_else(|error| error.valid_up_to(), |_| 0) as u64 + 1;
+                    let message = format!("bytes that are not UTF-8; {program} shows U+FFFD in their place");
+                    findings.add(FindingCode::ReplacedBytes, Location::at(path.to_string(), line.number, at), message);
+                }
+                scan.pieces.push(Piece::Entry(scan.entries.len(), line.end));
+                scan.entries.push(entry);
+            }
+            Err(NoEntry::Blank) => scan.pieces.push(Piece::Gap(whole)),
+            Err(NoEntry::Falsy) => {
+                let message = Wound::Rejected.sentence(program, "it is null, false, 0 or empty");
+                findings.add(FindingCode::RejectedRecord, Location::at(path.to_string(), line.number, 1), message);
+                scan.damage(line, 0, whole.len(), Wound::Rejected);
+            }
+            Err(NoEntry::NotJson { at, what }) => scan.broken(path, line, (at, what), program, findings),
+        }
+    }
+    scan
+}
+
+impl<'a> Scan<'a> {
+    fn damage(&mut self, line: Line<'a>, from: usize, to: usize, wound: Wound) {
+        let (start, to) = (line.offset + from, line.offset + to);
+        match self.pieces.last_mut() {
+            Some(Piece::Damage { end, wound: before, .. }) if *before == wound && *end == start => *end = to,
+            _ => self.pieces.push(Piece::Damage { line: line.number, start, end: to, wound }),
+        }
+    }
+
+    fn broken(&mut self, path: &RelPath, line: Line<'a>, (at, what): (usize, &'static str), program: &str, findings: &mut Findings) {
+        let end = if line.end.is_empty() { LineEnd::FileEnd } else { LineEnd::Newline };
+        let as_line = |start: usize, end: usize| Line { text: &line.text[start..end], offset: line.offset + start, ..line };
+        let accepts = |_: &[u8]| true;
+        let pieces = surgery::dissect(line.text, at, end, Dialect::Strict, &accepts);
+        let last = pieces.len() - 1;
+        for (n, piece) in pieces.into_iter().enumerate() {
+            let line_end: &[u8] = if n == last { line.end } else { b"" };
+            let end = if n == last { line.text.len() + line.end.len() } else { piece.end };
+            let place = Location::at(path.to_string(), line.number, piece.start as u64 + 1);
+            match piece.wound {
+                Some(wound) => {
+                    let at = if wound == Wound::Fused || wound == Wound::NulRun {
+                        place
+                    } else {
+                        Location::at(path.to_string(), line.number, at as u64 + 1)
+                    };
+                    findings.add(wound.finding(), at, wound.sentence(program, what));
+                    self.damage(line, piece.start, end, wound);
+                }
+                None => match entry::read(as_line(piece.start, piece.end)) {
+                    Ok(entry) => {
+                        let message = format!("a complete record on a broken line, which {program} does not see; salvaged");
+                        findings.add(FindingCode::Salvaged, place, message);
+                        self.pieces.push(Piece::Salvaged(Box::new(entry), line_end));
+                    }
+                    Err(_) => self.damage(line, piece.start, end, Wound::Fused),
+                },
+            }
+        }
+    }
+}

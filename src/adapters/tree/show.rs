@@ -1,0 +1,239 @@
+//! What a program shows of a node: the entry as it was, in the shape of its
+//! context.
+
+use crate::adapters::mapping::{NoIds, Parents, Rendered};
+use crate::model::event::{EventKind, EventRef};
+use crate::model::ids::Seq;
+use crate::model::json::{self, Kind, Member};
+use crate::model::shape::Shapes;
+use crate::model::shown::{Place, Shown};
+use crate::model::stream::StreamError;
+
+use super::content::Parts;
+use super::entry::get;
+use super::js;
+use super::read::{USUAL, push_whole};
+use super::render::record_of;
+
+/// How a program treats what it shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::adapters) enum Habits {
+    /// pi 1.5: missing content is mended, system messages before a compaction
+    /// are left out.
+    Pi,
+    /// OpenClaw 2026.7.1: content of answers and results is always a list.
+    OpenClaw,
+}
+
+/// Hands on what is shown of one node.
+pub(in crate::adapters) fn show(shown: &Shown<'_>, shapes: &Shapes, habits: Habits, hand_on: &mut dyn FnMut(&[u8])) -> Result<(), StreamError> {
+    let event = &shown.event;
+    match event.kind {
+        EventKind::Message | EventKind::Compaction | EventKind::BranchSummary | EventKind::Custom => {}
+        _ => return Ok(()),
+    }
+    let record = rendered(event, shapes)?;
+    let mut members = Vec::new();
+    // What is carried whole need not be an object.
+    if json::scan_object(&record, json::Dialect::Strict, &mut members).is_err() {
+        return Ok(());
+    }
+    let ms = get(&members, "timestamp").filter(|time| json::kind_of(time) == Kind::String).and_then(|time| js::date(&json::unescape(time)));
+    let entry = Entry { members: &members, ms, habits };
+    match event.kind {
+        EventKind::Compaction if shown.place == Place::Compaction => entry.compaction(hand_on),
+        EventKind::BranchSummary => entry.branch_summary(hand_on),
+        EventKind::Message | EventKind::Custom => match get(&members, "type") {
+            Some(b"\"custom_message\"") => entry.custom_message(shown.edit.as_ref(), hand_on),
+            Some(b"\"message\"") => entry.message(shown, event.payload, hand_on),
+            _ => {}
+        },
+        _ => {}
+    }
+    Ok(())
+}
+
+fn rendered(event: &EventRef<'_>, shapes: &Shapes) -> Result<Vec<u8>, StreamError> {
+    let mut out = Vec::new();
+    let Some((record, words)) = record_of(event) else { return Ok(out) };
+    match record.table(words) {
+        None => push_whole(event.payload, &mut out),
+        Some(table) => {
+            let rendered = Rendered { payload: event.payload, ts: event.ts, parent: Seq::ROOT, parents: Parents::Unwritten };
+            table
+                .render(&rendered, shapes, &Parts, &mut NoIds, USUAL, 0, &mut out)
+                .ok_or_else(|| StreamError::log(event.seq, "names a shape that the log does not have"))?;
+        }
+    }
+    Ok(out)
+}
+
+struct Entry<'e> {
+    members: &'e [Member<'e>],
+    ms: Option<i64>,
+    habits: Habits,
+}
+
+/// An object that is shown.
+struct Object(Vec<u8>);
+
+impl Object {
+    fn new(role: &str) -> Object {
+        let mut out = b"{\"role\":".to_vec();
+        json::push_string(role, &mut out);
+        Object(out)
+    }
+
+    fn member(&mut self, key: &str, value: Option<&[u8]>) {
+        if let Some(value) = value {
+            self.0.push(b',');
+            json::push_string(key, &mut self.0);
+            self.0.push(b':');
+            js::push_value(value, &mut self.0);
+        }
+    }
+
+    fn time(&mut self, ms: Option<i64>) {
+        // A time that is none is NaN, and that is printed as null.
+        let text = ms.map_or_else(|| "null".to_owned(), |ms| ms.to_string());
+        self.member("timestamp", Some(text.as_bytes()));
+    }
+
+    fn close(mut self) -> Vec<u8> {
+        self.0.push(b'}');
+        self.0
+    }
+}
+
+impl Entry<'_> {
+    fn compaction(&self, hand_on: &mut dyn FnMut(&[u8])) {
+        let system = get(self.members, "systemMessage").filter(|message| self.habits == Habits::Pi && !js::is_falsy(message));
+        if let Some(system) = system {
+            let mut out = Vec::new();
+            js::push_value(system, &mut out);
+            hand_on(&out);
+        }
+        let mut object = Object::new("compactionSummary");
+        object.member("summary", get(self.members, "summary"));
+        object.member("tokensBefore", get(self.members, "tokensBefore"));
+        object.time(self.ms);
+        hand_on(&object.close());
+    }
+
+    fn branch_summary(&self, hand_on: &mut dyn FnMut(&[u8])) {
+        let Some(summary) = get(self.members, "summary").filter(|summary| !js::is_falsy(summary)) else { return };
+        let mut object = Object::new("branchSummary");
+        object.member("summary", Some(summary));
+        object.member("fromId", get(self.members, "fromId"));
+        object.time(self.ms);
+        hand_on(&object.close());
+    }
+
+    fn custom_message(&self, edit: Option<&EventRef<'_>>, hand_on: &mut dyn FnMut(&[u8])) {
+        let mut object = Object::new("custom");
+        object.member("customType", get(self.members, "customType"));
+        let content = get(self.members, "content").filter(|content| self.habits == Habits::OpenClaw || *content != b"null");
+        let replaced = edit.and_then(replacement);
+        let missing: Option<&[u8]> = if self.habits == Habits::Pi { Some(b"[]") } else { None };
+        object.member("content", replaced.as_deref().or(content).or(missing));
+        object.member("display", get(self.members, "display"));
+        object.member("details", get(self.members, "details"));
+        object.time(self.ms);
+        hand_on(&object.close());
+    }
+
+    fn message(&self, shown: &Shown<'_>, payload: &[u8], hand_on: &mut dyn FnMut(&[u8])) {
+        let Some(message) = get(self.members, "message") else { return };
+        if json::kind_of(message) != Kind::Object {
+            return;
+        }
+        let members: Vec<Member<'_>> = json::members(message).collect();
+        let role = get(&members, "role").unwrap_or_default();
+        if shown.place == Place::Kept && role == b"\"system\"" && self.habits == Habits::Pi {
+            return;
+        }
+        let content = get(&members, "content").filter(|content| *content != b"null");
+        let replaced = shown.edit.as_ref().and_then(replacement).and_then(|new| edited(role, new));
+        let mended = match self.habits {
+            Habits::Pi => mended(role, content),
+            Habits::OpenClaw => listed(role, content),
+        };
+        // A role that the loader renames is said in other words in the log.
+        let said = json::members(payload).next().filter(|member| member.name() == "role").map(|member| member.value);
+        let renamed = (role == b"\"hookMessage\"" && said == Some(b"\"custom\"")).then_some(b"\"custom\"");
+        if replaced.is_none() && mended.is_none() && renamed.is_none() {
+            let mut out = Vec::with_capacity(message.len());
+            js::push_value(message, &mut out);
+            return hand_on(&out);
+        }
+        let mut out = b"{".to_vec();
+        let new_content = replaced.or(mended);
+        let mut wrote = false;
+        for member in &members {
+            let name = member.name();
+            let value = match name.as_ref() {
+                "content" => new_content.as_deref().unwrap_or(member.value),
+                "role" => renamed.map_or(member.value, |word| word),
+                _ => member.value,
+            };
+            wrote |= name == "content";
+            push_member(member.key, value, &mut out);
+        }
+        if let Some(content) = new_content.as_deref().filter(|_| !wrote) {
+            push_member(b"\"content\"", content, &mut out);
+        }
+        out.push(b'}');
+        hand_on(&out);
+    }
+}
+
+fn push_member(key: &[u8], value: &[u8], out: &mut Vec<u8>) {
+    if out.len() > 1 {
+        out.push(b',');
+    }
+    out.extend_from_slice(key);
+    out.push(b':');
+    js::push_value(value, out);
+}
+
+/// What stands in the place of missing content.
+fn mended(role: &[u8], content: Option<&[u8]>) -> Option<Vec<u8>> {
+    match (content, role) {
+        (Some(_), _) => None,
+        (None, b"\"system\"") => Some(b"\"\"".to_vec()),
+        (None, b"\"user\"" | b"\"assistant\"" | b"\"toolResult\"") => Some(b"[]".to_vec()),
+        (None, _) => None,
+    }
+}
+
+/// Content of answers and results as a list.
+fn listed(role: &[u8], content: Option<&[u8]>) -> Option<Vec<u8>> {
+    let content = content?;
+    match (role, json::kind_of(content)) {
+        (b"\"assistant\"" | b"\"toolResult\"", Kind::String) => Some(text_part(content)),
+        (b"\"toolResult\"", Kind::Object) => Some([b"[", content, b"]"].concat()),
+        _ => None,
+    }
+}
+
+fn text_part(text: &[u8]) -> Vec<u8> {
+    [b"[{\"type\":\"text\",\"text\":", text, b"}]"].concat()
+}
+
+/// The content that an edit puts in the place of another.
+fn replacement(edit: &EventRef<'_>) -> Option<Vec<u8>> {
+    let replacement = json::members(edit.payload).find(|member| member.name() == "replacement")?;
+    let mut source = Vec::new();
+    USUAL.push_value(replacement.value, &mut source);
+    let content = json::members(&source).find(|member| member.name() == "content")?;
+    Some(content.value.to_vec())
+}
+
+/// The replaced content of a message of this role; some cannot be edited.
+fn edited(role: &[u8], content: Vec<u8>) -> Option<Vec<u8>> {
+    match role {
+        b"\"assistant\"" | b"\"toolResult\"" if json::kind_of(&content) == Kind::String => Some(text_part(&content)),
+        b"\"user\"" | b"\"assistant\"" | b"\"toolResult\"" | b"\"custom\"" => Some(content),
+        _ => None,
+    }
+}
