@@ -65,6 +65,9 @@ pub enum Standing {
     Live,
     /// It was converted before, and its main file renamed.
     Retired,
+    /// Renamed by this program or by its own: retired, if there is a log of it
+    /// under the name that it had.
+    PerhapsRetired,
 }
 
 /// What an adapter finds in one folder.

@@ -90,6 +90,11 @@ impl<'a> Document<'a> {
         self.members.iter().find(|member| member.name() == key).map(|member| member.value)
     }
 
+    /// All its members, equal keys included.
+    pub(super) fn all_members(&self) -> impl Iterator<Item = Member<'a>> + use<'a> {
+        json::members(&self.bytes[self.start..self.end])
+    }
+
     /// The writing style; the escapes are known from the program.
     pub(super) fn style(&self, escapes: Escapes) -> Style {
         let inside = &self.bytes[self.start..self.end];
@@ -200,6 +205,11 @@ fn parts(table: &Table, payload: &[u8], style: Style) -> Vec<Vec<u8>> {
         from = to;
     }
     parts
+}
+
+/// What the first part of a frame renders to.
+pub(super) fn first_part(table: &Table, payload: &[u8], style: Style) -> Vec<u8> {
+    parts(table, payload, style).swap_remove(0)
 }
 
 /// Renders the part of a frame that a recipe's own piece names. `None` where

@@ -7,6 +7,7 @@ mod document;
 mod gptme;
 mod known;
 mod mapping;
+mod picoclaw;
 mod place;
 mod surgery;
 mod tree;
@@ -14,7 +15,7 @@ mod tree;
 use adapter::Adapter;
 
 /// Every format that this build converts.
-pub const ALL: &[&dyn Adapter] = &[&gptme::Gptme];
+pub const ALL: &[&dyn Adapter] = &[&gptme::Gptme, &picoclaw::Picoclaw];
 
 /// The adapter with this id.
 #[must_use]
