@@ -95,16 +95,15 @@ impl<'a> Document<'a> {
         json::members(&self.bytes[self.start..self.end])
     }
 
-    /// The writing style; the escapes are known from the program.
-    pub(super) fn style(&self, escapes: Escapes) -> Style {
+    /// What stands between its members.
+    pub(super) fn separators(&self) -> Separators {
         let inside = &self.bytes[self.start..self.end];
         let colon = memchr::memmem::find(inside, b"\":").and_then(|at| inside.get(at + 2));
-        let separators = match (inside.get(1), colon) {
+        match (inside.get(1), colon) {
             (Some(b'\n'), _) => Separators::Indented,
             (_, Some(b' ')) => Separators::Spaced,
             _ => Separators::Compact,
-        };
-        Style { separators, escapes }
+        }
     }
 
     /// The payload of the event that stands for the frame, without its closing

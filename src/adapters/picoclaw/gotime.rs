@@ -69,6 +69,11 @@ impl GoTime {
         Some(())
     }
 
+    /// The text that Go would write, of a time that was given.
+    pub(super) fn given(self) -> Option<String> {
+        if self == GoTime::ZERO { None } else { self.text() }
+    }
+
     /// The text that Go would write.
     pub(super) fn text(self) -> Option<String> {
         let mut out = Vec::with_capacity(40);

@@ -8,7 +8,7 @@ use crate::model::files::RelPath;
 use crate::model::finding::FindingCode;
 use crate::model::heads::{HeadName, HeadOp};
 use crate::model::ids::Seq;
-use crate::model::json::{Dialect, Escapes, Style};
+use crate::model::json::{Dialect, Style};
 use crate::model::jsonl::{Line, Lines, Newlines};
 use crate::model::location::Location;
 use crate::model::stream::StreamError;
@@ -17,7 +17,7 @@ use super::decode::Rejection;
 use super::list::{List, Placed, damage, gap};
 use super::normal::{Record, Sight};
 use super::read::Reader;
-use super::wire::{HOLDS_LINES, LINES};
+use super::wire::{HOLDS_LINES, LINES, style_of};
 
 /// A line with this many bytes before its `\n` is more than the program's
 /// scanner takes.
@@ -33,8 +33,7 @@ impl<'a> Reader<'a, '_> {
     /// Reads the lines; the first `skip` that are not empty are hidden.
     /// Returns how many are not empty.
     pub(super) fn lines(&mut self, path: &'a RelPath, bytes: &'a [u8], skip: u64) -> Result<u64, StreamError> {
-        let style = Style { separators: Style::of_file(bytes).separators, escapes: Escapes::Go };
-        let style = if bytes.is_empty() { LINES } else { style };
+        let style = if bytes.is_empty() { LINES } else { style_of(bytes, Style::of_file(bytes).separators) };
         let mut list = List::new(path, bytes, style, 0, Placing::without_head());
         let (mut counted, mut up_to) = (0, Seq::ROOT);
         for line in Lines::new(bytes, Newlines::LineFeed) {

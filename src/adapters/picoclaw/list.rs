@@ -12,7 +12,7 @@ use crate::model::event::{Body, Draft, EventKind};
 use crate::model::files::RelPath;
 use crate::model::finding::FindingCode;
 use crate::model::ids::Seq;
-use crate::model::json::{Escapes, Style};
+use crate::model::json::Style;
 use crate::model::location::Location;
 use crate::model::recipe::RecipeBuilder;
 use crate::model::shape::Shapes;
@@ -105,7 +105,9 @@ impl<'a> Messages<'a> {
         if to.check == Check::EachRecord
             && let Ok(record) = Record::decode(placed.bytes)
         {
-            self.normal.fill(&record, record.sight());
+            // As it was first read, which may have been from another style.
+            let writer = self.known.origin(message).map_or(list.style.escapes, |(_, escapes, _)| escapes);
+            self.normal.fill(&record, record.sight(), writer);
             rendered = Some(self.rendered(message, list));
         }
         piece(to, list, placed, message, rendered.as_deref());
@@ -157,7 +159,7 @@ impl<'a> Messages<'a> {
         record: &Record<'_>,
         sight: Sight,
     ) -> Result<(Seq, bool), StreamError> {
-        self.normal.fill(record, sight);
+        self.normal.fill(record, sight, list.style.escapes);
         let is_salvaged = sight != record.sight();
         let known = if is_salvaged { &self.salvaged } else { &self.known };
         let found = known.by_normal(self.normal.ts.as_deref().unwrap_or_default(), &self.normal.payload);
@@ -177,7 +179,7 @@ impl<'a> Messages<'a> {
                     self.shape_of.insert(message, shape);
                 }
                 let known = if is_salvaged { &mut self.salvaged } else { &mut self.known };
-                let origin = Origin { record: placed.bytes, hash: known.hash(placed.bytes), escapes: Escapes::Go, file_time: 0 };
+                let origin = Origin { record: placed.bytes, hash: known.hash(placed.bytes), escapes: list.style.escapes, file_time: 0 };
                 known.add(origin, hash, message);
                 list.placing.added(message);
                 message

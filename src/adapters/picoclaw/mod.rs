@@ -21,7 +21,7 @@ mod write;
 
 use std::cell::Cell;
 
-use crate::adapters::adapter::{Adapter, Check, Found, ReadSummary};
+use crate::adapters::adapter::{Adapter, Check, Found, PidFile, ReadSummary};
 use crate::model::event::EventKind;
 use crate::model::files::Files;
 use crate::model::finding::Findings;
@@ -76,6 +76,11 @@ impl Adapter for Picoclaw {
             buffers.set((record, line));
             Ok(())
         })
+    }
+
+    fn pid_file(&self) -> Option<PidFile> {
+        // Beside the workspace, which holds the sessions' folder.
+        Some(PidFile { name: ".picoclaw.pid", levels_above: 2, program: "picoclaw" })
     }
 
     fn loader<'f>(&self, files: &'f Files) -> Box<dyn Loader + 'f> {

@@ -10,7 +10,7 @@ use crate::model::stream::StreamError;
 use crate::model::time::is_log_time;
 
 use super::content::Parts;
-use super::decode::{self, Form, Message, Rejection};
+use super::decode::{self, EMPTY, Form, Message, Rejection};
 use super::encode;
 use super::wire::{LINES, MESSAGE, MESSAGE_ORDER};
 
@@ -68,29 +68,35 @@ pub(super) struct Normal {
 }
 
 impl Normal {
-    pub(super) fn fill(&mut self, record: &Record<'_>, sight: Sight) {
+    pub(super) fn fill(&mut self, record: &Record<'_>, sight: Sight, writer: Escapes) {
         self.payload.clear();
         if record.form == Form::Plain {
-            return self.take(&record.members, &record.message, sight);
+            return self.take(&record.members, &record.message, sight, writer);
         }
         let mut again = Vec::new();
         encode::message(&record.message, &mut again);
         let mut members = Vec::new();
         if json::scan_object(&again, Dialect::Strict, &mut members).is_ok() {
-            self.take(&members, &record.message, sight);
+            self.take(&members, &record.message, sight, Escapes::Go);
         }
     }
 
-    fn take(&mut self, members: &[Member<'_>], message: &Message<'_>, sight: Sight) {
-        let setting = Setting { writer: Escapes::Go, parent: ParentId::Unwritten };
+    fn take(&mut self, members: &[Member<'_>], message: &Message<'_>, sight: Sight, writer: Escapes) {
+        let setting = Setting { writer, parent: ParentId::Unwritten };
         // No object is opened, so it can always be taken apart.
         let Some(mut taken) = MESSAGE.take(members, setting, &NoIds) else { return };
         let as_written = |time: super::gotime::GoTime| time.text().filter(|text| is_log_time(text.as_bytes()));
         self.ts = taken.ts.map(str::to_owned).or_else(|| message.created_at.and_then(as_written));
+        if taken.member("role").is_none() {
+            match members.iter().any(|member| member.name() == "role") {
+                true => taken.say("role", EMPTY.to_vec()),
+                false => taken.supply("role", "role", EMPTY.to_vec()),
+            }
+        }
         if let Sight::Hidden(why) = sight {
             taken.say("hidden", format!("{{\"from\":[\"loader\"],\"why\":\"{why}\"}}").into_bytes());
         }
-        taken.push_payload(MESSAGE_ORDER, &Parts, &MESSAGE, 0, Escapes::Go, &mut self.payload);
+        taken.push_payload(MESSAGE_ORDER, &Parts, &MESSAGE, 0, writer, &mut self.payload);
     }
 
     /// Puts the number of a shape at the end of the payload.

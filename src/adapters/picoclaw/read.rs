@@ -15,7 +15,7 @@ use crate::model::json::{self, Escapes};
 use crate::model::location::Location;
 use crate::model::stream::{EventSink, StreamError};
 
-use super::decode::{Depth, EMPTY, Legacy, Meta, legacy};
+use super::decode::{Depth, Legacy, Meta, legacy};
 use super::encode::decoded;
 use super::layout::{Role, role};
 use super::list::Messages;
@@ -77,8 +77,8 @@ impl<'a> Reader<'a, '_> {
     ) -> Result<(), StreamError> {
         let decoded_meta = meta.map(|(path, bytes)| (path, decode_meta(bytes)));
         let known: Option<&Meta<'a>> = decoded_meta.as_ref().and_then(|(_, meta)| meta.as_ref().ok());
-        let key = known.map(|meta| decoded(meta.key)).filter(|key| !key.is_empty());
-        let begun = self.begun_before(roles, key.as_deref()).or_else(|| known.and_then(|meta| meta.created_at.text()));
+        let key = known.and_then(|meta| given(meta.key));
+        let begun = self.begun_before(roles, key.as_deref()).or_else(|| known.and_then(|meta| meta.created_at.given()));
         self.put_session(SessionKind::Session, key.as_deref(), begun)?;
         if let Some((path, bytes)) = meta {
             self.meta_file(path, bytes)?;
@@ -100,7 +100,7 @@ impl<'a> Reader<'a, '_> {
             None => self.to.put_head(&HeadName::main(), Seq::ROOT, HeadOp::Branch)?,
         }
         if let Some(meta) = known {
-            self.outcome.summary = Some(decoded(meta.summary)).filter(|summary| !summary.is_empty());
+            self.outcome.summary = given(meta.summary);
             self.outcome.facts = meta_facts(meta);
         }
         Ok(())
@@ -126,8 +126,8 @@ impl<'a> Reader<'a, '_> {
 
     fn legacy(&mut self, roles: &[FileOf<'a>], path: &'a RelPath, bytes: &'a [u8]) -> Result<(), StreamError> {
         let frame = frame_of(bytes);
-        let key = frame.as_ref().map(|legacy| decoded(legacy.key)).filter(|key| !key.is_empty());
-        let begun = self.begun_before(roles, key.as_deref()).or_else(|| frame.as_ref().and_then(|legacy| legacy.created.text()));
+        let key = frame.as_ref().and_then(|legacy| given(legacy.key));
+        let begun = self.begun_before(roles, key.as_deref()).or_else(|| frame.as_ref().and_then(|legacy| legacy.created.given()));
         self.put_session(SessionKind::Session, key.as_deref(), begun)?;
         let (len, taken) = self.legacy_file(path, bytes, Placing::without_head())?;
         if len == 0 {
@@ -135,8 +135,8 @@ impl<'a> Reader<'a, '_> {
         }
         match taken {
             Some(legacy) => {
-                self.outcome.summary = Some(decoded(legacy.summary)).filter(|summary| !summary.is_empty());
-                let facts = [("key", Some(decoded(legacy.key))), ("created", legacy.created.text()), ("updated", legacy.updated.text())];
+                self.outcome.summary = given(legacy.summary);
+                let facts = [("key", given(legacy.key)), ("created", legacy.created.given()), ("updated", legacy.updated.given())];
                 self.outcome.facts = named(facts);
             }
             None => {
@@ -173,8 +173,9 @@ impl<'a> Reader<'a, '_> {
     /// program's own migration forgets it.
     fn begun_before(&self, roles: &[FileOf<'a>], key: Option<&str>) -> Option<String> {
         let backups = roles.iter().filter(|(_, _, role)| *role == Role::Backup).filter_map(|(_, bytes, _)| frame_of(bytes));
-        let mut begun = backups.filter(|legacy| key.is_none_or(|key| decoded(legacy.key) == key)).map(|legacy| legacy.created.text());
-        begun.next().flatten()
+        let mut begun =
+            backups.filter(|legacy| key.is_none_or(|key| decoded(legacy.key) == key)).filter_map(|legacy| legacy.created.given());
+        begun.next()
     }
 
     /// The other lists, in byte order of path.
@@ -201,17 +202,22 @@ fn frame_of(bytes: &[u8]) -> Option<Legacy<'_>> {
     legacy(members.into_iter(), Depth::Frame).ok().map(|(legacy, _)| legacy)
 }
 
+/// A text that is not empty.
+fn given(token: &[u8]) -> Option<String> {
+    Some(decoded(token)).filter(|text| !text.is_empty())
+}
+
 fn named<const N: usize>(facts: [(&str, Option<String>); N]) -> BTreeMap<String, String> {
     facts.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
 }
 
 fn meta_facts(meta: &Meta<'_>) -> BTreeMap<String, String> {
     let mut facts = named([
-        ("key", Some(decoded(meta.key))),
+        ("key", given(meta.key)),
         ("skip", Some(meta.skip.to_string())),
         ("count", Some(meta.count.to_string())),
-        ("created_at", meta.created_at.text()),
-        ("updated_at", meta.updated_at.text()),
+        ("created_at", meta.created_at.given()),
+        ("updated_at", meta.updated_at.given()),
     ]);
     if !meta.aliases.list().is_empty() {
         let aliases: Vec<String> = meta.aliases.list().iter().map(|alias| decoded(alias)).collect();
@@ -222,6 +228,5 @@ fn meta_facts(meta: &Meta<'_>) -> BTreeMap<String, String> {
         json::push_carried_value(scope, Escapes::Utf8, &mut out);
         facts.insert("scope".to_owned(), String::from_utf8_lossy(&out).into_owned());
     }
-    let _ = EMPTY;
     facts
 }

@@ -15,7 +15,7 @@ use super::decode::{self, Depth, Form, Legacy, Meta, Rejection};
 use super::list::{List, Placed, damage, gap};
 use super::normal::{Record, Sight};
 use super::read::Reader;
-use super::wire::{DEPTH_IN_LEGACY, HOLDS_LEGACY, HOLDS_META, LEGACY, META, WHOLE};
+use super::wire::{DEPTH_IN_LEGACY, HOLDS_LEGACY, HOLDS_META, LEGACY, META, WHOLE, style_of};
 
 /// What the program says of a legacy file that it cannot read.
 pub(super) const UNDECODABLE: &str = "legacy file cannot be decoded";
@@ -57,8 +57,8 @@ impl<'a> Reader<'a, '_> {
             self.to.rebuilt(path, HOLDS_META, None, recipe);
             return Ok(());
         };
-        let style = parsed.style(Escapes::Go);
-        let mut payload = parsed.payload(&META, &[("file", &quoted(path))], Escapes::Go);
+        let style = style_of(bytes, parsed.separators());
+        let mut payload = parsed.payload(&META, &[("file", &quoted(path))], style.escapes);
         payload.push(b'}');
         let frame = Frame::put(&mut self.to, &META, &payload, style)?;
         for piece in parsed.pieces() {
@@ -99,7 +99,7 @@ impl<'a> Reader<'a, '_> {
         parsed: &Document<'a>,
         placing: Placing,
     ) -> Result<(usize, Decoded<'a>), StreamError> {
-        let style = parsed.style(Escapes::Go);
+        let style = style_of(bytes, parsed.separators());
         let mut decoded = match decode::legacy(parsed.all_members(), Depth::Frame) {
             Ok((_, Form::Odd)) => return self.odd(path, bytes, parsed, placing),
             Ok((legacy, Form::Plain)) => Some(legacy),
@@ -108,7 +108,7 @@ impl<'a> Reader<'a, '_> {
                 None
             }
         };
-        let mut payload = parsed.payload(&LEGACY, &[("file", &quoted(path))], Escapes::Go);
+        let mut payload = parsed.payload(&LEGACY, &[("file", &quoted(path))], style.escapes);
         payload.push(b'}');
         let frame = Frame::put(&mut self.to, &LEGACY, &payload, style)?;
         let mut list = List::new(path, bytes, style, DEPTH_IN_LEGACY, placing);

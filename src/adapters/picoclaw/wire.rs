@@ -64,6 +64,18 @@ pub(super) const LINES: Style = Style { separators: Separators::Compact, escapes
 /// How whole files are written.
 pub(super) const WHOLE: Style = Style { separators: Separators::Indented, escapes: Escapes::Go };
 
+/// The style of a file with these separators. Go never writes `<`, `>` or `&`
+/// as they are, so a file that has one went through another program's hands.
+pub(super) fn style_of(bytes: &[u8], separators: Separators) -> Style {
+    let head = &bytes[..bytes.len().min(64 * 1024)];
+    let escapes = match separators {
+        Separators::Spaced => Style::of_file(bytes).escapes,
+        Separators::Compact | Separators::Indented if memchr::memchr3(b'<', b'>', b'&', head).is_some() => Escapes::Utf8,
+        Separators::Compact | Separators::Indented => Escapes::Go,
+    };
+    Style { separators, escapes }
+}
+
 /// How deep a message stands in a legacy file.
 pub(super) const DEPTH_IN_LEGACY: usize = 2;
 
