@@ -1,7 +1,7 @@
 //! What a program shows of a node: the entry as it was, in the shape of its
 //! context.
 
-use crate::adapters::mapping::{NoIds, Parents, Rendered};
+use crate::adapters::mapping::{NoIds, Parents, Rendered, To};
 use crate::model::event::{EventKind, EventRef};
 use crate::model::ids::Seq;
 use crate::model::json::{self, Kind, Member};
@@ -38,11 +38,11 @@ pub(in crate::adapters) fn show(
         _ => return Ok(()),
     }
     let record = rendered(event, shapes)?;
-    let mut members = Vec::new();
     // What is carried whole need not be an object.
-    if json::scan_object(&record, json::Dialect::Strict, &mut members).is_err() {
+    if json::kind_of(&record) != Kind::Object {
         return Ok(());
     }
+    let members: Vec<Member<'_>> = json::members(&record).collect();
     let ms = get(&members, "timestamp").filter(|time| json::kind_of(time) == Kind::String).and_then(|time| js::date(&json::unescape(time)));
     let entry = Entry { members: &members, ms, habits };
     match event.kind {
@@ -60,13 +60,15 @@ pub(in crate::adapters) fn show(
 
 fn rendered(event: &EventRef<'_>, shapes: &Shapes) -> Result<Vec<u8>, StreamError> {
     let mut out = Vec::new();
-    let Some((record, words)) = record_of(event) else { return Ok(out) };
+    let given: Vec<Member<'_>> = json::members(event.payload).collect();
+    let Some((record, words)) = record_of(event.kind, event.parent, &given) else { return Ok(out) };
     match record.table(words) {
         None => push_whole(event.payload, &mut out),
         Some(table) => {
             let rendered = Rendered { payload: event.payload, ts: event.ts, parent: Seq::ROOT, parents: Parents::Unwritten };
+            let to = To { style: USUAL, depth: 0, out: &mut out };
             table
-                .render(&rendered, shapes, &Parts, &mut NoIds, USUAL, 0, &mut out)
+                .render_members(&rendered, &given, shapes, &Parts, &mut NoIds, to)
                 .ok_or_else(|| StreamError::log(event.seq, "names a shape that the log does not have"))?;
         }
     }
