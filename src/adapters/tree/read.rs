@@ -62,7 +62,6 @@ pub(in crate::adapters) struct Reader<'a, 's> {
 /// One file of them.
 struct File<'a, 'f> {
     path: &'a RelPath,
-    bytes: &'a [u8],
     scan: &'f Scan<'a>,
     placed: &'f Placed,
     by_id: ById<'f>,
@@ -104,7 +103,6 @@ impl<'a, 's> Reader<'a, 's> {
         let parents = if first.is_some_and(|entry| entry.parent.is_none()) { Parents::Unwritten } else { Parents::Written };
         let mut file = File {
             path,
-            bytes,
             scan,
             placed,
             by_id: forest::by_id(&scan.entries, |entry| entry.kind != Record::Header),

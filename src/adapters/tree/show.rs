@@ -11,7 +11,7 @@ use crate::model::stream::StreamError;
 
 use super::content::Parts;
 use super::entry::get;
-use super::js;
+use super::js::{self, Numbers};
 use super::read::{USUAL, push_whole};
 use super::render::record_of;
 
@@ -23,6 +23,16 @@ pub(in crate::adapters) enum Habits {
     Pi,
     /// OpenClaw 2026.7.1: content of answers and results is always a list.
     OpenClaw,
+}
+
+impl Habits {
+    /// How numbers are compared with what the program's loader gives.
+    fn numbers(self) -> Numbers {
+        match self {
+            Habits::Pi => Numbers::Printed,
+            Habits::OpenClaw => Numbers::Kept,
+        }
+    }
 }
 
 /// Hands on what is shown of one node.
@@ -82,13 +92,13 @@ struct Entry<'e> {
 }
 
 /// An object that is shown.
-struct Object(Vec<u8>);
+struct Object(Vec<u8>, Numbers);
 
 impl Object {
-    fn new(role: &str) -> Object {
+    fn new(role: &str, numbers: Numbers) -> Object {
         let mut out = b"{\"role\":".to_vec();
         json::push_string(role, &mut out);
-        Object(out)
+        Object(out, numbers)
     }
 
     fn member(&mut self, key: &str, value: Option<&[u8]>) {
@@ -96,7 +106,7 @@ impl Object {
             self.0.push(b',');
             json::push_string(key, &mut self.0);
             self.0.push(b':');
-            js::push_value(value, &mut self.0);
+            js::push_value(value, self.1, &mut self.0);
         }
     }
 
@@ -117,10 +127,10 @@ impl Entry<'_> {
         let system = get(self.members, "systemMessage").filter(|message| self.habits == Habits::Pi && !js::is_falsy(message));
         if let Some(system) = system {
             let mut out = Vec::new();
-            js::push_value(system, &mut out);
+            js::push_value(system, self.habits.numbers(), &mut out);
             hand_on(&out);
         }
-        let mut object = Object::new("compactionSummary");
+        let mut object = Object::new("compactionSummary", self.habits.numbers());
         object.member("summary", get(self.members, "summary"));
         object.member("tokensBefore", get(self.members, "tokensBefore"));
         object.time(self.ms);
@@ -129,7 +139,7 @@ impl Entry<'_> {
 
     fn branch_summary(&self, hand_on: &mut dyn FnMut(&[u8])) {
         let Some(summary) = get(self.members, "summary").filter(|summary| !js::is_falsy(summary)) else { return };
-        let mut object = Object::new("branchSummary");
+        let mut object = Object::new("branchSummary", self.habits.numbers());
         object.member("summary", Some(summary));
         object.member("fromId", get(self.members, "fromId"));
         object.time(self.ms);
@@ -137,7 +147,7 @@ impl Entry<'_> {
     }
 
     fn custom_message(&self, edit: Option<&EventRef<'_>>, hand_on: &mut dyn FnMut(&[u8])) {
-        let mut object = Object::new("custom");
+        let mut object = Object::new("custom", self.habits.numbers());
         object.member("customType", get(self.members, "customType"));
         let content = get(self.members, "content").filter(|content| self.habits == Habits::OpenClaw || *content != b"null");
         let replaced = edit.and_then(replacement);
@@ -170,7 +180,7 @@ impl Entry<'_> {
         let renamed = (role == b"\"hookMessage\"" && said == Some(b"\"custom\"")).then_some(b"\"custom\"");
         if replaced.is_none() && mended.is_none() && renamed.is_none() {
             let mut out = Vec::with_capacity(message.len());
-            js::push_value(message, &mut out);
+            js::push_value(message, self.habits.numbers(), &mut out);
             return hand_on(&out);
         }
         let mut out = b"{".to_vec();
@@ -184,23 +194,23 @@ impl Entry<'_> {
                 _ => member.value,
             };
             wrote |= name == "content";
-            push_member(member.key, value, &mut out);
+            push_member(member.key, value, self.habits.numbers(), &mut out);
         }
         if let Some(content) = new_content.as_deref().filter(|_| !wrote) {
-            push_member(b"\"content\"", content, &mut out);
+            push_member(b"\"content\"", content, self.habits.numbers(), &mut out);
         }
         out.push(b'}');
         hand_on(&out);
     }
 }
 
-fn push_member(key: &[u8], value: &[u8], out: &mut Vec<u8>) {
+fn push_member(key: &[u8], value: &[u8], numbers: Numbers, out: &mut Vec<u8>) {
     if out.len() > 1 {
         out.push(b',');
     }
     out.extend_from_slice(key);
     out.push(b':');
-    js::push_value(value, out);
+    js::push_value(value, numbers, out);
 }
 
 /// What stands in the place of missing content.
