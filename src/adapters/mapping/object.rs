@@ -42,7 +42,7 @@ impl Table {
             return false;
         }
         for member in record {
-            match self.row(&member.name()) {
+            match self.row_of(member) {
                 Some((at, goes)) => {
                     usual &= at >= next;
                     next = at.saturating_add(1).max(next);
@@ -60,10 +60,8 @@ impl Table {
                 }
             }
         }
-        let absent = self
-            .0
-            .iter()
-            .filter(|(key, goes)| goes.is_always_written(ParentId::Unwritten) && !record.iter().any(|member| member.name() == *key));
+        let absent =
+            self.0.iter().filter(|(key, goes)| goes.is_always_written(ParentId::Unwritten) && !record.iter().any(|member| member.is(key)));
         ext.absent(&absent.map(|(key, _)| *key).collect::<Vec<_>>());
         out.push(b'{');
         for (name, value) in front {
@@ -113,7 +111,7 @@ impl Table {
     pub(in crate::adapters) fn render_frame(&self, payload: &[u8], to: To<'_>) -> Vec<usize> {
         let To { style, depth, out } = to;
         let given: Vec<Member<'_>> = json::members(payload).collect();
-        let get = |name: &str| given.iter().find(|member| member.name() == name).map(|member| member.value);
+        let get = |name: &str| given.iter().find(|member| member.is(name)).map(|member| member.value);
         let ext: Vec<Member<'_>> = get("ext").map(|ext| json::members(ext).collect()).unwrap_or_default();
         // By name, because a foreign object may have very many members.
         let named: HashMap<Cow<'_, str>, &Member<'_>> = ext.iter().map(|member| (member.name(), member)).collect();
@@ -161,7 +159,8 @@ impl Table {
     }
 }
 
-fn has_a_name_twice(record: &[Member<'_>]) -> bool {
+/// Whether a key stands twice in an object.
+pub(in crate::adapters) fn has_a_name_twice(record: &[Member<'_>]) -> bool {
     const FEW: usize = 12;
     if record.len() <= FEW {
         return record.iter().enumerate().any(|(n, member)| record[..n].iter().any(|before| before.name() == member.name()));

@@ -176,7 +176,7 @@ impl Entry<'_> {
             Habits::OpenClaw => listed(role, content),
         };
         // A role that the loader renames is said in other words in the log.
-        let said = json::members(payload).next().filter(|member| member.name() == "role").map(|member| member.value);
+        let said = json::members(payload).next().filter(|member| member.is("role")).map(|member| member.value);
         let renamed = (role == b"\"hookMessage\"" && said == Some(b"\"custom\"")).then_some(b"\"custom\"");
         if replaced.is_none() && mended.is_none() && renamed.is_none() {
             let mut out = Vec::with_capacity(message.len());
@@ -239,10 +239,10 @@ fn text_part(text: &[u8]) -> Vec<u8> {
 
 /// The content that an edit puts in the place of another.
 fn replacement(edit: &EventRef<'_>) -> Option<Vec<u8>> {
-    let replacement = json::members(edit.payload).find(|member| member.name() == "replacement")?;
+    let replacement = json::members(edit.payload).find(|member| member.is("replacement"))?;
     let mut source = Vec::new();
     USUAL.push_value(replacement.value, &mut source);
-    let content = json::members(&source).find(|member| member.name() == "content")?;
+    let content = json::members(&source).find(|member| member.is("content"))?;
     Some(content.value.to_vec())
 }
 
