@@ -54,7 +54,7 @@ impl<'a> Record<'a> {
 
     /// Keys that the program does not know.
     pub(super) fn unknown_fields(&self) -> impl Iterator<Item = String> {
-        let is_known = |name: &str| MESSAGE.0.iter().any(|(key, _)| *key == name);
+        let is_known = |name: &str| MESSAGE.0.iter().any(|(key, _)| *key == name || decode::is_folded(key, name));
         self.members.iter().map(|member| member.name()).filter(move |name| !is_known(name)).map(std::borrow::Cow::into_owned)
     }
 }

@@ -17,7 +17,7 @@ use crate::model::stream::{EventSink, StreamError};
 
 use super::decode::{Depth, Legacy, Meta, legacy};
 use super::encode::decoded;
-use super::layout::{Role, role};
+use super::layout::{Role, role, stem};
 use super::list::Messages;
 use super::whole::{UNDECODABLE, decode_meta};
 
@@ -119,7 +119,7 @@ impl<'a> Reader<'a, '_> {
         }
         if u64::try_from(meta.count).ok() != Some(counted) {
             let message =
-                format!("`count` says {} and there are {counted} lines, as after an interrupted write; picoclaw does not mind", meta.count);
+                format!("`count` says {}, the lines are {counted}, as after an interrupted write; picoclaw does not mind", meta.count);
             self.to.findings.add(FindingCode::CountDiffers, Location::file(meta_path.to_string()), message);
         }
     }
@@ -136,7 +136,11 @@ impl<'a> Reader<'a, '_> {
         match taken {
             Some(legacy) => {
                 self.outcome.summary = given(legacy.summary);
-                let facts = [("key", given(legacy.key)), ("created", legacy.created.given()), ("updated", legacy.updated.given())];
+                let facts = [
+                    ("key", given(legacy.key).or_else(|| Some(stem(&path.to_string()).to_owned()))),
+                    ("created", legacy.created.given()),
+                    ("updated", legacy.updated.given()),
+                ];
                 self.outcome.facts = named(facts);
             }
             None => {
@@ -163,7 +167,7 @@ impl<'a> Reader<'a, '_> {
     }
 
     fn put_session(&mut self, kind: SessionKind, key: Option<&str>, created: Option<String>) -> Result<(), StreamError> {
-        let id = key.map_or_else(|| super::layout::stem(self.to.files.name()).to_owned(), str::to_owned);
+        let id = key.map_or_else(|| stem(self.to.files.name()).to_owned(), str::to_owned);
         let session = Session { created, ..Session::new(kind, super::ID, id) };
         self.to.put_json(EventKind::Session, &session)?;
         Ok(())

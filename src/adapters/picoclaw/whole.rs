@@ -205,6 +205,10 @@ impl<'a> Reader<'a, '_> {
         rejection: Rejection,
         placing: Placing,
     ) -> Result<(usize, Decoded<'a>), StreamError> {
+        if bytes.is_empty() {
+            self.to.findings.add(FindingCode::NotJson, Location::file(path.to_string()), "the file is empty");
+            return self.nothing(path, bytes, placing).map(|(len, _)| (len, None));
+        }
         let mut list = List::new(path, bytes, WHOLE, DEPTH_IN_LEGACY, placing);
         let pieces = dissect(bytes, rejection.at(), LineEnd::FileEnd, Dialect::Strict, &Record::is_whole);
         let ends_early = rejection.at() + 8 >= bytes.len() && bytes.starts_with(b"{");
