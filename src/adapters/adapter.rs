@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::model::files::{Files, RelPath};
+use crate::model::files::{Files, RelPath, Slice};
 use crate::model::finding::{FindingCode, Findings};
 use crate::model::folder::FolderView;
 use crate::model::loaded::Loader;
@@ -118,6 +118,8 @@ pub struct UnitClaim {
     pub files: Vec<RelPath>,
     /// Files that lie there and belong to no session, and what they are.
     pub left_out: Vec<(RelPath, FindingCode, String)>,
+    /// What files that serve the whole folder say of the session.
+    pub beside: Vec<Slice>,
     /// The files that `--retire` renames.
     pub retires: Vec<RelPath>,
     /// How sure the adapter is.

@@ -3,8 +3,8 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::adapters::adapter::{Adapter, Confidence, Found, Standing, Stray, UnitClaim};
-use crate::model::files::RelPath;
-use crate::model::finding::{FindingCode, Findings};
+use crate::model::files::{RelPath, Slice};
+use crate::model::finding::{Finding, FindingCode, Findings};
 use crate::model::folder::{FolderView, Listed, ListedKind, Listing, Peek};
 use crate::model::location::Location;
 
@@ -24,6 +24,8 @@ pub struct Unit {
     pub files: Vec<RelPath>,
     /// Files that lie there and belong to no session, and what they are.
     pub left_out: Vec<(RelPath, FindingCode, String)>,
+    /// What files that serve the whole folder say of the session.
+    pub beside: Vec<Slice>,
     /// The files that `--retire` renames, relative to `root`.
     pub retires: Vec<RelPath>,
     /// Whether it is to be converted.
@@ -48,6 +50,15 @@ pub struct Discovery {
     pub ties: Vec<Tie>,
     /// What belongs to no session.
     pub findings: Findings,
+}
+
+impl Discovery {
+    /// Whether anything was recognised, even if it cannot be converted.
+    #[must_use]
+    pub fn recognised_any(&self) -> bool {
+        let unsupported = |finding: &Finding| finding.code == FindingCode::UnsupportedVersion;
+        !self.units.is_empty() || !self.ties.is_empty() || self.findings.list().iter().any(unsupported)
+    }
 }
 
 /// Looks through a listing with these adapters.
@@ -138,6 +149,7 @@ impl Search<'_> {
                 root,
                 files: claim.files,
                 left_out: claim.left_out,
+                beside: claim.beside,
                 retires: claim.retires,
                 standing: claim.standing,
             });

@@ -106,6 +106,11 @@ impl<'a> Document<'a> {
         }
     }
 
+    /// The writing style; the escapes are known from the program.
+    pub(super) fn style(&self, escapes: Escapes) -> Style {
+        Style { separators: self.separators(), escapes }
+    }
+
     /// The payload of the event that stands for the frame, without its closing
     /// brace; `front` are members of our own.
     pub(super) fn payload(&self, table: &Table, front: &[(&str, &str)], writer: Escapes) -> Vec<u8> {

@@ -12,7 +12,7 @@ use std::collections::{HashMap, HashSet};
 use crate::model::ids::Seq;
 use crate::model::json::{self, Escapes, Kind, Member, Style};
 use crate::model::shape::{Order, Shapes};
-use crate::model::time::is_log_time;
+use crate::model::time::{from_epoch, is_log_time, to_epoch};
 
 /// The keys of one kind of record, in the order of its writer.
 pub(super) struct Table(pub &'static [(&'static str, Goes)]);
@@ -23,12 +23,20 @@ pub(super) enum Goes {
     Constant(&'static str),
     /// A member of the payload.
     To(&'static str, Takes),
+    /// A member of the payload, which need not be stored where it has this
+    /// JSON text.
+    Unless(&'static str, &'static str),
+    /// What the surroundings of the record say too, under this name: not
+    /// stored where both agree.
+    Given(&'static str),
     /// The same, with other words for some texts: theirs and ours.
     Word(&'static str, &'static [(&'static str, &'static str)]),
     /// No place of its own, but one in the order: it stands in `ext`.
     Ext,
     /// The event's time, where it is one in the log's form.
     Time,
+    /// The event's time, given as seconds since the epoch.
+    Seconds,
     /// The id of the record above.
     Parent,
     /// The id of another record: a member that names its event.
@@ -85,6 +93,10 @@ pub(super) trait Ids {
     fn event(&self, id: &[u8]) -> Option<Seq>;
     /// The id (a JSON string) of an event's record.
     fn id(&mut self, seq: Seq) -> Option<Vec<u8>>;
+    /// What the surroundings of the record say under this name, as JSON.
+    fn given(&self, _: &str) -> Option<Vec<u8>> {
+        None
+    }
 }
 
 /// Records without ids.
@@ -151,6 +163,8 @@ pub(super) struct Taken<'a> {
     absent_around: Vec<&'static str>,
     /// The time in the log's form.
     pub ts: Option<&'a str>,
+    /// The same, where the record says it in seconds.
+    pub seconds: Option<String>,
 }
 
 /// What a record is put below, and in which escapes it is written.
@@ -284,7 +298,7 @@ impl Goes {
     /// Whether rendering writes the key though the payload does not name it.
     fn is_always_written(&self, parents: ParentId<'_>) -> bool {
         match self {
-            Goes::Constant(_) | Goes::List => true,
+            Goes::Constant(_) | Goes::Given(_) | Goes::Unless(..) | Goes::List => true,
             Goes::Parent => matches!(parents, ParentId::Written(_)),
             _ => false,
         }
@@ -308,6 +322,14 @@ impl<'a> Taken<'a> {
                 fits
             }
             Some(Goes::Constant(text)) => value == text.as_bytes(),
+            Some(Goes::Given(name)) => ids.given(name).is_some_and(|given| given == value),
+            Some(Goes::Unless(name, usual)) => {
+                let fits = !self.members.iter().any(|(known, _)| known == name);
+                if fits && value != usual.as_bytes() {
+                    self.members.push((name, value));
+                }
+                fits
+            }
             Some(Goes::To(name, takes)) => {
                 let fits = takes.accepts(value) && !self.members.iter().any(|(known, _)| known == name);
                 if fits {
@@ -319,6 +341,12 @@ impl<'a> Taken<'a> {
                 let time = value.strip_prefix(b"\"").and_then(|v| v.strip_suffix(b"\"")).filter(|inner| is_log_time(inner));
                 self.ts = self.ts.or(time.and_then(|time| std::str::from_utf8(time).ok()));
                 time.is_some()
+            }
+            Some(Goes::Seconds) => {
+                let time = from_epoch(value).filter(|_| self.seconds.is_none());
+                let fits = time.is_some();
+                self.seconds = self.seconds.take().or(time);
+                fits
             }
             Some(Goes::Parent) => match setting.parent {
                 ParentId::Written(id) => id.map_or(value == b"null", |id| id == value),
@@ -494,8 +522,10 @@ impl Table {
                 }
             }
         }
-        let is_written = |goes: &Goes| matches!(goes, Goes::Constant(_) | Goes::List);
-        let absent = self.0.iter().filter(|(key, goes)| is_written(goes) && !record.iter().any(|member| member.name() == *key));
+        let absent = self
+            .0
+            .iter()
+            .filter(|(key, goes)| goes.is_always_written(ParentId::Unwritten) && !record.iter().any(|member| member.name() == *key));
         ext.absent(&absent.map(|(key, _)| *key).collect::<Vec<_>>());
         out.push(b'{');
         for (name, value) in front {
@@ -579,7 +609,9 @@ impl Table {
                     lists.push(out.len());
                     out.push(b']');
                 }
-                Goes::Word(..) | Goes::Ext | Goes::Time | Goes::Parent | Goes::Node(_) | Goes::Content(_) | Goes::Open(_) => {}
+                Goes::Unless(name, usual) => object.value(key, get(name).unwrap_or(usual.as_bytes())),
+                Goes::Time | Goes::Seconds | Goes::Given(_) | Goes::Ext | Goes::Word(..) => {}
+                Goes::Parent | Goes::Node(_) | Goes::Content(_) | Goes::Open(_) => {}
             }
         }
         let written: HashSet<&Cow<'_, str>> = keys.iter().collect();
@@ -697,6 +729,17 @@ impl Scope<'_> {
             Goes::To(name, _) => {
                 if let Some(value) = self.get(name) {
                     object.value(key, value);
+                }
+            }
+            Goes::Unless(name, usual) => object.value(key, self.get(name).unwrap_or(usual.as_bytes())),
+            Goes::Given(name) => {
+                if let Some(value) = ids.given(name) {
+                    object.value(key, &value);
+                }
+            }
+            Goes::Seconds => {
+                if let Some(number) = self.event.ts.and_then(to_epoch) {
+                    object.value(key, number.as_bytes());
                 }
             }
             Goes::Time => {

@@ -5,8 +5,12 @@ mod conversion;
 pub mod discover;
 mod document;
 mod gptme;
+mod hermes_webui;
 mod known;
 mod mapping;
+mod members;
+mod openclaw;
+mod pi;
 mod picoclaw;
 mod place;
 mod surgery;
@@ -15,7 +19,7 @@ mod tree;
 use adapter::Adapter;
 
 /// Every format that this build converts.
-pub const ALL: &[&dyn Adapter] = &[&gptme::Gptme, &picoclaw::Picoclaw];
+pub const ALL: &[&dyn Adapter] = &[&gptme::Gptme, &hermes_webui::HermesWebui, &openclaw::OpenClaw, &pi::Pi, &picoclaw::Picoclaw];
 
 /// The adapter with this id.
 #[must_use]

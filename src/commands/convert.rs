@@ -9,7 +9,7 @@ use crate::adapters::adapter::{Check, ReadSummary};
 use crate::log::contain::{self, Missing};
 use crate::log::{LogProblem, LogView, LogWriter, SealState, Written};
 use crate::model::digest::sha256_hex;
-use crate::model::files::{Entry, Files, RelPath};
+use crate::model::files::{Entry, Files, RelPath, Slice};
 use crate::model::finding::{Finding, FindingCode, Findings};
 use crate::model::folder::Listing;
 use crate::model::location::Location;
@@ -146,7 +146,7 @@ pub enum Change {
 /// # Errors
 /// When it cannot be read, written or proven. Nothing is left behind.
 pub fn convert(unit: &SourceUnit, folder: &Path, listing: &Listing, target: Target<'_>) -> Result<Converted, ConvertError> {
-    let files = snapshot::take(folder, unit.own_name(), &unit.found.files)?;
+    let files = snapshot::take(folder, unit.own_name(), &unit.found.files)?.with_beside(unit.found.beside.clone());
     let mut findings = left_out(unit);
     let log_name = Store::log_name(&unit.name);
     let log_path = target.store.path(&log_name);
@@ -350,8 +350,22 @@ impl Arrival<'_> {
             },
             findings,
             uses_file_times: summary.uses_file_times,
+            beside_sha256: beside_sha256(&unit.found.beside),
         }
     }
+}
+
+/// What files of the whole folder say of a session, hashed; nothing where they
+/// say nothing.
+pub(super) fn beside_sha256(beside: &[Slice]) -> Option<String> {
+    let mut all = Vec::new();
+    for slice in beside {
+        for part in [slice.file.as_bytes(), slice.key.as_bytes(), &slice.text] {
+            all.extend_from_slice(&(part.len() as u64).to_be_bytes());
+            all.extend_from_slice(part);
+        }
+    }
+    (!beside.is_empty()).then(|| sha256_hex(&all))
 }
 
 /// The hash in an earlier log's name: its seal's, or that of its bytes.

@@ -76,6 +76,9 @@ pub fn run(job: &DetectJob, out: &Printer) -> Result<ExitStatus, CommandError> {
             status = ExitStatus::Found;
         }
         for finding in source.discovery.findings.list() {
+            if finding.code == FindingCode::UnsupportedVersion {
+                status = ExitStatus::Found;
+            }
             match out.form() {
                 Form::Json => out.object(finding),
                 Form::Text => out.say(&text::finding(finding, "")),

@@ -92,7 +92,7 @@ pub fn run(job: &MigrateJob<'_>, out: &Printer) -> Result<ExitStatus, CommandErr
         out.summary(&format!("0 of {} chosen: nothing to do", text::count(source.recognised as u64, "session")));
         return Ok(ExitStatus::Well);
     }
-    if source.units.is_empty() && source.discovery.ties.is_empty() {
+    if source.units.is_empty() && !source.discovery.recognised_any() {
         let looked_for = job.adapters.iter().map(|adapter| adapter.looked_for()).collect();
         return Err(CommandError::NothingRecognised { path: job.source.clone(), looked_for });
     }

@@ -68,12 +68,9 @@ impl SourceUnit {
     /// source's parent where the source is the unit.
     #[must_use]
     pub fn reported(&self, file: &RelPath) -> RelPath {
-        let skip = self.own_name().len();
-        let above = &self.name.as_bytes()[..self.name.as_bytes().len() - skip];
-        // Units that are folders hold their files; others lie beside them.
-        let is_folder = self.found.root.as_bytes() == self.found.name.as_bytes();
-        let prefix = if is_folder { self.name.as_bytes() } else { above.strip_suffix(b"/").unwrap_or(above) };
-        file.below(&RelPath::new(prefix))
+        // A source that is itself the unit has a name that its listing lacks.
+        let folder = if self.found.name.as_bytes().is_empty() { &self.name } else { &self.found.root };
+        file.below(folder)
     }
 }
 

@@ -11,7 +11,7 @@ use crate::store::layout::Store;
 use crate::store::receipts::Receipt;
 use crate::store::snapshot;
 
-use super::convert::ConvertError;
+use super::convert::{ConvertError, beside_sha256};
 use super::migrate::Trust;
 use super::source::{Source, SourceUnit};
 
@@ -28,7 +28,8 @@ pub(super) fn log_is_there(receipt: &Receipt, store: &Store) -> bool {
 
 /// The receipt, brought up to date, of a source that has not changed.
 pub(super) fn as_before(unit: &SourceUnit, source: &Source, receipt: &Receipt, trust: Trust) -> Result<Option<Receipt>, ConvertError> {
-    if trust == Trust::Nothing || receipt.files.len() != unit.found.files.len() {
+    let same_beside = receipt.beside_sha256 == beside_sha256(&unit.found.beside);
+    if trust == Trust::Nothing || !same_beside || receipt.files.len() != unit.found.files.len() {
         return Ok(None);
     }
     let listed: Vec<_> = unit.found.files.iter().map(|path| source.listing.get(&path.below(&unit.found.root))).collect();

@@ -210,3 +210,6 @@ fn payload<T: serde::de::DeserializeOwned, R: ReadAt>(log: &mut LogView<R>, seq:
     let event = log.event(seq)?;
     serde_json::from_slice(event.payload).map_err(|error| StreamError::log(seq, format!("has a payload that cannot be read: {error}")))
 }
+
+#[cfg(test)]
+mod tests;

@@ -86,19 +86,31 @@ pub struct SourceFile {
     pub mtime_ns: i64,
 }
 
+/// What a file that serves a whole folder says of one session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Slice {
+    /// That file.
+    pub file: RelPath,
+    /// Under which key.
+    pub key: String,
+    /// The JSON text.
+    pub text: Vec<u8>,
+}
+
 /// All files of one session, by path in byte order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Files {
     name: String,
     name_bytes: Vec<u8>,
     entries: BTreeMap<RelPath, Entry>,
+    beside: Vec<Slice>,
 }
 
 impl Files {
     /// No files yet; `name` is what the source program calls the session.
     pub fn new(name: impl Into<Vec<u8>>) -> Files {
         let name_bytes = name.into();
-        Files { name: String::from_utf8_lossy(&name_bytes).into_owned(), name_bytes, entries: BTreeMap::new() }
+        Files { name: String::from_utf8_lossy(&name_bytes).into_owned(), name_bytes, entries: BTreeMap::new(), beside: Vec::new() }
     }
 
     /// The session's own name: that of its folder, or of its file.
@@ -111,6 +123,19 @@ impl Files {
     #[must_use]
     pub fn name_bytes(&self) -> &[u8] {
         &self.name_bytes
+    }
+
+    /// The same, with what files of the whole folder say of the session.
+    #[must_use]
+    pub fn with_beside(mut self, beside: Vec<Slice>) -> Files {
+        self.beside = beside;
+        self
+    }
+
+    /// What files of the whole folder say of the session.
+    #[must_use]
+    pub fn beside(&self) -> &[Slice] {
+        &self.beside
     }
 
     /// Puts an entry at a path.

@@ -92,6 +92,12 @@ impl<'a> FolderView<'a> {
         FolderView { listing, folder, peek }
     }
 
+    /// This folder's path below the listing's root.
+    #[must_use]
+    pub fn path(&self) -> &RelPath {
+        self.folder
+    }
+
     /// The entry at a path below this folder.
     #[must_use]
     pub fn get(&self, path: &str) -> Option<&Listed> {

@@ -37,6 +37,9 @@ pub struct Receipt {
     /// Whether a file's time is part of the log.
     #[serde(default)]
     pub uses_file_times: bool,
+    /// The hash of what files of the whole folder said of the session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub beside_sha256: Option<String>,
 }
 
 /// One source file as it was.

@@ -22,6 +22,7 @@ pub(super) fn discover(folder: &FolderView<'_>) -> Option<UnitClaim> {
         root: RelPath::new(""),
         files: Vec::new(),
         left_out: Vec::new(),
+        beside: Vec::new(),
         retires: vec![RelPath::new(TRANSCRIPT)],
         confidence,
         standing,

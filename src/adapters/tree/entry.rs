@@ -7,6 +7,7 @@ use crate::model::json::{self, Dialect, Kind, Member};
 use crate::model::jsonl::Line;
 
 use super::js;
+use super::scan::Manner;
 use super::tables::Record;
 
 /// One record that the loader takes.
@@ -72,14 +73,14 @@ fn kept<'a>(line: &'a [u8], decoded: &Cow<'a, [u8]>, piece: &[u8]) -> Cow<'a, [u
 }
 
 /// Reads one line.
-pub(in crate::adapters) fn read(line: Line<'_>) -> Result<Entry<'_>, NoEntry> {
+pub(in crate::adapters) fn read(line: Line<'_>, manner: Manner) -> Result<Entry<'_>, NoEntry> {
     if js::is_blank(line.text) {
         return Err(NoEntry::Blank);
     }
     let decoded = js::decoded(line.text);
     let mut members = Vec::new();
     if let Err(error) = json::scan_object(&decoded, Dialect::Strict, &mut members) {
-        return no_object(line, &decoded, error);
+        return no_object(line, &decoded, error, manner);
     }
     let keep = |piece: &[u8]| kept(line.text, &decoded, piece);
     let entry_type = get(&members, "type").map(canonical).unwrap_or_default();
@@ -107,13 +108,13 @@ fn canonical(value: &[u8]) -> Cow<'_, [u8]> {
     js::map_key(Some(value)).unwrap_or_default()
 }
 
-fn no_object<'a>(line: Line<'a>, decoded: &[u8], error: json::ScanError) -> Result<Entry<'a>, NoEntry> {
+fn no_object<'a>(line: Line<'a>, decoded: &[u8], error: json::ScanError, manner: Manner) -> Result<Entry<'a>, NoEntry> {
     let start = decoded.iter().take_while(|b| matches!(b, b' ' | b'\t' | b'\r')).count();
     let value = match json::scan_value(&decoded[start..], Dialect::Strict) {
         Ok(scan) if decoded[start + scan.end..].iter().all(|b| matches!(b, b' ' | b'\t' | b'\r')) => &decoded[start..start + scan.end],
         _ => return Err(NoEntry::NotJson { at: error.at, what: error.what }),
     };
-    if js::is_falsy(value) {
+    if manner == Manner::Lines && js::is_falsy(value) {
         return Err(NoEntry::Falsy);
     }
     Ok(Entry {

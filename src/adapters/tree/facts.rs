@@ -45,10 +45,16 @@ pub(in crate::adapters) fn model(entries: &[Entry<'_>], path: &[usize]) -> Optio
     })
 }
 
-/// The same where only a change of model counts.
+/// The same in the tutorial, which knows no providers.
 pub(in crate::adapters) fn tutorial_model(entries: &[Entry<'_>], path: &[usize]) -> Option<String> {
-    let last = path.iter().rev().map(|n| &entries[*n]).find(|entry| entry.kind == Record::Model)?;
-    with_members(last, |members| get(members, "model").and_then(text_of))
+    path.iter().rev().map(|n| &entries[*n]).find_map(|entry| match entry.kind {
+        Record::Model => with_members(entry, |members| get(members, "model").and_then(text_of)),
+        Record::AssistantMessage => with_members(entry, |members| {
+            let message = json::members(get(members, "message")?).filter(|member| member.name() == "model").last()?;
+            text_of(message.value)
+        }),
+        _ => None,
+    })
 }
 
 /// The last name that the session was given; an empty one is none.

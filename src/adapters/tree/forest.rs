@@ -4,8 +4,11 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use super::entry::Entry;
+use crate::model::json::{self, Kind};
+
+use super::entry::{Entry, get, with_members};
 use super::js;
+use super::tables::Record;
 
 /// Which entry an id stands for: of equal ids the last one.
 pub(in crate::adapters) type ById<'e> = HashMap<&'e [u8], usize>;
@@ -104,6 +107,20 @@ pub(in crate::adapters) fn path(parents: &[Option<usize>], leaf: Option<usize>) 
     path
 }
 
+/// A compaction of version 1 names the first kept record by its number among
+/// all that could be read.
+pub(in crate::adapters) fn kept_by_number(entries: &[Entry<'_>]) -> HashMap<usize, usize> {
+    let compactions = entries.iter().enumerate().filter(|(_, entry)| entry.kind == Record::Compaction);
+    let kept = compactions.filter_map(|(n, entry)| {
+        let index = with_members(entry, |members| {
+            get(members, "firstKeptEntryIndex").filter(|index| json::kind_of(index) == Kind::Number).map(js::number)
+        })?;
+        let kept = index as usize;
+        (index >= 0.0 && kept as f64 == index && kept < n && entries[kept].kind != Record::Header).then_some((n, kept))
+    });
+    kept.collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -112,7 +129,9 @@ mod tests {
 
     fn settled(ids: &[(&str, &str)]) -> (Vec<Option<usize>>, Vec<bool>) {
         let file: String = ids.iter().map(|(id, parent)| format!("{{\"id\":\"{id}\",\"parentId\":\"{parent}\"}}\n")).collect();
-        let entries: Vec<Entry<'_>> = Lines::new(file.as_bytes(), Newlines::LineFeed).map(|line| entry::read(line).unwrap()).collect();
+        let entries: Vec<Entry<'_>> = Lines::new(file.as_bytes(), Newlines::LineFeed)
+            .map(|line| entry::read(line, crate::adapters::tree::scan::Manner::Lines).unwrap())
+            .collect();
         let by_id = by_id(&entries, |_| true);
         let wanted = entries.iter().map(|entry| lookup(&by_id, entry.parent.as_deref().unwrap())).collect();
         let settled = settle(&entries, wanted);

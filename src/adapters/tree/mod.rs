@@ -10,5 +10,7 @@ pub(in crate::adapters) mod js;
 pub(in crate::adapters) mod read;
 pub(in crate::adapters) mod render;
 pub(in crate::adapters) mod scan;
+pub(in crate::adapters) mod show;
+pub(in crate::adapters) mod signs;
 
 pub(in crate::adapters) mod tables;

@@ -33,6 +33,8 @@ pub(in crate::adapters) struct Placed {
     pub words: Words,
     /// The entry above each, headers and all.
     pub parents: Vec<Option<usize>>,
+    /// Which entries stand in the tree at all, besides headers.
+    pub is_node: Vec<bool>,
     /// Whether roles of an older version are shown by another name.
     pub renames: Renames,
     /// Which entry a compaction keeps first, where it says so by number.
@@ -162,7 +164,8 @@ impl<'a, 's> Reader<'a, 's> {
             let entry = &file.scan.entries[node];
             let above = file.placed.parents[node].map_or(Seq::ROOT, |above| file.seqs[above]);
             let kept = file.placed.first_kept.get(&node).map(|kept| file.seqs[*kept]).filter(|kept| !kept.is_root());
-            file.seqs[node] = self.put(file, entry, above, kept, Seen::ByLoader)?;
+            let seen = if file.placed.is_node[node] { Seen::ByLoader } else { Seen::Aside };
+            file.seqs[node] = self.put(file, entry, above, kept, seen)?;
         }
         Ok(())
     }
@@ -176,8 +179,9 @@ impl<'a, 's> Reader<'a, 's> {
     fn put(&mut self, file: &mut File<'a, '_>, entry: &Entry<'a>, above: Seq, kept: Option<Seq>, seen: Seen) -> Result<Seq, StreamError> {
         let text = entry.line.text;
         let is_header = entry.kind == Record::Header;
+        let is_node = !is_header && seen != Seen::Aside;
         if seen == Seen::ByLoader
-            && let Some(&known) = self.known.get(&(text, above)).filter(|_| !is_header)
+            && let Some(&known) = self.known.get(&(text, above)).filter(|_| is_node)
         {
             return Ok(known);
         }
@@ -186,8 +190,9 @@ impl<'a, 's> Reader<'a, 's> {
         if json::scan_object(&decoded, Dialect::Strict, &mut members).is_err() {
             members.clear();
         }
-        let draft = self.draft(file, entry, &members, above, kept, seen).unwrap_or_else(|| whole(&decoded, &members));
-        let parent = (!is_header).then_some(above);
+        let by_table = if seen == Seen::Aside { None } else { self.draft(file, entry, &members, above, kept, seen) };
+        let draft = by_table.unwrap_or_else(|| whole(&decoded, &members));
+        let parent = is_node.then_some(above);
         let seq = self.to.put(draft.kind, draft.ts, parent, &draft.payload)?;
         if let Some(id) = &entry.id_text {
             self.id_of.insert(seq, id.to_vec());
@@ -202,7 +207,7 @@ impl<'a, 's> Reader<'a, 's> {
         if seen == Seen::ByLoader {
             self.known.insert((text, above), seq);
         }
-        if !is_header {
+        if is_node {
             self.last_node = seq;
         }
         Ok(seq)
@@ -314,6 +319,8 @@ impl<'a, 's> Reader<'a, 's> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Seen {
     ByLoader,
+    /// Kept by it, and no part of the tree.
+    Aside,
     ByNobody,
 }
 

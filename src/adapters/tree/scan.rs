@@ -8,6 +8,7 @@ use crate::model::jsonl::{Line, Lines, Newlines};
 use crate::model::location::Location;
 
 use super::entry::{self, Entry, NoEntry};
+use super::js;
 
 /// A piece of a file, in file order.
 #[derive(Debug)]
@@ -30,12 +31,30 @@ pub(in crate::adapters) struct Scan<'a> {
     pub entries: Vec<Entry<'a>>,
 }
 
+/// How a program takes a file to pieces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::adapters) enum Manner {
+    /// Line by line; what counts as false is passed over.
+    Lines,
+    /// As a text without the white space around it; every value is kept.
+    TrimmedText,
+}
+
 /// Reads a file; what is wrong with it is said in `findings`.
-pub(in crate::adapters) fn scan<'a>(path: &RelPath, bytes: &'a [u8], program: &str, findings: &mut Findings) -> Scan<'a> {
+pub(in crate::adapters) fn scan<'a>(path: &RelPath, bytes: &'a [u8], program: &str, manner: Manner, findings: &mut Findings) -> Scan<'a> {
     let mut scan = Scan::default();
-    for line in Lines::new(bytes, Newlines::LineFeed) {
+    let (start, end) = match manner {
+        Manner::Lines => (0, bytes.len()),
+        Manner::TrimmedText => trimmed(bytes),
+    };
+    if start > 0 {
+        scan.pieces.push(Piece::Gap(&bytes[..start]));
+    }
+    let lines_before = memchr::memchr_iter(b'\n', &bytes[..start]).count() as u64;
+    for line in Lines::new(&bytes[start..end], Newlines::LineFeed) {
+        let line = Line { number: line.number + lines_before, offset: line.offset + start, ..line };
         let whole = &bytes[line.offset..line.offset + line.text.len() + line.end.len()];
-        match entry::read(line) {
+        match entry::read(line, manner) {
             Ok(entry) => {
                 if std::str::from_utf8(line.text).is_err() {
                     let at = std::str::from_utf8(line.text).map_or_else(|error| error.valid_up_to(), |_| 0) as u64 + 1;
@@ -54,7 +73,32 @@ pub(in crate::adapters) fn scan<'a>(path: &RelPath, bytes: &'a [u8], program: &s
             Err(NoEntry::NotJson { at, what }) => scan.broken(path, line, (at, what), program, findings),
         }
     }
+    if end < bytes.len() {
+        scan.pieces.push(Piece::Gap(&bytes[end..]));
+    }
     scan
+}
+
+/// Where a text begins and ends without the white space around it.
+fn trimmed(bytes: &[u8]) -> (usize, usize) {
+    // Bytes that are not UTF-8 become characters that are no white space.
+    let mut start = 0;
+    for chunk in bytes.utf8_chunks() {
+        let kept = chunk.valid().trim_start_matches(js::is_space);
+        start += chunk.valid().len() - kept.len();
+        if !kept.is_empty() || !chunk.invalid().is_empty() {
+            break;
+        }
+    }
+    let mut end = bytes.len();
+    while end > start {
+        let from = (start.max(end.saturating_sub(4))..end).rev().find(|at| !matches!(bytes[*at], 0x80..=0xbf)).unwrap_or(end - 1);
+        match std::str::from_utf8(&bytes[from..end]).ok().and_then(|last| last.chars().next()) {
+            Some(c) if js::is_space(c) && c.len_utf8() == end - from => end = from,
+            _ => break,
+        }
+    }
+    (start, end)
 }
 
 impl<'a> Scan<'a> {
@@ -86,7 +130,7 @@ impl<'a> Scan<'a> {
                     findings.add(wound.finding(), at, wound.sentence(program, what));
                     self.damage(line, piece.start, end, wound);
                 }
-                None => match entry::read(as_line(piece.start, piece.end)) {
+                None => match entry::read(as_line(piece.start, piece.end), Manner::Lines) {
                     Ok(entry) => {
                         let message = format!("a complete record on a broken line, which {program} does not see; salvaged");
                         findings.add(FindingCode::Salvaged, place, message);

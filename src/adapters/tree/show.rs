@@ -26,7 +26,12 @@ pub(in crate::adapters) enum Habits {
 }
 
 /// Hands on what is shown of one node.
-pub(in crate::adapters) fn show(shown: &Shown<'_>, shapes: &Shapes, habits: Habits, hand_on: &mut dyn FnMut(&[u8])) -> Result<(), StreamError> {
+pub(in crate::adapters) fn show(
+    shown: &Shown<'_>,
+    shapes: &Shapes,
+    habits: Habits,
+    hand_on: &mut dyn FnMut(&[u8]),
+) -> Result<(), StreamError> {
     let event = &shown.event;
     match event.kind {
         EventKind::Message | EventKind::Compaction | EventKind::BranchSummary | EventKind::Custom => {}

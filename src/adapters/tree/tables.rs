@@ -27,7 +27,7 @@ pub(in crate::adapters) const OTHER: &[&str] = &[
     "summary",
     "first_kept",
     "first_kept_index",
-    "from",
+    "from_id",
     "tokens_before",
     "system_message",
     "target",
@@ -65,7 +65,7 @@ const USAGE: Table = Table(&[
 /// The tutorial's usage.
 const FLAT_USAGE: Table = Table(&[("inputTokens", To("input", Number)), ("outputTokens", To("output", Number))]);
 
-const USER: Table = Table(&[("role", Word("role", ROLES)), ("content", Content("content")), ("timestamp", Ext)]);
+const USER: Table = Table(&[("role", Word("role", ROLES)), ("content", Content("content"))]);
 
 const ASSISTANT: Table = Table(&[
     ("role", Word("role", ROLES)),
@@ -188,7 +188,7 @@ impl Record {
         );
         static BRANCH_SUMMARY: Table = entry!(
             "branch_summary",
-            ("fromId", Node("from")),
+            ("fromId", To("from_id", Any)),
             ("summary", To("summary", Any)),
             ("details", To("details", Any)),
             ("usage", Object("usage", &USAGE)),

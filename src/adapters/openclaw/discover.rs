@@ -1,0 +1,191 @@
+//! Which files of an OpenClaw folder belong together.
+
+use std::collections::BTreeMap;
+
+use crate::adapters::adapter::{Confidence, Found, RETIRED_SUFFIX, Standing, Stray, UnitClaim};
+use crate::adapters::tree::js;
+use crate::adapters::tree::signs::{self, Looks};
+use crate::model::files::{RelPath, Slice};
+use crate::model::finding::FindingCode;
+use crate::model::folder::{FolderView, Listed, ListedKind};
+use crate::model::json::{self, Dialect, Kind, Member};
+use crate::model::jsonl::{Lines, Newlines};
+
+use super::names::{self, Name};
+
+const STORE: &str = "sessions.json";
+const PROMPTS: &str = "skills-prompts/";
+
+/// Claims the units of a folder.
+pub(super) fn discover(folder: &FolderView<'_>) -> Found {
+    let mut found = Found::default();
+    let direct: Vec<(&str, &Listed)> = folder
+        .entries()
+        .filter_map(|(path, entry)| std::str::from_utf8(path).ok().map(|name| (name, entry)))
+        .filter(|(name, entry)| !name.contains('/') && entry.kind == ListedKind::File)
+        .collect();
+    databases(folder, &direct, &mut found);
+    if signs::is_openclaw(folder) {
+        sessions(folder, &direct, &mut found);
+        return found;
+    }
+    jobs(folder, &direct, &mut found);
+    for (name, entry) in direct {
+        let first = folder.first_bytes(name);
+        if name.ends_with(".jsonl") && is_run_log(&first, entry.size) {
+            found.units.push(unit(name, vec![RelPath::new(name)]));
+        } else if name.ends_with(".jsonl") && signs::look(&first, entry.size) == Looks::OpenClaw {
+            found.units.push(unit(name, vec![RelPath::new(name)]));
+        }
+    }
+    found
+}
+
+fn unit(name: &str, files: Vec<RelPath>) -> UnitClaim {
+    UnitClaim {
+        name: RelPath::new(name),
+        root: RelPath::new(""),
+        retires: vec![RelPath::new(name)],
+        files,
+        left_out: Vec::new(),
+        beside: Vec::new(),
+        confidence: Confidence::Sure,
+        standing: Standing::Live,
+    }
+}
+
+/// Databases are named, with the version of their schema, and not converted.
+fn databases(folder: &FolderView<'_>, direct: &[(&str, &Listed)], found: &mut Found) {
+    for (name, _) in direct.iter().filter(|(name, _)| name.ends_with(".sqlite") && name.starts_with("openclaw")) {
+        if let Some(version) = names::database_version(&folder.first_bytes(name)) {
+            let message =
+                format!("an OpenClaw database, schema {version}: sessions since 2026.8 are kept in it, which are not converted yet");
+            found.strays.push(Stray { path: RelPath::new(*name), code: FindingCode::UnsupportedVersion, message });
+        }
+    }
+}
+
+/// The job list, its states and its copies are one unit.
+fn jobs(folder: &FolderView<'_>, direct: &[(&str, &Listed)], found: &mut Found) {
+    let is_jobs = |name: &str| memchr::memmem::find(&folder.first_bytes(name), b"\"jobs\"").is_some();
+    if !direct.iter().any(|(name, _)| *name == "jobs.json") || !is_jobs("jobs.json") {
+        return;
+    }
+    let files = direct.iter().filter(|(name, _)| names::judge(name) == Name::Jobs).map(|(name, _)| RelPath::new(*name)).collect();
+    found.units.push(unit("jobs.json", files));
+}
+
+/// Whether a file is the log of a scheduled job.
+pub(super) fn is_run_log(first: &[u8], size: u64) -> bool {
+    let whole = first.len() as u64 == size;
+    let lines = Lines::new(first, Newlines::LineFeed).filter(|line| !js::is_blank(line.text) && (whole || !line.end.is_empty()));
+    let mut members = Vec::new();
+    lines.take(8).any(|line| {
+        let text = js::decoded(line.text).into_owned();
+        let mut own = Vec::new();
+        json::scan_object(&text, Dialect::Strict, &mut own).is_ok() && {
+            members.clear();
+            members.extend(own.iter().map(|member| member.name().into_owned()));
+            ["ts", "jobId", "action"].iter().all(|key| members.iter().any(|known| known == key))
+        }
+    })
+}
+
+fn sessions(folder: &FolderView<'_>, direct: &[(&str, &Listed)], found: &mut Found) {
+    let mut slices = slices(folder, direct);
+    let has = |name: &str| direct.iter().any(|(known, _)| *known == name);
+    let mut units: BTreeMap<String, UnitClaim> = BTreeMap::new();
+    let mut joins: Vec<(String, &str)> = Vec::new();
+    for (name, entry) in direct {
+        let (live, standing) = name.strip_suffix(RETIRED_SUFFIX).map_or((*name, Standing::Live), |live| (live, Standing::Retired));
+        match names::judge(live) {
+            Name::Transcript if is_transcript(folder, name, entry.size) => {
+                let claim =
+                    UnitClaim { beside: slices.remove(live).unwrap_or_default(), standing, ..unit(live, vec![RelPath::new(*name)]) };
+                units.insert(live.to_owned(), claim);
+            }
+            Name::CopyOf(own) => joins.push((names::original(live, own), name)),
+            Name::TraceOf(own) => joins.push((own, name)),
+            Name::Store => {
+                units.insert(live.to_owned(), UnitClaim { standing, ..unit(live, vec![RelPath::new(*name)]) });
+            }
+            Name::Lock => stray(found, name, FindingCode::LockFile, "a lock of OpenClaw; it belongs to no session"),
+            Name::Temporary => temporary(folder, name, &mut units, found),
+            Name::Transcript | Name::Jobs | Name::Other => {}
+        }
+    }
+    for (own, name) in joins {
+        // A trace may outlive its session under the archive's name.
+        let archive = format!("{own}.");
+        let home = if has(&own) { Some(own.clone()) } else { units.keys().find(|unit| unit.starts_with(&archive)).cloned() };
+        match home.and_then(|home| units.get_mut(&home)) {
+            Some(claim) => claim.files.push(RelPath::new(name)),
+            None => {
+                units.insert(name.to_owned(), unit(name, vec![RelPath::new(name)]));
+            }
+        }
+    }
+    if let Some(store) = units.get_mut(STORE) {
+        let prompts = folder.entries().filter(|(path, entry)| path.starts_with(PROMPTS.as_bytes()) && entry.kind == ListedKind::File);
+        store.files.extend(prompts.map(|(path, _)| RelPath::new(path)));
+    }
+    for mut claim in units.into_values() {
+        claim.files.sort();
+        found.units.push(claim);
+    }
+}
+
+fn stray(found: &mut Found, name: &str, code: FindingCode, message: &str) {
+    found.strays.push(Stray { path: RelPath::new(name), code, message: message.to_owned() });
+}
+
+/// In a folder of sessions a file by that name is a transcript unless its
+/// content says otherwise.
+fn is_transcript(folder: &FolderView<'_>, name: &str, size: u64) -> bool {
+    let first = folder.first_bytes(name);
+    match signs::look(&first, size) {
+        Looks::Session(_) | Looks::OpenClaw | Looks::Blank => true,
+        Looks::Capture | Looks::HarnessFour => false,
+        // All lines may be damaged.
+        Looks::Foreign => name.ends_with(".jsonl") && memchr::memmem::find(&first, b"\"type\"").is_some(),
+    }
+}
+
+/// A temporary of the store that holds a complete document goes with the store.
+fn temporary(folder: &FolderView<'_>, name: &str, units: &mut BTreeMap<String, UnitClaim>, found: &mut Found) {
+    let is_complete =
+        name.starts_with("sessions.json.") && json::scan_object(&folder.all_bytes(name), Dialect::Strict, &mut Vec::new()).is_ok();
+    match units.get_mut(STORE).filter(|_| is_complete) {
+        Some(store) => {
+            let what = "left by an interrupted write; it holds a complete document and is carried".to_owned();
+            store.left_out.push((RelPath::new(name), FindingCode::TemporaryKept, what));
+            store.files.push(RelPath::new(name));
+        }
+        None => stray(found, name, FindingCode::TemporaryLeft, "left by an interrupted write; not carried"),
+    }
+}
+
+/// The store's entries by the transcript they are of.
+fn slices(folder: &FolderView<'_>, direct: &[(&str, &Listed)]) -> BTreeMap<String, Vec<Slice>> {
+    let mut slices: BTreeMap<String, Vec<Slice>> = BTreeMap::new();
+    let store = folder.all_bytes(STORE);
+    let mut members: Vec<Member<'_>> = Vec::new();
+    if json::scan_object(&store, Dialect::Strict, &mut members).is_err() {
+        return slices;
+    }
+    let names: std::collections::HashSet<&str> = direct.iter().map(|(name, _)| *name).collect();
+    for member in members.iter().filter(|member| json::kind_of(member.value) == Kind::Object) {
+        let field = |key: &str| {
+            let value = json::members(member.value).filter(|inner| inner.name() == key).last()?.value;
+            (json::kind_of(value) == Kind::String).then(|| json::unescape(value).into_owned())
+        };
+        let named = field("sessionFile").and_then(|file| file.rsplit(['/', '\\']).next().map(str::to_owned));
+        let by_id = field("sessionId").map(|id| format!("{id}.jsonl"));
+        let home = named.into_iter().chain(by_id).find(|name| names.contains(name.as_str()));
+        if let Some(home) = home {
+            let slice = Slice { file: RelPath::new(STORE), key: member.name().into_owned(), text: member.value.to_vec() };
+            slices.entry(home).or_default().push(slice);
+        }
+    }
+    slices
+}

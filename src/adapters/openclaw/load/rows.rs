@@ -1,0 +1,240 @@
+//! A transcript's lines as parsed values, in file order. What does not parse is
+//! skipped, as both generations of the program do.
+
+use crate::model::json::{Dialect, Kind, Member, kind_of, scan_object, scan_value};
+
+use super::keys::{Key, Keys};
+use super::text::{decode, trim};
+use super::value::{is_text, is_truthy, member};
+
+/// What kind of entry an object says it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Type {
+    /// The header.
+    Session,
+    /// Moves the active leaf.
+    Leaf,
+    /// A message.
+    Message,
+    /// Sets the thinking level.
+    ThinkingLevel,
+    /// Sets the model.
+    Model,
+    /// A summary in place of what stands before it.
+    Compaction,
+    /// A summary of a branch that was left.
+    BranchSummary,
+    /// A plugin's own data.
+    Custom,
+    /// A plugin's message.
+    CustomMessage,
+    /// A name for an entry.
+    Label,
+    /// A name for the session.
+    SessionInfo,
+    /// Anything else, or nothing.
+    Other,
+}
+
+impl Type {
+    fn of(value: Option<&[u8]>) -> Type {
+        let Some(value) = value.filter(|value| kind_of(value) == Kind::String) else { return Type::Other };
+        match &*decode(value) {
+            b"session" => Type::Session,
+            b"leaf" => Type::Leaf,
+            b"message" => Type::Message,
+            b"thinking_level_change" => Type::ThinkingLevel,
+            b"model_change" => Type::Model,
+            b"compaction" => Type::Compaction,
+            b"branch_summary" => Type::BranchSummary,
+            b"custom" => Type::Custom,
+            b"custom_message" => Type::CustomMessage,
+            b"label" => Type::Label,
+            b"session_info" => Type::SessionInfo,
+            _ => Type::Other,
+        }
+    }
+
+    /// Whether entries of this type make up the tree.
+    #[must_use]
+    pub fn is_canonical(self) -> bool {
+        match self {
+            Type::Session | Type::Leaf | Type::Other => false,
+            Type::Message
+            | Type::ThinkingLevel
+            | Type::Model
+            | Type::Compaction
+            | Type::BranchSummary
+            | Type::Custom
+            | Type::CustomMessage
+            | Type::Label
+            | Type::SessionInfo => true,
+        }
+    }
+}
+
+/// What a line holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum What {
+    /// `null`, on which every look at a member fails.
+    Null,
+    /// `false`, zero or the empty string.
+    Falsy,
+    /// Another value without members.
+    Scalar,
+    /// A list.
+    List,
+    /// An object.
+    Record(Type),
+}
+
+/// Where an entry is put.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// It becomes the leaf.
+    Active,
+    /// It leaves the leaf where it is.
+    Side,
+}
+
+/// Whether an entry has a message that can be asked for its role.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Body {
+    /// It has one.
+    There,
+    /// It has none, or `null`.
+    Missing,
+}
+
+/// One parsed line.
+#[derive(Debug, Clone, Copy)]
+pub struct Row<'a> {
+    /// The line.
+    pub text: &'a [u8],
+    /// What it holds.
+    pub what: What,
+    /// Its `id`.
+    pub id: Key,
+    /// Its `parentId`.
+    pub parent: Key,
+    /// Its `appendMode`.
+    pub mode: Mode,
+    /// Its `message`.
+    pub body: Body,
+}
+
+impl<'a> Row<'a> {
+    /// The entry's type; what is no object has none.
+    #[must_use]
+    pub fn kind(&self) -> Type {
+        match self.what {
+            What::Record(kind) => kind,
+            What::Null | What::Falsy | What::Scalar | What::List => Type::Other,
+        }
+    }
+
+    /// Whether it can serve as a transcript's header.
+    #[must_use]
+    pub fn is_header(&self) -> bool {
+        self.kind() == Type::Session && self.id.is_string()
+    }
+
+    /// A member of the object.
+    #[must_use]
+    pub fn member(&self, name: &str) -> Option<&'a [u8]> {
+        member(self.text, name)
+    }
+}
+
+/// A file as parsed.
+#[derive(Debug, Default)]
+pub struct Rows<'a> {
+    /// The values in file order.
+    pub rows: Vec<Row<'a>>,
+    /// Their ids.
+    pub keys: Keys<'a>,
+    /// Whether the file holds more than white space.
+    pub has_text: bool,
+}
+
+impl<'a> Rows<'a> {
+    /// Parses a file.
+    #[must_use]
+    pub fn parse(bytes: &'a [u8]) -> Rows<'a> {
+        let content = trim(bytes);
+        let mut parsed = Rows { has_text: !content.is_empty(), ..Rows::default() };
+        let mut members = Vec::new();
+        for line in content.split(|b| *b == b'\n') {
+            parsed.rows.extend(row(line, &mut members, &mut parsed.keys));
+        }
+        parsed
+    }
+
+    /// Whether this is true of the first value of a file.
+    pub fn first(bytes: &'a [u8], is: impl Fn(&Row<'a>) -> bool) -> bool {
+        let (mut members, mut keys) = (Vec::new(), Keys::default());
+        let first = trim(bytes).split(|b| *b == b'\n').find_map(|line| row(line, &mut members, &mut keys));
+        first.is_some_and(|row| is(&row))
+    }
+
+    /// The row at this place.
+    #[must_use]
+    pub fn at(&self, place: u32) -> Option<&Row<'a>> {
+        self.rows.get(place as usize)
+    }
+}
+
+fn row<'a>(line: &'a [u8], members: &mut Vec<Member<'a>>, keys: &mut Keys<'a>) -> Option<Row<'a>> {
+    let line = unblanked(line);
+    if line.first() == Some(&b'{') { object(line, members, keys) } else { bare(line) }
+}
+
+/// A line without the white space that JSON allows around a value.
+fn unblanked(line: &[u8]) -> &[u8] {
+    let is_text = |b: &u8| !matches!(b, b' ' | b'\t' | b'\r');
+    let start = line.iter().position(is_text).unwrap_or(line.len());
+    let end = line.iter().rposition(is_text).map_or(start, |last| last + 1);
+    line.get(start..end).unwrap_or_default()
+}
+
+fn object<'a>(line: &'a [u8], members: &mut Vec<Member<'a>>, keys: &mut Keys<'a>) -> Option<Row<'a>> {
+    scan_object(line, Dialect::Strict, members).ok()?;
+    let (mut kind, mut id, mut parent, mut mode, mut message) = (None, None, None, None, None);
+    for member in members.iter() {
+        let place = match &*member.name() {
+            "type" => &mut kind,
+            "id" => &mut id,
+            "parentId" => &mut parent,
+            "appendMode" => &mut mode,
+            "message" => &mut message,
+            _ => continue,
+        };
+        *place = Some(member.value);
+    }
+    Some(Row {
+        text: line,
+        what: What::Record(Type::of(kind)),
+        id: keys.of(id),
+        parent: keys.of(parent),
+        mode: if mode.is_some_and(|mode| is_text(mode, "side")) { Mode::Side } else { Mode::Active },
+        body: if message.is_some_and(|message| kind_of(message) != Kind::Null) { Body::There } else { Body::Missing },
+    })
+}
+
+/// A line that holds no object.
+fn bare(line: &[u8]) -> Option<Row<'_>> {
+    let scan = scan_value(line, Dialect::Strict).ok().filter(|scan| scan.end == line.len())?;
+    let value = line.get(..scan.end)?;
+    let what = match kind_of(value) {
+        Kind::Null => What::Null,
+        Kind::Array => What::List,
+        Kind::String | Kind::Number | Kind::Object | Kind::True | Kind::False => {
+            if is_truthy(value) {
+                What::Scalar
+            } else {
+                What::Falsy
+            }
+        }
+    };
+    Some(Row { text: value, what, id: Key::ABSENT, parent: Key::ABSENT, mode: Mode::Active, body: Body::Missing })
+}

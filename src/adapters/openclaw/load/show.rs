@@ -1,0 +1,115 @@
+//! Entries as the messages that the program makes of them.
+
+use crate::model::json::{Kind, kind_of, members};
+
+use super::branch::has_hook_roles;
+use super::date;
+use super::rows::{Row, Type};
+use super::text::decode;
+use super::tree::Age;
+use super::value::{is_text, is_truthy, push};
+
+/// Whether an entry becomes a message that must have a time.
+#[must_use]
+pub fn needs_time(row: &Row<'_>) -> bool {
+    row.kind() == Type::CustomMessage || is_branch_summary(row)
+}
+
+fn is_branch_summary(row: &Row<'_>) -> bool {
+    row.kind() == Type::BranchSummary && row.member("summary").is_some_and(is_truthy)
+}
+
+/// An entry's time in milliseconds; numbers are none.
+#[must_use]
+pub fn time(row: &Row<'_>) -> Option<i64> {
+    let time = row.member("timestamp").filter(|time| kind_of(time) == Kind::String)?;
+    date::parse(&String::from_utf8_lossy(&decode(time)))
+}
+
+/// The message in place of what a compaction leaves out.
+pub fn push_summary(row: &Row<'_>, out: &mut Vec<u8>) {
+    push_made("compactionSummary", &["summary", "tokensBefore"], row, out);
+}
+
+/// The message of an entry; nothing where it has none.
+pub fn push_entry(row: &Row<'_>, age: Age, out: &mut Vec<u8>) {
+    if row.kind() == Type::Message {
+        row.member("message").into_iter().for_each(|message| push_message(message, age, out));
+    } else if row.kind() == Type::CustomMessage {
+        push_made("custom", &["customType", "content", "display", "details"], row, out);
+    } else if is_branch_summary(row) {
+        push_made("branchSummary", &["summary", "fromId"], row, out);
+    }
+}
+
+/// A message that the program makes of an entry's members.
+fn push_made(role: &str, names: &[&str], row: &Row<'_>, out: &mut Vec<u8>) {
+    out.extend_from_slice(format!("{{\"role\":\"{role}\"").as_bytes());
+    for name in names {
+        if let Some(value) = row.member(name) {
+            out.extend_from_slice(format!(",\"{name}\":").as_bytes());
+            push(value, out);
+        }
+    }
+    out.extend_from_slice(format!(",\"timestamp\":{}}}", time(row).unwrap_or_default()).as_bytes());
+}
+
+/// What the program changes in a message when it reads it.
+enum Change<'a> {
+    Role,
+    TextToParts(&'a [u8]),
+    PartToParts(&'a [u8]),
+}
+
+fn push_message(message: &[u8], age: Age, out: &mut Vec<u8>) {
+    let Some(change) = change(message, age) else { return push(message, out) };
+    let changed = match change {
+        Change::Role => "role",
+        Change::TextToParts(_) | Change::PartToParts(_) => "content",
+    };
+    out.push(b'{');
+    for member in members(message).filter(|member| member.name() != changed) {
+        push(member.key, out);
+        out.push(b':');
+        push(member.value, out);
+        out.push(b',');
+    }
+    match change {
+        Change::Role => out.extend_from_slice(b"\"role\":\"custom\"}"),
+        Change::TextToParts(text) => {
+            out.extend_from_slice(b"\"content\":[{\"type\":\"text\",\"text\":");
+            push(text, out);
+            out.extend_from_slice(b"}]}");
+        }
+        Change::PartToParts(part) => {
+            out.extend_from_slice(b"\"content\":[");
+            push(part, out);
+            out.extend_from_slice(b"]}");
+        }
+    }
+}
+
+fn change(message: &[u8], age: Age) -> Option<Change<'_>> {
+    if kind_of(message) != Kind::Object {
+        return None;
+    }
+    let (mut role, mut content) = (None, None);
+    for member in members(message) {
+        match &*member.name() {
+            "role" => role = Some(member.value),
+            "content" => content = Some(member.value),
+            _ => {}
+        }
+    }
+    let role = role?;
+    if has_hook_roles(age) && is_text(role, "hookMessage") {
+        return Some(Change::Role);
+    }
+    let content = content?;
+    let is_result = is_text(role, "toolResult");
+    match kind_of(content) {
+        Kind::String => (is_result || is_text(role, "assistant")).then_some(Change::TextToParts(content)),
+        Kind::Object => is_result.then_some(Change::PartToParts(content)),
+        Kind::Number | Kind::Array | Kind::True | Kind::False | Kind::Null => None,
+    }
+}

@@ -1,0 +1,190 @@
+//! A unit of OpenClaw's files to events: a session with its copies and traces,
+//! the session store, the scheduled jobs, or one job's run log.
+
+use std::collections::BTreeMap;
+
+use crate::adapters::adapter::{Check, ReadSummary};
+use crate::adapters::conversion::Conversion;
+use crate::adapters::members;
+use crate::adapters::tree::entry::{get, text_of, with_members};
+use crate::adapters::tree::read::Reader;
+use crate::adapters::tree::scan::{self, Manner, Scan};
+use crate::adapters::tree::tables::Record;
+use crate::model::event::{EventKind, Outcome, Session, SessionKind};
+use crate::model::files::{Entry, Files, RelPath};
+use crate::model::finding::{FindingCode, Findings};
+use crate::model::heads::{Head, HeadKind, HeadName, HeadOp};
+use crate::model::ids::Seq;
+use crate::model::json;
+use crate::model::location::Location;
+use crate::model::stream::{EventSink, StreamError};
+
+use super::names::{self, Name};
+use super::place::{self, Judged};
+use super::{PROGRAM, count, runs};
+
+/// The regular files of a unit with what their names say.
+type Parts<'a> = Vec<(&'a RelPath, &'a [u8], String)>;
+
+/// Converts a unit.
+pub(super) fn read(files: &Files, check: Check, events: &mut dyn EventSink, findings: &mut Findings) -> Result<ReadSummary, StreamError> {
+    let to = Conversion::new(files, check, events, findings);
+    let parts: Parts<'_> = files
+        .iter()
+        .filter_map(|(path, entry)| match entry {
+            Entry::File(file) => {
+                let name = String::from_utf8_lossy(path.as_bytes().rsplit(|b| *b == b'/').next().unwrap_or_default()).into_owned();
+                Some((path, file.bytes.as_slice(), name))
+            }
+            Entry::Link { .. } | Entry::EmptyFolder => None,
+        })
+        .collect();
+    let has = |is: fn(&Name<'_>) -> bool| parts.iter().any(|(_, _, name)| is(&names::judge(name)));
+    if has(|name| *name == Name::Jobs) {
+        return documents(to, &parts, SessionKind::Jobs, |name| *name == Name::Jobs);
+    }
+    if has(|name| *name == Name::Store) {
+        return documents(to, &parts, SessionKind::Store, |name| *name == Name::Store);
+    }
+    let is_run_log =
+        parts.first().filter(|_| parts.len() == 1).is_some_and(|(_, bytes, _)| super::discover::is_run_log(bytes, bytes.len() as u64));
+    if is_run_log {
+        return run_log(to, &parts);
+    }
+    transcript(Reader::new(to), &parts)
+}
+
+/// Files that are one JSON object each.
+fn documents<'a>(
+    mut to: Conversion<'a, '_>,
+    parts: &Parts<'a>,
+    kind: SessionKind,
+    is: fn(&Name<'_>) -> bool,
+) -> Result<ReadSummary, StreamError> {
+    to.put_json(EventKind::Session, &Session::new(kind, super::ID, to.files.name()))?;
+    for (path, bytes, _) in parts.iter().filter(|(_, _, name)| is(&names::judge(name))) {
+        members::read(&mut to, path, bytes, PROGRAM)?;
+    }
+    without_messages(&mut to)?;
+    to.trailer(&[])
+}
+
+fn run_log<'a>(mut to: Conversion<'a, '_>, parts: &Parts<'a>) -> Result<ReadSummary, StreamError> {
+    to.put_json(EventKind::Session, &Session::new(SessionKind::Jobs, super::ID, to.files.name()))?;
+    let mut shapes = crate::model::shape::Shapes::new(crate::model::shape::Order::default());
+    for (path, bytes, _) in parts {
+        runs::read(&mut to, path, bytes, &mut shapes)?;
+    }
+    without_messages(&mut to)?;
+    to.trailer(shapes.others())
+}
+
+/// Ends the facts of files that hold no conversation.
+fn without_messages(to: &mut Conversion<'_, '_>) -> Result<(), StreamError> {
+    let main = HeadName::main();
+    to.put_head(&main, Seq::ROOT, HeadOp::Branch)?;
+    to.put_json(EventKind::Outcome, &Outcome { active: Some(main.to_string()), ..Outcome::default() })?;
+    to.events.close_facts(&main.to_string())
+}
+
+fn transcript<'a>(mut reader: Reader<'a, '_>, parts: &Parts<'a>) -> Result<ReadSummary, StreamError> {
+    let is_main = |name: &str| matches!(names::judge(name), Name::Transcript);
+    let is_copy = |name: &str| matches!(names::judge(name), Name::CopyOf(_));
+    let main = parts.iter().find(|(_, _, name)| is_main(name)).or_else(|| parts.iter().find(|(_, _, name)| is_copy(name)));
+    let Some((path, bytes, _)) = main else {
+        reader.to.put_json(EventKind::Session, &Session::new(SessionKind::Orphan, super::ID, reader.to.files.name()))?;
+        let head = HeadName::main();
+        reader.to.put_head(&head, Seq::ROOT, HeadOp::Branch)?;
+        let outcome = Outcome { active: Some(head.to_string()), error: Some("no transcript".to_owned()), ..Outcome::default() };
+        reader.to.put_json(EventKind::Outcome, &outcome)?;
+        reader.to.events.close_facts(&head.to_string())?;
+        return reader.trailer();
+    };
+    let scan = scan::scan(path, bytes, PROGRAM, Manner::TrimmedText, reader.to.findings);
+    let judged = place::judge(&scan);
+    let session = session(reader.to.files, &scan, &judged);
+    reader.to.put_json(EventKind::Session, &session)?;
+    store_entries(&mut reader.to)?;
+    let seqs = reader.file(path, bytes, &scan, &judged.placed)?;
+    reader.set_main(judged.leaf.map_or(Seq::ROOT, |leaf| seqs[leaf]))?;
+    for (id, entry) in &judged.others {
+        reader.to.put_head(&HeadName::new(HeadKind::Branch, id.clone()), seqs[*entry], HeadOp::Append)?;
+    }
+    note_oddities(reader.to.findings, &path.to_string(), &scan, &judged);
+    for (copy, bytes, name) in parts.iter().filter(|(other, _, name)| other != path && is_copy(name)) {
+        backup(&mut reader, copy, bytes, name)?;
+    }
+    let (model, facts) = place::derived(&scan, &judged);
+    if let Some(older) = count::older_shows(&scan, &judged) {
+        note_older(&mut reader.to, &path.to_string(), older)?;
+    }
+    let active = HeadName::main().to_string();
+    reader.to.put_json(EventKind::Outcome, &Outcome { active: Some(active.clone()), model, facts, ..Outcome::default() })?;
+    reader.to.events.close_facts(&active)?;
+    reader.trailer()
+}
+
+/// A copy of the transcript: a head of its own.
+fn backup<'a>(reader: &mut Reader<'a, '_>, path: &'a RelPath, bytes: &'a [u8], name: &str) -> Result<(), StreamError> {
+    let nobody = Head { name: String::new(), ..Head::to(&HeadName::main(), Seq::ROOT, HeadOp::Switch) };
+    reader.to.events.put(crate::model::event::Draft { ts: None, parent: None, body: crate::model::event::Body::Head(&nobody) })?;
+    let scan = scan::scan(path, bytes, PROGRAM, Manner::TrimmedText, reader.to.findings);
+    let judged = place::judge(&scan);
+    let seqs = reader.file(path, bytes, &scan, &judged.placed)?;
+    let leaf = judged.leaf.map_or(Seq::ROOT, |leaf| seqs[leaf]);
+    reader.to.put_head(&HeadName::new(HeadKind::Backup, name), leaf, HeadOp::Load)
+}
+
+fn session(files: &Files, scan: &Scan<'_>, judged: &Judged) -> Session {
+    let mut session = Session::new(SessionKind::Session, super::ID, files.name());
+    if let Some(header) = scan.entries.iter().find(|entry| entry.kind == Record::Header) {
+        with_members(header, |members| {
+            let field = |key: &str| get(members, key).and_then(text_of);
+            session.id = field("id").unwrap_or_else(|| files.name().to_owned());
+            session.cwd = field("cwd");
+            session.created = field("timestamp");
+            session.parent_session = field("parentSession").or_else(|| field("branchedFrom"));
+        });
+        session.format_version = Some(judged.version.clone().unwrap_or_else(|| "1".to_owned()));
+    }
+    session
+}
+
+/// What the session store says of this session.
+fn store_entries(to: &mut Conversion<'_, '_>) -> Result<(), StreamError> {
+    for slice in to.files.beside() {
+        let mut payload = b"{\"store\":".to_vec();
+        json::push_string(&slice.file.to_string(), &mut payload);
+        payload.extend_from_slice(b",\"key\":");
+        json::push_string(&slice.key, &mut payload);
+        payload.extend_from_slice(b",\"entry\":");
+        json::push_carried_value(&slice.text, members::USUAL.escapes, &mut payload);
+        payload.push(b'}');
+        to.put(EventKind::Meta, None, None, &payload)?;
+    }
+    Ok(())
+}
+
+/// Says that versions with pi's own loader would have shown another history.
+fn note_older(to: &mut Conversion<'_, '_>, path: &str, older: count::Older) -> Result<(), StreamError> {
+    let payload = format!("{{\"older_loader\":{{\"before\":\"2026.5.28\",\"messages\":{}}}}}", older.messages);
+    to.put(EventKind::Meta, None, None, payload.as_bytes())?;
+    let message = format!("versions before 2026.5.28 would show {} of it, today's shows {}", older.messages, older.today);
+    to.findings.add(FindingCode::OlderLoaderDiffers, Location::file(path), message);
+    Ok(())
+}
+
+fn note_oddities(findings: &mut Findings, path: &str, scan: &Scan<'_>, judged: &Judged) {
+    if !judged.has_header && !scan.entries.is_empty() {
+        let message = "does not begin with a header; OpenClaw makes one anew, and versions before 2026.6 empty the file when they open it";
+        findings.add(FindingCode::HeaderLost, Location::file(path), message);
+    }
+    let known: BTreeMap<&[u8], ()> = scan.entries.iter().filter_map(|entry| entry.id_text.as_deref().map(|id| (id, ()))).collect();
+    for entry in &scan.entries {
+        let lost = entry.parent.as_deref().is_some_and(|parent| json::kind_of(parent) == json::Kind::String && !known.contains_key(parent));
+        if lost {
+            let message = "names an entry above it that is not there; OpenClaw shows nothing from before it on this branch";
+            findings.add(FindingCode::LostParent, Location::at(path, entry.line.number, 1), message);
+        }
+    }
+}

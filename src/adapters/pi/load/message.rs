@@ -1,0 +1,251 @@
+//! From an entry to the messages that it stands for.
+
+use super::Failure;
+use super::convert::time_of;
+use super::flavour::{Flavour, Migration};
+use super::print::{ObjectWriter, Spelling, push_value};
+use super::record::Kind;
+use super::text;
+use super::value::{Type, Value, is_key};
+
+/// Where in its context an entry stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    /// In front, as the latest compaction does.
+    First,
+    Behind,
+}
+
+/// What a later entry says about this one.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Edit<'a> {
+    None,
+    Drop,
+    /// The content to show instead is a property of this value.
+    Replace(Value<'a>),
+}
+
+/// What stands in the place of a message's content.
+#[derive(Debug, Clone, Copy)]
+enum Content<'a> {
+    Stored,
+    /// Nothing that the program could not do with.
+    Empty(&'static str),
+    Replaced(Value<'a>),
+    /// A text as the one part of a list.
+    AsPart(Value<'a>),
+}
+
+/// Whether the role of a message is taken over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Role {
+    Stored,
+    /// Older versions called custom messages those of hooks.
+    Custom,
+}
+
+/// Turns entries into messages, one line each.
+#[derive(Debug)]
+pub(super) struct Projection {
+    flavour: Flavour,
+    line: Vec<u8>,
+}
+
+impl Projection {
+    pub(super) fn new(flavour: Flavour) -> Projection {
+        Projection { flavour, line: Vec::new() }
+    }
+
+    /// Shows the messages of one entry, of which a message entry gives only its
+    /// message.
+    ///
+    /// # Errors
+    /// Where the program would throw.
+    pub(super) fn entry(
+        &mut self,
+        kind: Kind,
+        entry: Value<'_>,
+        place: Place,
+        edit: Edit<'_>,
+        show: &mut dyn FnMut(&[u8]),
+    ) -> Result<(), Failure> {
+        match (kind, self.flavour) {
+            (Kind::Message, _) => self.message(entry, edit, show),
+            (Kind::Compaction, Flavour::Harness) => self.compaction(entry, Edit::None, show),
+            (Kind::Compaction, _) if place == Place::First => self.compaction(entry, edit, show),
+            (Kind::CustomMessage, Flavour::Pi(_) | Flavour::Harness) => self.custom_message(entry, edit, show),
+            (Kind::BranchSummary, Flavour::Pi(_) | Flavour::Harness) => self.branch_summary(entry, edit, show),
+            (
+                Kind::Session
+                | Kind::BrokenMessage
+                | Kind::ThinkingLevelChange
+                | Kind::ModelChange
+                | Kind::Compaction
+                | Kind::BranchSummary
+                | Kind::CustomMessage
+                | Kind::ContextEdit
+                | Kind::Label
+                | Kind::SessionInfo
+                | Kind::Leaf
+                | Kind::ActiveToolsChange
+                | Kind::Other
+                | Kind::Scalar,
+                _,
+            ) => Ok(()),
+        }
+    }
+
+    fn message(&mut self, message: Value<'_>, edit: Edit<'_>, show: &mut dyn FnMut(&[u8])) -> Result<(), Failure> {
+        let migration = match self.flavour {
+            Flavour::Pi(migration) => migration,
+            Flavour::Harness | Flavour::Tutorial => return self.print(message, Role::Stored, Content::Stored, show),
+        };
+        let [role, content] = message.get_all(["role", "content"]);
+        let is_hook = matches!(migration, Migration::Chain | Migration::Hooks) && role.is("hookMessage");
+        let (role, name) = if is_hook { (Role::Custom, Some("custom")) } else { (Role::Stored, known_role(role)) };
+        let content = match edit {
+            Edit::Drop => return Ok(()),
+            Edit::Replace(replacement) => replaced(name, replacement)?,
+            Edit::None => Content::Stored,
+        }
+        .or_repaired(name, content);
+        self.print(message, role, content, show)
+    }
+
+    /// The summary of what was cut off, behind the system prompt of that time.
+    fn compaction(&mut self, entry: Value<'_>, edit: Edit<'_>, show: &mut dyn FnMut(&[u8])) -> Result<(), Failure> {
+        let [summary, tokens, timestamp, system] = entry.get_all(["summary", "tokensBefore", "timestamp", "systemMessage"]);
+        let time = time_of(timestamp)?;
+        if matches!(edit, Edit::Drop) {
+            return Ok(());
+        }
+        if matches!(self.flavour, Flavour::Pi(_)) && system.is_truthy() {
+            let content = match edit {
+                Edit::Replace(replacement) => replaced(known_role(system.get("role")), replacement)?,
+                Edit::None | Edit::Drop => Content::Stored,
+            };
+            self.print(system, Role::Stored, content, show)?;
+        }
+        let mut object = self.object("compactionSummary");
+        object.member("summary", summary);
+        object.member("tokensBefore", tokens);
+        self.finish(time, show);
+        Ok(())
+    }
+
+    fn branch_summary(&mut self, entry: Value<'_>, edit: Edit<'_>, show: &mut dyn FnMut(&[u8])) -> Result<(), Failure> {
+        let [summary, from, timestamp] = entry.get_all(["summary", "fromId", "timestamp"]);
+        if !summary.is_truthy() {
+            return Ok(());
+        }
+        let time = time_of(timestamp)?;
+        if !matches!(edit, Edit::Drop) {
+            let mut object = self.object("branchSummary");
+            object.member("summary", summary);
+            object.member("fromId", from);
+            self.finish(time, show);
+        }
+        Ok(())
+    }
+
+    fn custom_message(&mut self, entry: Value<'_>, edit: Edit<'_>, show: &mut dyn FnMut(&[u8])) -> Result<(), Failure> {
+        let [kind, content, display, details, timestamp] = entry.get_all(["customType", "content", "display", "details", "timestamp"]);
+        let time = time_of(timestamp)?;
+        let content = match edit {
+            Edit::Drop => return Ok(()),
+            Edit::Replace(replacement) => replaced(Some("custom"), replacement)?,
+            Edit::None if matches!(self.flavour, Flavour::Pi(_)) && content.is_nullish() => Content::Empty("[]"),
+            Edit::None => Content::Replaced(content),
+        };
+        let mut object = self.object("custom");
+        object.member("customType", kind);
+        content.write(&mut object);
+        object.member("display", display);
+        object.member("details", details);
+        self.finish(time, show);
+        Ok(())
+    }
+
+    /// Begins a message that the file does not hold as such.
+    fn object(&mut self, role: &str) -> ObjectWriter<'_> {
+        self.line.clear();
+        let mut object = ObjectWriter::new(&mut self.line);
+        object.raw("role", |out| text::push_json(role.as_bytes(), out));
+        object
+    }
+
+    /// Ends it with the time of its entry, which is `null` where it is no time.
+    fn finish(&mut self, time: f64, show: &mut dyn FnMut(&[u8])) {
+        let time = if time.is_nan() { "null".to_owned() } else { format!("{time}") };
+        self.line.extend_from_slice(b",\"timestamp\":");
+        self.line.extend_from_slice(time.as_bytes());
+        self.line.push(b'}');
+        show(&self.line);
+    }
+
+    fn print(&mut self, message: Value<'_>, role: Role, content: Content<'_>, show: &mut dyn FnMut(&[u8])) -> Result<(), Failure> {
+        self.line.clear();
+        let keeps_content = matches!(content, Content::Stored);
+        if role == Role::Stored && keeps_content {
+            push_value(message, Spelling::AsInFile, &mut self.line);
+        } else {
+            let mut object = ObjectWriter::new(&mut self.line);
+            for (key, value) in message.members() {
+                let is_replaced = (role == Role::Custom && is_key(key, "role")) || (!keeps_content && is_key(key, "content"));
+                if !is_replaced {
+                    object.copy(key, value);
+                }
+            }
+            if role == Role::Custom {
+                object.raw("role", |out| text::push_json(b"custom", out));
+            }
+            content.write(&mut object);
+            object.close();
+        }
+        show(&self.line);
+        Ok(())
+    }
+}
+
+/// The roles whose content the program minds.
+fn known_role(role: Value<'_>) -> Option<&'static str> {
+    ["system", "user", "assistant", "toolResult", "custom"].into_iter().find(|name| role.is(name))
+}
+
+/// The content that an edit gives to a message of this role.
+fn replaced<'a>(role: Option<&str>, replacement: Value<'a>) -> Result<Content<'a>, Failure> {
+    let wants_parts = match role {
+        Some("assistant" | "toolResult") => true,
+        Some("user" | "custom") => false,
+        Some(_) | None => return Ok(Content::Stored),
+    };
+    if replacement.type_of() == Type::Undefined {
+        return Err(Failure::TypeError);
+    }
+    let content = replacement.get("content");
+    Ok(if wants_parts && content.type_of() == Type::String { Content::AsPart(content) } else { Content::Replaced(content) })
+}
+
+impl<'a> Content<'a> {
+    /// What is shown where nothing else was said and nothing is stored.
+    fn or_repaired(self, role: Option<&str>, stored: Value<'_>) -> Content<'a> {
+        match (self, role) {
+            (Content::Stored, Some("system")) if stored.is_nullish() => Content::Empty("\"\""),
+            (Content::Stored, Some("user" | "assistant" | "toolResult")) if stored.is_nullish() => Content::Empty("[]"),
+            (content, _) => content,
+        }
+    }
+
+    fn write(self, object: &mut ObjectWriter<'_>) {
+        match self {
+            Content::Stored => {}
+            Content::Empty(empty) => object.raw("content", |out| out.extend_from_slice(empty.as_bytes())),
+            Content::Replaced(value) => object.member("content", value),
+            Content::AsPart(part) => object.raw("content", |out| {
+                out.extend_from_slice(b"[{\"type\":\"text\",\"text\":");
+                push_value(part, Spelling::AsInFile, out);
+                out.extend_from_slice(b"}]");
+            }),
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! Doubles as JavaScript prints and reads them.
+
+use super::lines::is_space;
+
+/// `String(number)`.
+pub(super) fn to_text(number: f64) -> String {
+    if number.is_nan() {
+        return "NaN".to_owned();
+    }
+    if number.is_infinite() {
+        return if number > 0.0 { "Infinity" } else { "-Infinity" }.to_owned();
+    }
+    let size = number.abs();
+    if size == 0.0 {
+        return "0".to_owned();
+    }
+    if (1e-6..1e21).contains(&size) {
+        // Rust prints the same shortest digits, and never an exponent.
+        return format!("{number}");
+    }
+    let text = format!("{number:e}");
+    if text.contains("e-") { text } else { text.replace('e', "e+") }
+}
+
+/// A number token as `JSON.stringify` would print its value: the token itself
+/// wherever that says the same, so that no digits are lost on the way.
+pub(super) fn push_json(token: &[u8], out: &mut Vec<u8>) {
+    /// An integer of so many digits is exact as a double.
+    const EXACT_DIGITS: usize = 15;
+    let is_integer = token.iter().all(|b| b.is_ascii_digit() || *b == b'-');
+    if is_integer && token.len() <= EXACT_DIGITS && token != b"-0" {
+        out.extend_from_slice(token);
+        return;
+    }
+    let number = of_token(token);
+    if is_integer || !number.is_finite() || number == 0.0 {
+        push_canonical(token, out);
+    } else {
+        out.extend_from_slice(token);
+    }
+}
+
+/// A number token exactly as `JSON.stringify` prints its value.
+pub(super) fn push_canonical(token: &[u8], out: &mut Vec<u8>) {
+    let number = of_token(token);
+    if number.is_finite() {
+        out.extend_from_slice(to_text(number).as_bytes());
+    } else {
+        out.extend_from_slice(b"null");
+    }
+}
+
+fn of_token(token: &[u8]) -> f64 {
+    std::str::from_utf8(token).ok().and_then(|text| text.parse().ok()).unwrap_or(f64::NAN)
+}
+
+/// `Number(text)`.
+pub(super) fn of_text(text: &str) -> f64 {
+    let text = text.trim_matches(is_space);
+    if text.is_empty() {
+        return 0.0;
+    }
+    for (prefix, radix) in [("0x", 16), ("0X", 16), ("0o", 8), ("0O", 8), ("0b", 2), ("0B", 2)] {
+        if let Some(digits) = text.strip_prefix(prefix) {
+            return of_digits(digits, radix);
+        }
+    }
+    let (sign, size) = match text.as_bytes().first() {
+        Some(b'-') => (-1.0, text.get(1..).unwrap_or_default()),
+        Some(b'+') => (1.0, text.get(1..).unwrap_or_default()),
+        Some(_) | None => (1.0, text),
+    };
+    if size == "Infinity" {
+        return sign * f64::INFINITY;
+    }
+    // Rust reads more words than JavaScript, but the same digits.
+    if !size.starts_with(|c: char| c.is_ascii_digit() || c == '.') {
+        return f64::NAN;
+    }
+    size.parse::<f64>().map_or(f64::NAN, |number| sign * number)
+}
+
+fn of_digits(digits: &str, radix: u32) -> f64 {
+    if digits.is_empty() {
+        return f64::NAN;
+    }
+    // Exact below 2^53, and above it only the order of magnitude is asked for.
+    digits.chars().try_fold(0.0, |sum, c| c.to_digit(radix).map(|digit| sum * f64::from(radix) + f64::from(digit))).unwrap_or(f64::NAN)
+}

@@ -1,0 +1,105 @@
+//! Printing a value so that it reads as what `JSON.stringify` would print.
+
+use crate::model::json::token_end;
+
+use super::number;
+use super::text;
+use super::value::Value;
+
+/// How strings and numbers are spelt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Spelling {
+    /// With the escapes and digits of the file, which mean the same.
+    AsInFile,
+    /// With those that `JSON.stringify` chooses, for what is compared as text.
+    Canonical,
+}
+
+/// Prints a value in one pass that needs no stack, however deep it is. Repeated
+/// keys stay: whoever reads them lets the last one count, as JavaScript does.
+pub(super) fn push_value(value: Value<'_>, spelling: Spelling, out: &mut Vec<u8>) {
+    let token = value.token();
+    let mut at = 0;
+    while let Some(&byte) = token.get(at) {
+        match byte {
+            b'"' => {
+                let end = token_end(token, at).max(at + 1);
+                push_string(token.get(at..end).unwrap_or_default(), spelling, out);
+                at = end;
+            }
+            b'-' | b'0'..=b'9' => {
+                let rest = token.get(at..).unwrap_or_default();
+                let len = rest.iter().take_while(|b| matches!(b, b'-' | b'+' | b'.' | b'e' | b'E' | b'0'..=b'9')).count();
+                push_number(rest.get(..len).unwrap_or_default(), spelling, out);
+                at += len;
+            }
+            b' ' | b'\t' | b'\n' | b'\r' => at += 1,
+            mark => {
+                out.push(mark);
+                at += 1;
+            }
+        }
+    }
+}
+
+fn push_string(token: &[u8], spelling: Spelling, out: &mut Vec<u8>) {
+    match spelling {
+        Spelling::AsInFile => text::push_decoded(token, out),
+        Spelling::Canonical => text::push_json(&text::decode(token), out),
+    }
+}
+
+fn push_number(token: &[u8], spelling: Spelling, out: &mut Vec<u8>) {
+    match spelling {
+        Spelling::AsInFile => number::push_json(token, out),
+        Spelling::Canonical => number::push_canonical(token, out),
+    }
+}
+
+/// An object that is written member by member; what is `undefined` is left out.
+#[derive(Debug)]
+pub(super) struct ObjectWriter<'o> {
+    out: &'o mut Vec<u8>,
+    separator: u8,
+}
+
+impl<'o> ObjectWriter<'o> {
+    pub(super) fn new(out: &'o mut Vec<u8>) -> ObjectWriter<'o> {
+        ObjectWriter { out, separator: b'{' }
+    }
+
+    fn separate(&mut self) {
+        self.out.push(self.separator);
+        self.separator = b',';
+    }
+
+    /// A member whose key and value stand in the file.
+    pub(super) fn copy(&mut self, key: &[u8], value: Value<'_>) {
+        self.separate();
+        push_string(key, Spelling::AsInFile, self.out);
+        self.out.push(b':');
+        push_value(value, Spelling::AsInFile, self.out);
+    }
+
+    /// A member with a plain key.
+    pub(super) fn member(&mut self, key: &str, value: Value<'_>) {
+        if !value.token().is_empty() {
+            self.raw(key, |out| push_value(value, Spelling::AsInFile, out));
+        }
+    }
+
+    /// A member with a plain key, and a value that is written as it is.
+    pub(super) fn raw(&mut self, key: &str, write: impl FnOnce(&mut Vec<u8>)) {
+        self.separate();
+        text::push_json(key.as_bytes(), self.out);
+        self.out.push(b':');
+        write(self.out);
+    }
+
+    pub(super) fn close(self) {
+        if self.separator == b'{' {
+            self.out.push(b'{');
+        }
+        self.out.push(b'}');
+    }
+}

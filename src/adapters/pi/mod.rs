@@ -1,0 +1,59 @@
+//! pi: one file per session, a tree of entries that name the one above.
+//!
+#![doc = include_str!("FORMAT.md")]
+
+mod discover;
+mod load;
+mod place;
+mod read;
+
+use crate::adapters::adapter::{Adapter, Check, Found, ReadSummary};
+use crate::adapters::tree::render;
+use crate::adapters::tree::show::{self, Habits};
+use crate::model::files::Files;
+use crate::model::finding::Findings;
+use crate::model::folder::FolderView;
+use crate::model::loaded::Loader;
+use crate::model::shape::{Order, Shapes};
+use crate::model::shown::Shower;
+use crate::model::stream::{EventSink, RecordRenderer, StreamError};
+
+const ID: &str = "pi";
+
+/// The pi adapter.
+pub struct Pi;
+
+impl Adapter for Pi {
+    fn id(&self) -> &'static str {
+        ID
+    }
+
+    fn describe(&self) -> &'static str {
+        "pi coding agent sessions: tree-shaped JSONL of versions 1 to 3, the agent core's harness files, the tutorial's format"
+    }
+
+    fn looked_for(&self) -> &'static str {
+        "*.jsonl files that begin with a `session` header or hold entries with id and parentId"
+    }
+
+    fn discover(&self, folder: &FolderView<'_>) -> Found {
+        discover::discover(folder)
+    }
+
+    fn read(&self, files: &Files, check: Check, events: &mut dyn EventSink, findings: &mut Findings) -> Result<ReadSummary, StreamError> {
+        read::read(files, check, events, findings)
+    }
+
+    fn renderer(&self, holds: &str, _: Option<&str>, shapes: &[Order]) -> Option<Box<dyn RecordRenderer>> {
+        render::renderer(holds, shapes)
+    }
+
+    fn shower(&self, shapes: &[Order]) -> Box<Shower> {
+        let shapes = Shapes::with_others(Order::default(), shapes.to_vec());
+        Box::new(move |shown, hand_on| show::show(shown, &shapes, Habits::Pi, hand_on))
+    }
+
+    fn loader<'f>(&self, files: &'f Files) -> Box<dyn Loader + 'f> {
+        load::loader(files)
+    }
+}
