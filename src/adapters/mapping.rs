@@ -828,9 +828,15 @@ impl<'o> Rendering<'o> {
     /// Writes a key; its value goes to what is returned.
     pub(super) fn key(&mut self, name: &str) -> To<'_> {
         self.before_key();
-        let mut key = Vec::with_capacity(name.len() + 2);
-        json::push_string(name, &mut key);
-        self.style.push_string(&key, self.out);
+        if name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') {
+            self.out.push(b'"');
+            self.out.extend_from_slice(name.as_bytes());
+            self.out.push(b'"');
+        } else {
+            let mut key = Vec::with_capacity(name.len() + 2);
+            json::push_string(name, &mut key);
+            self.style.push_string(&key, self.out);
+        }
         self.out.extend_from_slice(self.style.colon());
         To { style: self.style, depth: self.depth, out: self.out }
     }

@@ -12,6 +12,7 @@ use crate::model::time::is_log_time;
 use super::content::Parts;
 use super::decode::{self, EMPTY, Form, Message, Rejection};
 use super::encode;
+use super::usual;
 use super::wire::{LINES, MESSAGE, MESSAGE_ORDER};
 
 /// Who sees a message.
@@ -37,6 +38,14 @@ impl<'a> Record<'a> {
         // What is not UTF-8 has no place in a log but as what it is read as.
         let is_text = text.is_ascii() || std::str::from_utf8(text).is_ok();
         Ok(Record { members, message, form: if is_text { form } else { Form::Odd } })
+    }
+
+    /// The same for an element of a document that was accepted as JSON; `text`
+    /// is odd where that is not all UTF-8.
+    pub(super) fn of_accepted(value: &'a [u8], text: Form) -> Result<Record<'a>, Rejection> {
+        let mut members = Vec::with_capacity(12);
+        let (message, form) = decode::accepted_message(value, &mut members)?;
+        Ok(Record { members, message, form: if text == Form::Plain { form } else { Form::Odd } })
     }
 
     /// Whether a salvaged object is a message, and not some part of one.
@@ -109,6 +118,9 @@ impl Normal {
 
 /// Renders a message's payload as the record that it was.
 pub(super) fn render(payload: &[u8], ts: Option<&str>, shapes: &Shapes, style: Style, depth: usize, out: &mut Vec<u8>) -> Option<()> {
+    if usual::render(payload, ts, style, depth, out) {
+        return Some(());
+    }
     let event = Rendered { payload, ts, parent: Seq::ROOT, parents: Parents::Unwritten };
     MESSAGE.render(&event, shapes, &Parts, &mut NoIds, style, depth, out)
 }
@@ -118,6 +130,10 @@ pub(super) fn render(payload: &[u8], ts: Option<&str>, shapes: &Shapes, style: S
 pub(super) fn show(event: &EventRef<'_>, shapes: &Shapes, record: &mut Vec<u8>, line: &mut Vec<u8>) -> Result<(), StreamError> {
     render(event.payload, event.ts, shapes, LINES, 0, record)
         .ok_or_else(|| StreamError::log(event.seq, "has a shape that the log does not list"))?;
+    if usual::is_settled(event.payload, event.ts, record) {
+        line.extend_from_slice(record);
+        return Ok(());
+    }
     let mut members = Vec::with_capacity(12);
     let (message, _) = decode::message(record, &mut members)
         .map_err(|rejection| StreamError::log(event.seq, format!("is no message: {}", rejection.because())))?;
