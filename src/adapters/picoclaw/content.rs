@@ -225,7 +225,7 @@ fn encode_tool_call(value: &[u8], writer: Escapes, out: &mut Vec<u8>) -> Option<
     Some(())
 }
 
-pub(super) fn decode_tool_call(part: &[u8], to: To<'_>) {
+fn decode_tool_call(part: &[u8], to: To<'_>) {
     if let Some(call) = is(part, "other").and_then(|part| get(part, "tool_call")) {
         return to.style.push_value_at(call, to.depth, to.out);
     }

@@ -128,12 +128,12 @@ pub(super) fn render(payload: &[u8], ts: Option<&str>, shapes: &Shapes, style: S
 /// What the program would show of a message: the record, as it would write it
 /// again.
 pub(super) fn show(event: &EventRef<'_>, shapes: &Shapes, record: &mut Vec<u8>, line: &mut Vec<u8>) -> Result<(), StreamError> {
-    render(event.payload, event.ts, shapes, LINES, 0, record)
-        .ok_or_else(|| StreamError::log(event.seq, "has a shape that the log does not list"))?;
-    if usual::is_settled(event.payload, event.ts, record) {
-        line.extend_from_slice(record);
+    if usual::show(event.payload, event.ts, LINES, line) {
         return Ok(());
     }
+    line.clear();
+    render(event.payload, event.ts, shapes, LINES, 0, record)
+        .ok_or_else(|| StreamError::log(event.seq, "has a shape that the log does not list"))?;
     let mut members = Vec::with_capacity(12);
     let (message, _) = decode::message(record, &mut members)
         .map_err(|rejection| StreamError::log(event.seq, format!("is no message: {}", rejection.because())))?;

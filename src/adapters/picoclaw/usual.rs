@@ -3,82 +3,116 @@
 //! table, and both write the same.
 
 use crate::adapters::mapping::{Rendering, To};
-use crate::model::json::{self, Style};
+use crate::model::json::{Style, token_end};
 
-use super::content::decode_tool_call;
 use super::decode::EMPTY;
 use super::encode::is_own_escape;
 use super::gotime::GoTime;
-use super::wire::ATTACHMENT;
 
-/// What the parts of a content say.
+/// A payload as the log writes it, read from front to back so that each text
+/// is passed over once.
+struct Cursor<'p> {
+    rest: &'p [u8],
+}
+
+impl<'p> Cursor<'p> {
+    fn takes(&mut self, word: &[u8]) -> bool {
+        match self.rest.strip_prefix(word) {
+            Some(rest) => {
+                self.rest = rest;
+                true
+            }
+            None => false,
+        }
+    }
+
+    fn expect(&mut self, word: &[u8]) -> Option<()> {
+        self.takes(word).then_some(())
+    }
+
+    fn string(&mut self) -> Option<&'p [u8]> {
+        if self.rest.first() != Some(&b'"') {
+            return None;
+        }
+        let (token, rest) = self.rest.split_at(token_end(self.rest, 0));
+        self.rest = rest;
+        Some(token)
+    }
+
+    /// A string that is not empty.
+    fn some_string(&mut self) -> Option<&'p [u8]> {
+        self.string().filter(|token| *token != EMPTY)
+    }
+}
+
+/// What a message says.
 #[derive(Default)]
 struct Said<'p> {
+    role: &'p [u8],
     text: Option<&'p [u8]>,
     reasoning: Option<&'p [u8]>,
     call_id: Option<&'p [u8]>,
+    model: Option<&'p [u8]>,
     media: Vec<&'p [u8]>,
-    attachments: Vec<&'p [u8]>,
-    tool_calls: Vec<&'p [u8]>,
+    /// Id, name, arguments and signature.
+    tool_calls: Vec<[&'p [u8]; 4]>,
 }
 
 impl<'p> Said<'p> {
-    /// `None` where a part is of no usual kind.
-    fn of(parts: &'p [u8]) -> Option<Said<'p>> {
+    /// `None` where something in it is not usual.
+    fn of(payload: &'p [u8]) -> Option<Said<'p>> {
         let mut said = Said::default();
-        for part in json::elements(parts) {
-            let mut members = json::members(part);
-            let kind = members.next().filter(|member| member.key == b"\"type\"")?;
-            match kind.value {
-                b"\"text\"" => said.text = Some(members.next().filter(|member| member.key == b"\"text\"")?.value),
-                b"\"thinking\"" => said.reasoning = Some(members.next().filter(|member| member.key == b"\"text\"")?.value),
-                b"\"tool_result\"" => {
-                    said.call_id = Some(members.next().filter(|member| member.key == b"\"call_id\"")?.value);
-                    let content = members.next().filter(|member| member.key == b"\"content\"")?.value;
-                    if content != b"[]" {
-                        let inner = Said::of_text(content)?;
-                        said.text = Some(inner);
-                    }
-                }
-                b"\"tool_call\"" => said.tool_calls.push(part),
-                b"\"file\"" => match members.next() {
-                    Some(member) if member.key == b"\"uri\"" => said.media.push(member.value),
-                    Some(member) if member.key == b"\"attached\"" => said.attachments.push(part),
-                    _ => return None,
-                },
-                _ => return None,
-            }
+        let mut at = Cursor { rest: payload };
+        at.expect(b"{\"role\":")?;
+        said.role = at.string()?;
+        at.expect(b",\"content\":[")?;
+        while !at.takes(b"]") {
+            at.takes(b",");
+            said.part(&mut at)?;
         }
-        Some(said)
+        if at.takes(b",\"model\":") {
+            said.model = Some(at.some_string()?);
+        }
+        (at.rest == b"}").then_some(said)
     }
 
-    /// The text of a list of one part.
-    fn of_text(parts: &'p [u8]) -> Option<&'p [u8]> {
-        let mut elements = json::elements(parts);
-        let (only, None) = (elements.next()?, elements.next()) else { return None };
-        let mut members = json::members(only);
-        members.next().filter(|member| member.value == b"\"text\"")?;
-        members.next().filter(|member| member.key == b"\"text\"").map(|member| member.value)
+    fn part(&mut self, at: &mut Cursor<'p>) -> Option<()> {
+        at.expect(b"{\"type\":\"")?;
+        if at.takes(b"text\",\"text\":") {
+            self.text = Some(at.string()?);
+        } else if at.takes(b"thinking\",\"text\":") {
+            self.reasoning = Some(at.some_string()?);
+        } else if at.takes(b"tool_result\",\"call_id\":") {
+            self.call_id = Some(at.some_string()?);
+            at.expect(b",\"content\":[")?;
+            if at.takes(b"{\"type\":\"text\",\"text\":") {
+                self.text = Some(at.string()?);
+                at.expect(b"}")?;
+            }
+            at.expect(b"]")?;
+        } else if at.takes(b"tool_call\",\"id\":") {
+            let id = at.string()?;
+            at.expect(b",\"name\":")?;
+            let name = at.string()?;
+            at.expect(b",\"arguments\":")?;
+            let arguments = at.string()?;
+            let signature = if at.takes(b",\"signature\":") { at.some_string()? } else { EMPTY };
+            self.tool_calls.push([id, name, arguments, signature]);
+        } else {
+            at.expect(b"file\",\"uri\":")?;
+            self.media.push(at.string()?);
+        }
+        at.expect(b"}")
     }
 }
 
 /// Renders a payload; says whether it could.
 pub(super) fn render(payload: &[u8], ts: Option<&str>, style: Style, depth: usize, out: &mut Vec<u8>) -> bool {
-    let (mut role, mut parts, mut model) = (None, None, None);
-    for member in json::members(payload) {
-        match member.key {
-            b"\"role\"" => role = Some(member.value),
-            b"\"content\"" => parts = Some(member.value),
-            b"\"model\"" => model = Some(member.value),
-            b"\"hidden\"" => {}
-            _ => return false,
-        }
-    }
-    let (Some(role), Some(said)) = (role, parts.and_then(Said::of)) else { return false };
+    let Some(said) = Said::of(payload) else { return false };
     let mut object = Rendering::open(style, depth, out);
-    object.value("role", role);
+    object.value("role", said.role);
     object.value("content", said.text.unwrap_or(EMPTY));
-    if let Some(model) = model {
+    if let Some(model) = said.model {
         object.value("model_name", model);
     }
     if let Some(ts) = ts {
@@ -87,12 +121,11 @@ pub(super) fn render(payload: &[u8], ts: Option<&str>, style: Style, depth: usiz
         out.extend_from_slice(ts.as_bytes());
         out.push(b'"');
     }
-    list(&mut object, "media", &said.media, &|uri, to| to.style.push_value_at(uri, to.depth, to.out));
-    list(&mut object, "attachments", &said.attachments, &|part, to| ATTACHMENT.render_object(part, to));
+    list(&mut object, "media", &said.media, &|uri, to| to.style.push_string(uri, to.out));
     if let Some(reasoning) = said.reasoning {
         object.value("reasoning_content", reasoning);
     }
-    list(&mut object, "tool_calls", &said.tool_calls, &decode_tool_call);
+    list(&mut object, "tool_calls", &said.tool_calls, &tool_call);
     if let Some(call_id) = said.call_id {
         object.value("tool_call_id", call_id);
     }
@@ -100,7 +133,29 @@ pub(super) fn render(payload: &[u8], ts: Option<&str>, style: Style, depth: usiz
     true
 }
 
-fn list(object: &mut Rendering<'_>, key: &str, items: &[&[u8]], push: &dyn Fn(&[u8], To<'_>)) {
+fn tool_call([id, name, arguments, signature]: &[&[u8]; 4], to: To<'_>) {
+    let mut object = Rendering::open(to.style, to.depth, to.out);
+    object.value("id", id);
+    object.value("type", b"\"function\"");
+    let To { style, depth, out } = object.key("function");
+    let mut inner = Rendering::open(style, depth, out);
+    inner.value("name", name);
+    inner.value("arguments", arguments);
+    if *signature != EMPTY {
+        inner.value("thought_signature", signature);
+    }
+    inner.close();
+    object.close();
+}
+
+/// Shows a message as the program would write it again, where that is what it
+/// renders to: nothing that the program would leave out or say otherwise.
+pub(super) fn show(payload: &[u8], ts: Option<&str>, style: Style, out: &mut Vec<u8>) -> bool {
+    let is_own = |ts: &str| GoTime::parse(format!("\"{ts}\"").as_bytes()).and_then(GoTime::text).as_deref() == Some(ts);
+    ts.is_none_or(is_own) && render(payload, ts, style, 0, out) && has_own_escapes_only(out)
+}
+
+fn list<T>(object: &mut Rendering<'_>, key: &str, items: &[T], push: &dyn Fn(&T, To<'_>)) {
     if items.is_empty() {
         return;
     }
@@ -112,28 +167,6 @@ fn list(object: &mut Rendering<'_>, key: &str, items: &[&[u8]], push: &dyn Fn(&[
     }
     style.push_break(depth, out);
     out.push(b']');
-}
-
-/// Whether a record, rendered as a line, is what the program would write again
-/// without being read first: nothing that it would leave out or say otherwise.
-pub(super) fn is_settled(payload: &[u8], ts: Option<&str>, record: &[u8]) -> bool {
-    // In a string these would have their quotes escaped.
-    let has = |word: &[u8]| memchr::memmem::find(payload, word).is_some();
-    if has(b"\"ext\":") || has(b"\"shape\":") || has(b"\"type\":\"other\"") || has(b"\"attached\":") {
-        return false;
-    }
-    if let Some(ts) = ts {
-        let quoted = [b"\"", ts.as_bytes(), b"\""].concat();
-        if GoTime::parse(&quoted).and_then(GoTime::text).as_deref() != Some(ts) {
-            return false;
-        }
-    }
-    has_own_escapes_only(record) && memchr::memmem::find_iter(record, b":\"\"").all(|at| may_be_empty(&record[..at]))
-}
-
-/// Whether the key that a text ends in is written with an empty value too.
-fn may_be_empty(before: &[u8]) -> bool {
-    [&b"\"content\""[..], b"\"role\"", b"\"id\"", b"\"name\"", b"\"arguments\""].iter().any(|key| before.ends_with(key))
 }
 
 /// Outside of strings there is no backslash, so the escapes of a record are
