@@ -23,10 +23,33 @@ pub(in crate::adapters) struct Entry<'a> {
     pub parent: Option<Cow<'a, [u8]>>,
     /// Its type, where it has none of the known ones.
     pub other_type: Vec<u8>,
-    /// Whether it is an object at all.
-    pub is_object: bool,
+    /// What it is besides an object.
+    pub value: Value,
+    /// Whether it says it is a message, and has none.
+    pub lacks_message: bool,
     /// Whether it is marked as standing beside the branch.
     pub is_side: bool,
+}
+
+/// What the value of a line is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::adapters) enum Value {
+    Object,
+    List,
+    Null,
+    /// A text, a number, `true` or `false`.
+    Scalar,
+}
+
+impl Entry<'_> {
+    pub(in crate::adapters) fn is_object(&self) -> bool {
+        self.value == Value::Object
+    }
+
+    /// Whether it has this type, which is none of those with a table.
+    pub(in crate::adapters) fn is_other(&self, name: &str) -> bool {
+        self.other_type.strip_prefix(b"\"").and_then(|rest| rest.strip_suffix(b"\"")) == Some(name.as_bytes())
+    }
 }
 
 /// Why a line is no entry.
@@ -84,7 +107,8 @@ pub(in crate::adapters) fn read(line: Line<'_>, manner: Manner) -> Result<Entry<
     }
     let keep = |piece: &[u8]| kept(line.text, &decoded, piece);
     let entry_type = get(&members, "type").map(canonical).unwrap_or_default();
-    let role = get(&members, "message")
+    let message = get(&members, "message").filter(|message| *message != b"null");
+    let role = message
         .filter(|message| json::kind_of(message) == Kind::Object)
         .and_then(|message| json::members(message).filter(|member| member.name() == "role").last())
         .map(|member| canonical(member.value))
@@ -98,9 +122,14 @@ pub(in crate::adapters) fn read(line: Line<'_>, manner: Manner) -> Result<Entry<
         id: js::map_key(id).map(|key| Cow::Owned(key.into_owned())),
         id_text: id.filter(|id| json::kind_of(id) == Kind::String).map(keep),
         parent: get(&members, "parentId").map(keep),
-        is_object: true,
+        value: Value::Object,
+        lacks_message: message.is_none() && entry_type_is_message(kind),
         is_side: get(&members, "appendMode").is_some_and(|mode| canonical(mode).as_ref() == b"\"side\""),
     })
+}
+
+fn entry_type_is_message(kind: Record) -> bool {
+    matches!(kind, Record::UserMessage | Record::AssistantMessage | Record::ResultMessage)
 }
 
 /// A string in its one spelling.
@@ -124,7 +153,12 @@ fn no_object<'a>(line: Line<'a>, decoded: &[u8], error: json::ScanError, manner:
         id: Some(Cow::Borrowed(b"")),
         id_text: None,
         parent: None,
-        is_object: false,
+        value: match json::kind_of(value) {
+            Kind::Array => Value::List,
+            Kind::Null => Value::Null,
+            Kind::Object | Kind::String | Kind::Number | Kind::True | Kind::False => Value::Scalar,
+        },
+        lacks_message: false,
         is_side: false,
     })
 }

@@ -35,6 +35,10 @@ pub(in crate::adapters) struct Placed {
     pub parents: Vec<Option<usize>>,
     /// Which entries stand in the tree at all, besides headers.
     pub is_node: Vec<bool>,
+    /// Which entries can be found by their id.
+    pub is_named: Vec<bool>,
+    /// Whether entries that change others do so.
+    pub edits: Edits,
     /// Whether roles of an older version are shown by another name.
     pub renames: Renames,
     /// Which entry a compaction keeps first, where it says so by number.
@@ -48,6 +52,13 @@ pub(in crate::adapters) enum Renames {
     Hooks,
 }
 
+/// Whether a program knows entries that change others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::adapters) enum Edits {
+    Count,
+    Unknown,
+}
+
 /// Entries of a session on their way into the log.
 pub(in crate::adapters) struct Reader<'a, 's> {
     pub to: Conversion<'a, 's>,
@@ -58,17 +69,18 @@ pub(in crate::adapters) struct Reader<'a, 's> {
     id_of: HashMap<Seq, Vec<u8>>,
     /// The node that was put last.
     pub last_node: Seq,
+    /// Edits of the last file whose targets are not in the log before them.
+    pub early_edits: Vec<usize>,
 }
 
 /// One file of them.
-struct File<'a, 'f> {
+pub(super) struct File<'a, 'f> {
     path: &'a RelPath,
-    bytes: &'a [u8],
-    scan: &'f Scan<'a>,
-    placed: &'f Placed,
+    pub(super) scan: &'f Scan<'a>,
+    pub(super) placed: &'f Placed,
     by_id: ById<'f>,
     parents: Parents,
-    seqs: Vec<Seq>,
+    pub(super) seqs: Vec<Seq>,
     /// The residual of each event that needs one.
     residuals: HashMap<Seq, u32>,
 }
@@ -87,9 +99,24 @@ pub(in crate::adapters) fn parents_of(holds: &str) -> Option<Parents> {
     }
 }
 
+impl<'a, 'f> File<'a, 'f> {
+    pub(super) fn new(path: &'a RelPath, scan: &'f Scan<'a>, placed: &'f Placed) -> File<'a, 'f> {
+        let first = scan.entries.iter().find(|entry| entry.kind != Record::Header && entry.is_object());
+        File {
+            path,
+            scan,
+            placed,
+            by_id: forest::by_id(&scan.entries, |n| placed.is_named[n]),
+            parents: if first.is_some_and(|entry| entry.parent.is_none()) { Parents::Unwritten } else { Parents::Written },
+            seqs: vec![Seq::ROOT; scan.entries.len()],
+            residuals: HashMap::new(),
+        }
+    }
+}
+
 impl<'a, 's> Reader<'a, 's> {
     pub(in crate::adapters) fn new(to: Conversion<'a, 's>) -> Reader<'a, 's> {
-        Reader { to, shapes: Shapes::new(Order::default()), known: HashMap::new(), id_of: HashMap::new(), last_node: Seq::ROOT }
+        Reader { to, shapes: Shapes::new(Order::default()), known: HashMap::new(), id_of: HashMap::new(), last_node: Seq::ROOT, early_edits: Vec::new() }
     }
 
     /// Puts a file's entries and says how it is rebuilt; returns the event of
@@ -101,18 +128,8 @@ impl<'a, 's> Reader<'a, 's> {
         scan: &Scan<'a>,
         placed: &Placed,
     ) -> Result<Vec<Seq>, StreamError> {
-        let first = scan.entries.iter().find(|entry| entry.kind != Record::Header && entry.is_object);
-        let parents = if first.is_some_and(|entry| entry.parent.is_none()) { Parents::Unwritten } else { Parents::Written };
-        let mut file = File {
-            path,
-            bytes,
-            scan,
-            placed,
-            by_id: forest::by_id(&scan.entries, |entry| entry.kind != Record::Header),
-            parents,
-            seqs: vec![Seq::ROOT; scan.entries.len()],
-            residuals: HashMap::new(),
-        };
+        let mut file = File::new(path, scan, placed);
+        self.early_edits.clear();
         let mut recipe = Vec::new();
         for piece in &scan.pieces {
             recipe.push(match piece {
@@ -166,6 +183,9 @@ impl<'a, 's> Reader<'a, 's> {
             let kept = file.placed.first_kept.get(&node).map(|kept| file.seqs[*kept]).filter(|kept| !kept.is_root());
             let seen = if file.placed.is_node[node] { Seen::ByLoader } else { Seen::Aside };
             file.seqs[node] = self.put(file, entry, above, kept, seen)?;
+            if entry.kind == Record::Edit && file.placed.edits == Edits::Count && self.to.events.kind(file.seqs[node]) != EventKind::Edit {
+                self.early_edits.push(node);
+            }
         }
         Ok(())
     }
@@ -176,7 +196,7 @@ impl<'a, 's> Reader<'a, 's> {
         self.put(file, entry, above, None, Seen::ByNobody)
     }
 
-    fn put(&mut self, file: &mut File<'a, '_>, entry: &Entry<'a>, above: Seq, kept: Option<Seq>, seen: Seen) -> Result<Seq, StreamError> {
+    pub(super) fn put(&mut self, file: &mut File<'a, '_>, entry: &Entry<'a>, above: Seq, kept: Option<Seq>, seen: Seen) -> Result<Seq, StreamError> {
         let text = entry.line.text;
         let is_header = entry.kind == Record::Header;
         let is_node = !is_header && seen != Seen::Aside;
@@ -191,9 +211,12 @@ impl<'a, 's> Reader<'a, 's> {
             members.clear();
         }
         let by_table = if seen == Seen::Aside { None } else { self.draft(file, entry, &members, above, kept, seen) };
-        let draft = by_table.unwrap_or_else(|| whole(&decoded, &members));
+        let draft = by_table.unwrap_or_else(|| whole(&decoded, &members, file.placed.words));
         let parent = is_node.then_some(above);
         let seq = self.to.put(draft.kind, draft.ts, parent, &draft.payload)?;
+        if seen == Seen::Retold {
+            return Ok(seq);
+        }
         if let Some(id) = &entry.id_text {
             self.id_of.insert(seq, id.to_vec());
         }
@@ -229,10 +252,10 @@ impl<'a, 's> Reader<'a, 's> {
             Parents::Unwritten => ParentId::Unwritten,
         };
         let setting = Setting { writer: USUAL.escapes, parent };
-        let ids = FileIds { file };
+        let ids = FileIds { file, seen };
         let mut taken = table.take(members, setting, &ids)?;
         let kind = event_kind(entry.kind);
-        self.add_words(file, entry.kind, &mut taken, kept, seen)?;
+        self.add_words(file, entry.kind, members, &mut taken, kept, seen)?;
         let order = if kind == EventKind::Message { tables::MESSAGE } else { tables::OTHER };
         let shape = table.shape(members, &mut self.shapes);
         let mut payload = Vec::with_capacity(entry.line.text.len());
@@ -242,7 +265,17 @@ impl<'a, 's> Reader<'a, 's> {
 
     /// What the event says besides the record's own words; nothing where the
     /// record cannot be such an event.
-    fn add_words(&self, file: &File<'a, '_>, kind: Record, taken: &mut Taken<'_>, kept: Option<Seq>, seen: Seen) -> Option<()> {
+    fn add_words(
+        &self,
+        file: &File<'a, '_>,
+        kind: Record,
+        members: &[Member<'_>],
+        taken: &mut Taken<'_>,
+        kept: Option<Seq>,
+        seen: Seen,
+    ) -> Option<()> {
+        // An id that is no text, or spelt otherwise, leads somewhere all the same.
+        let event = |key: &str| forest::find(&file.by_id, get(members, key)).map(|n| file.seqs[n]).filter(|seq| !seq.is_root());
         match kind {
             Record::UserMessage | Record::AssistantMessage | Record::ResultMessage => {
                 let role = taken.member("role")?;
@@ -255,25 +288,32 @@ impl<'a, 's> Reader<'a, 's> {
                 taken.say("source_type", b"\"custom_message\"".to_vec());
             }
             Record::Thinking => taken.say("name", b"\"thinking_level\"".to_vec()),
-            Record::Compaction => {
-                if let Some(kept) = kept {
+            Record::Compaction if !taken.points("first_kept") => {
+                let named = event("firstKeptEntryId").filter(|_| get(members, "firstKeptEntryId").is_some_and(|id| !js::is_falsy(id)));
+                if let Some(kept) = kept.or(named.filter(|_| seen != Seen::Retold)) {
                     taken.point("first_kept", kept);
                 }
             }
-            // An edit of nothing changes nothing.
-            Record::Edit if !taken.points("target") => return None,
-            Record::Header
+            // An edit of nothing changes nothing, and neither does one to nothing.
+            Record::Edit if file.placed.edits == Edits::Unknown => return None,
+            Record::Edit => {
+                get(members, "replacement")?;
+                if !taken.points("target") {
+                    taken.point("target", event("targetId")?);
+                }
+            }
+            Record::Compaction
+            | Record::Header
             | Record::Model
             | Record::BranchSummary
             | Record::Custom
             | Record::Label
             | Record::Info
             | Record::Usage
-            | Record::Edit
             | Record::Whole => {}
         }
-        if file.placed.words == Words::Tutorial {
-            taken.say("words", b"\"tutorial\"".to_vec());
+        if let Some(mark) = file.placed.words.mark() {
+            taken.say("words", mark.to_vec());
         }
         if seen == Seen::ByNobody {
             // Only messages can be hidden; anything else is carried whole.
@@ -317,8 +357,10 @@ impl<'a, 's> Reader<'a, 's> {
 
 /// Whether the loader sees a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Seen {
+pub(super) enum Seen {
     ByLoader,
+    /// Once more, on a path of its own.
+    Retold,
     /// Kept by it, and no part of the tree.
     Aside,
     ByNobody,
@@ -333,7 +375,7 @@ struct Draft<'d> {
 }
 
 /// A record that no table fits, carried as it is.
-fn whole<'d>(text: &[u8], members: &[Member<'d>]) -> Draft<'d> {
+fn whole<'d>(text: &[u8], members: &[Member<'d>], words: Words) -> Draft<'d> {
     let mut payload = b"{".to_vec();
     for (name, key) in [("source_id", "id"), ("record_type", "type")] {
         if let Some(value) = get(members, key).filter(|value| value.first() == Some(&b'"')) {
@@ -345,6 +387,10 @@ fn whole<'d>(text: &[u8], members: &[Member<'d>]) -> Draft<'d> {
     }
     payload.extend_from_slice(b"\"record\":");
     json::push_carried_value(text.trim_ascii(), USUAL.escapes, &mut payload);
+    if let Some(mark) = words.mark() {
+        payload.extend_from_slice(b",\"words\":");
+        payload.extend_from_slice(mark);
+    }
     payload.push(b'}');
     let ts = get(members, "timestamp").and_then(|value| value.strip_prefix(b"\"")?.strip_suffix(b"\""));
     let ts = ts.filter(|ts| crate::model::time::is_log_time(ts)).and_then(|ts| std::str::from_utf8(ts).ok());
@@ -382,11 +428,13 @@ fn no_record_between(events: &dyn EventSink, end: Seq, next: Seq) -> bool {
 /// Ids while a file is read: those of entries that are in the log.
 struct FileIds<'f, 'a> {
     file: &'f File<'a, 'f>,
+    seen: Seen,
 }
 
 impl Ids for FileIds<'_, '_> {
     fn event(&self, id: &[u8]) -> Option<Seq> {
-        let n = forest::lookup(&self.file.by_id, id)?;
+        // What is told once more names what is told with it.
+        let n = forest::lookup(&self.file.by_id, id).filter(|_| self.seen != Seen::Retold)?;
         let is_spelled_alike = self.file.scan.entries[n].id_text.as_deref() == Some(id);
         Some(self.file.seqs[n]).filter(|seq| !seq.is_root() && is_spelled_alike)
     }
