@@ -121,7 +121,7 @@ fn transcript<'a>(mut reader: Reader<'a, '_>, parts: &Parts<'a>) -> Result<ReadS
         facts.extend(level.map(|level| ("thinking_level".to_owned(), level)));
     }
     if let Some(older) = count::older_shows(&scan, &judged) {
-        facts.insert("older_loader_shows".to_owned(), older.to_string());
+        note_older(&mut reader.to, &path.to_string(), older)?;
     }
     let active = HeadName::main().to_string();
     let outcome = Outcome { active: Some(active.clone()), model, facts, error: error.map(str::to_owned), failures, ..Outcome::default() };
@@ -206,6 +206,15 @@ fn store_entries(to: &mut Conversion<'_, '_>) -> Result<(), StreamError> {
         payload.push(b'}');
         to.put(EventKind::Meta, None, None, &payload)?;
     }
+    Ok(())
+}
+
+/// Says that versions with pi's own loader would have shown another history.
+fn note_older(to: &mut Conversion<'_, '_>, path: &str, older: count::Older) -> Result<(), StreamError> {
+    let payload = format!("{{\"older_loader\":{{\"before\":\"2026.5.28\",\"messages\":{}}}}}", older.messages);
+    to.put(EventKind::Meta, None, None, payload.as_bytes())?;
+    let message = format!("versions before 2026.5.28 would show {} of it, today's shows {}", older.messages, older.today);
+    to.findings.add(FindingCode::OlderLoaderDiffers, Location::file(path), message);
     Ok(())
 }
 

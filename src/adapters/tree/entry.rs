@@ -23,6 +23,8 @@ pub(in crate::adapters) struct Entry<'a> {
     pub parent: Option<Cow<'a, [u8]>>,
     /// Its type, where it has none of the known ones.
     pub other_type: Vec<u8>,
+    /// Whether its line is UTF-8.
+    pub is_utf8: bool,
     /// What it is besides an object.
     pub value: Value,
     /// Whether it says it is a message, and has none.
@@ -41,7 +43,12 @@ pub(in crate::adapters) enum Value {
     Scalar,
 }
 
-impl Entry<'_> {
+impl<'a> Entry<'a> {
+    /// The text of its line as the program decodes it.
+    pub(in crate::adapters) fn text(&self) -> Cow<'a, [u8]> {
+        if self.is_utf8 { Cow::Borrowed(self.line.text) } else { js::decoded(self.line.text) }
+    }
+
     pub(in crate::adapters) fn is_object(&self) -> bool {
         self.value == Value::Object
     }
@@ -76,7 +83,7 @@ pub(in crate::adapters) fn text_of(value: &[u8]) -> Option<String> {
 
 /// Hands the members of an entry's line to `f`.
 pub(in crate::adapters) fn with_members<R>(entry: &Entry<'_>, f: impl FnOnce(&[Member<'_>]) -> R) -> R {
-    let text = js::decoded(entry.line.text);
+    let text = entry.text();
     let mut members = Vec::new();
     if json::scan_object(&text, Dialect::Strict, &mut members).is_err() {
         members.clear();
@@ -122,6 +129,7 @@ pub(in crate::adapters) fn read(line: Line<'_>, manner: Manner) -> Result<Entry<
         id: js::map_key(id).map(|key| Cow::Owned(key.into_owned())),
         id_text: id.filter(|id| json::kind_of(id) == Kind::String).map(keep),
         parent: get(&members, "parentId").map(keep),
+        is_utf8: matches!(decoded, Cow::Borrowed(_)),
         value: Value::Object,
         lacks_message: message.is_none() && entry_type_is_message(kind),
         is_side: get(&members, "appendMode").is_some_and(|mode| canonical(mode).as_ref() == b"\"side\""),
@@ -153,6 +161,7 @@ fn no_object<'a>(line: Line<'a>, decoded: &[u8], error: json::ScanError, manner:
         id: Some(Cow::Borrowed(b"")),
         id_text: None,
         parent: None,
+        is_utf8: std::str::from_utf8(line.text).is_ok(),
         value: match json::kind_of(value) {
             Kind::Array => Value::List,
             Kind::Null => Value::Null,

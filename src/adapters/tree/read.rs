@@ -64,7 +64,7 @@ pub(in crate::adapters) struct Reader<'a, 's> {
     pub to: Conversion<'a, 's>,
     shapes: Shapes,
     /// Records that are in the log, by their bytes and the event above.
-    known: HashMap<(&'a [u8], Seq), Seq>,
+    known: HashMap<(&'a [u8], Seq), Seq, foldhash::fast::RandomState>,
     /// The id of each record's event.
     id_of: HashMap<Seq, Vec<u8>>,
     /// The node that was put last.
@@ -116,7 +116,14 @@ impl<'a, 'f> File<'a, 'f> {
 
 impl<'a, 's> Reader<'a, 's> {
     pub(in crate::adapters) fn new(to: Conversion<'a, 's>) -> Reader<'a, 's> {
-        Reader { to, shapes: Shapes::new(Order::default()), known: HashMap::new(), id_of: HashMap::new(), last_node: Seq::ROOT, early_edits: Vec::new() }
+        Reader {
+            to,
+            shapes: Shapes::new(Order::default()),
+            known: HashMap::default(),
+            id_of: HashMap::new(),
+            last_node: Seq::ROOT,
+            early_edits: Vec::new(),
+        }
     }
 
     /// Puts a file's entries and says how it is rebuilt; returns the event of
@@ -205,7 +212,7 @@ impl<'a, 's> Reader<'a, 's> {
         {
             return Ok(known);
         }
-        let decoded = js::decoded(text);
+        let decoded = entry.text();
         let mut members = Vec::new();
         if json::scan_object(&decoded, Dialect::Strict, &mut members).is_err() {
             members.clear();
@@ -257,7 +264,7 @@ impl<'a, 's> Reader<'a, 's> {
         let kind = event_kind(entry.kind);
         self.add_words(file, entry.kind, members, &mut taken, kept, seen)?;
         let order = if kind == EventKind::Message { tables::MESSAGE } else { tables::OTHER };
-        let shape = table.shape(members, &mut self.shapes);
+        let shape = taken.shape(table, members, &mut self.shapes);
         let mut payload = Vec::with_capacity(entry.line.text.len());
         taken.push_payload(order, &Parts, table, shape, USUAL.escapes, &mut payload);
         Some(Draft { kind, ts: taken.ts, payload, table: Some(table) })

@@ -1,7 +1,7 @@
 //! What a program shows of a node: the entry as it was, in the shape of its
 //! context.
 
-use crate::adapters::mapping::{NoIds, Parents, Rendered};
+use crate::adapters::mapping::{NoIds, Parents, Rendered, To};
 use crate::model::event::{EventKind, EventRef};
 use crate::model::ids::Seq;
 use crate::model::json::{self, Kind, Member};
@@ -42,23 +42,25 @@ pub(in crate::adapters) fn show(
         EventKind::Message | EventKind::Compaction | EventKind::BranchSummary | EventKind::Custom => {}
         _ => return Ok(()),
     }
-    let record = rendered(event, shapes)?;
-    let mut members = Vec::new();
+    let (record, words) = rendered(event, shapes)?;
     // What is carried whole need not be an object.
-    if json::scan_object(&record, json::Dialect::Strict, &mut members).is_err() {
+    if json::kind_of(&record) != Kind::Object {
         return Ok(());
     }
+    let members: Vec<Member<'_>> = json::members(&record).collect();
     // A time that cannot be one makes the whole load fail, which is said elsewhere.
     let ms = js::time_of(get(&members, "timestamp")).unwrap_or_default();
-    let habits = match (habits, record_of(event)) {
-        (Habits::Pi, Some((_, Words::Harness))) => Habits::Harness,
-        (Habits::Pi, Some((_, Words::Tutorial))) => Habits::Tutorial,
-        _ => habits,
+    let habits = match words {
+        Words::Pi => habits,
+        Words::Harness => Habits::Harness,
+        Words::Tutorial => Habits::Tutorial,
     };
     let entry = Entry { members: &members, ms, habits };
     let shows_more = habits != Habits::Tutorial;
     match event.kind {
-        EventKind::Compaction if shown.place == Place::Compaction || habits == Habits::Harness => entry.compaction(shown.edit.as_ref(), hand_on),
+        EventKind::Compaction if shown.place == Place::Compaction || habits == Habits::Harness => {
+            entry.compaction(shown.edit.as_ref(), hand_on);
+        }
         EventKind::BranchSummary if shows_more => entry.branch_summary(hand_on),
         EventKind::Message | EventKind::Custom => match js::map_key(get(&members, "type")).as_deref() {
             Some(b"\"custom_message\"") if shows_more => entry.custom_message(shown.edit.as_ref(), hand_on),
@@ -70,19 +72,21 @@ pub(in crate::adapters) fn show(
     Ok(())
 }
 
-fn rendered(event: &EventRef<'_>, shapes: &Shapes) -> Result<Vec<u8>, StreamError> {
+fn rendered(event: &EventRef<'_>, shapes: &Shapes) -> Result<(Vec<u8>, Words), StreamError> {
     let mut out = Vec::new();
-    let Some((record, words)) = record_of(event) else { return Ok(out) };
+    let given: Vec<Member<'_>> = json::members(event.payload).collect();
+    let Some((record, words)) = record_of(event.kind, event.parent, &given) else { return Ok((out, Words::Pi)) };
     match record.table(words) {
         None => push_whole(event.payload, &mut out),
         Some(table) => {
             let rendered = Rendered { payload: event.payload, ts: event.ts, parent: Seq::ROOT, parents: Parents::Unwritten };
+            let to = To { style: USUAL, depth: 0, out: &mut out };
             table
-                .render(&rendered, shapes, &Parts, &mut NoIds, USUAL, 0, &mut out)
+                .render_members(&rendered, &given, shapes, &Parts, &mut NoIds, to)
                 .ok_or_else(|| StreamError::log(event.seq, "names a shape that the log does not have"))?;
         }
     }
-    Ok(out)
+    Ok((out, words))
 }
 
 struct Entry<'e> {
