@@ -107,12 +107,14 @@ fn transcript<'a>(mut reader: Reader<'a, '_>, parts: &Parts<'a>) -> Result<ReadS
     store_entries(&mut reader.to)?;
     let seqs = reader.file(path, bytes, &scan, &judged.placed)?;
     let failing = Failing::new(&judged, &scan.entries);
-    let failures = heads(&mut reader, path, &scan, &judged, &failing, &seqs)?;
+    let mut failures = heads(&mut reader, path, &scan, &judged, &failing, &seqs)?;
     note_oddities(reader.to.findings, &path.to_string(), &scan, &judged);
     for (copy, bytes, name) in parts.iter().filter(|(other, _, name)| other != path && is_copy(name)) {
         backup(&mut reader, copy, bytes, name)?;
     }
-    let error = judged.error.or_else(|| judged.leaf.and_then(|leaf| failing.why(leaf)));
+    let of_leaf = judged.leaf.filter(|_| judged.error.is_none()).and_then(|leaf| failing.why(leaf));
+    failures.extend(of_leaf.map(|why| (HeadName::main().to_string(), why.to_owned())));
+    let error = judged.error.or(of_leaf);
     let mut facts = if judged.error.is_none() { place::state(&scan, &judged) } else { BTreeMap::new() };
     let mut model = None;
     if error.is_none() {

@@ -39,13 +39,15 @@ pub(super) fn read(files: &Files, check: Check, events: &mut dyn EventSink, find
     reader.to.put_json(EventKind::Session, &session(files, &scan, &judged))?;
     let seqs = reader.file(path, bytes, &scan, &judged.placed)?;
     let failing = Failing::new(&judged, &scan.entries);
-    let failures = heads(&mut reader, path, &scan, &judged, &failing, &seqs)?;
+    let mut failures = heads(&mut reader, path, &scan, &judged, &failing, &seqs)?;
     let of_leaf = || match judged.leaf {
         Leaf::Nowhere => None,
         Leaf::At(leaf) => failing.why(leaf),
         Leaf::Lost => Some(NO_HARNESS_SESSION),
     };
-    let error = judged.error.or_else(of_leaf).map(str::to_owned);
+    let of_leaf = if judged.error.is_none() { of_leaf() } else { None };
+    failures.extend(of_leaf.map(|why| (HeadName::main().to_string(), why.to_owned())));
+    let error = judged.error.or(of_leaf).map(str::to_owned);
     note_oddities(reader.to.findings, &path.to_string(), &scan, &judged, error.as_deref());
     let active = HeadName::main().to_string();
     let mut outcome = Outcome { active: Some(active.clone()), error, failures, ..Outcome::default() };

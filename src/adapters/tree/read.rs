@@ -10,7 +10,7 @@ use crate::model::event::EventKind;
 use crate::model::files::RelPath;
 use crate::model::heads::{HeadName, HeadOp};
 use crate::model::ids::Seq;
-use crate::model::json::{self, Dialect, Escapes, Member, Separators, Style};
+use crate::model::json::{self, Dialect, Escapes, Kind, Member, Separators, Style};
 use crate::model::recipe::RecipeBuilder;
 use crate::model::shape::{Order, Shapes};
 use crate::model::stream::{EventSink, StreamError};
@@ -217,6 +217,7 @@ impl<'a, 's> Reader<'a, 's> {
         if json::scan_object(&decoded, Dialect::Strict, &mut members).is_err() {
             members.clear();
         }
+        leave_last(&mut members);
         let by_table = if seen == Seen::Aside { None } else { self.draft(file, entry, &members, above, kept, seen) };
         let draft = by_table.unwrap_or_else(|| whole(&decoded, &members, file.placed.words));
         let parent = is_node.then_some(above);
@@ -254,6 +255,10 @@ impl<'a, 's> Reader<'a, 's> {
     ) -> Option<Draft<'d>> {
         let words = file.placed.words;
         let table = entry.kind.table(words)?;
+        // A message that says something twice is carried as it is.
+        if get(members, "message").is_some_and(|message| json::kind_of(message) == Kind::Object && says_twice(message)) {
+            return None;
+        }
         let parent = match file.parents {
             Parents::Written => ParentId::Written(self.id_of.get(&above).map(Vec::as_slice)),
             Parents::Unwritten => ParentId::Unwritten,
@@ -379,6 +384,22 @@ struct Draft<'d> {
     ts: Option<&'d str>,
     payload: Vec<u8>,
     table: Option<&'static Table>,
+}
+
+/// Of equal keys the last counts; what else stood there is left to the
+/// residual.
+fn leave_last(members: &mut Vec<Member<'_>>) {
+    let is_repeated = |n: usize| members[n + 1..].iter().any(|later| later.key == members[n].key || later.name() == members[n].name());
+    if (0..members.len()).any(is_repeated) {
+        let kept: Vec<bool> = (0..members.len()).map(|n| !is_repeated(n)).collect();
+        let mut kept = kept.into_iter();
+        members.retain(|_| kept.next().unwrap_or(true));
+    }
+}
+
+fn says_twice(object: &[u8]) -> bool {
+    let members: Vec<Member<'_>> = json::members(object).collect();
+    (0..members.len()).any(|n| members[n + 1..].iter().any(|later| later.name() == members[n].name()))
 }
 
 /// A record that no table fits, carried as it is.
