@@ -102,9 +102,19 @@ pub(in crate::adapters) fn can_be_edited(entry: &Entry<'_>, knows_hooks: bool) -
 
 /// For each entry whether it or one above it is marked; parents are settled.
 pub(in crate::adapters) fn on_path(parents: &[Option<usize>], is_marked: impl Fn(usize) -> bool) -> Vec<bool> {
-    let mut marked = vec![false; parents.len()];
-    for n in super::forest::parents_first(parents) {
-        marked[n] = is_marked(n) || parents[n].is_some_and(|above| marked[above]);
+    let mut known: Vec<Option<bool>> = vec![None; parents.len()];
+    let mut way = Vec::new();
+    for start in 0..parents.len() {
+        let mut at = Some(start);
+        while let Some(node) = at.filter(|node| known[*node].is_none()) {
+            way.push(node);
+            at = parents[node];
+        }
+        let mut marked = at.and_then(|node| known[node]).unwrap_or_default();
+        while let Some(node) = way.pop() {
+            marked |= is_marked(node);
+            known[node] = Some(marked);
+        }
     }
-    marked
+    known.into_iter().map(Option::unwrap_or_default).collect()
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::model::json::{self, Kind, Member};
 
 use super::entry::{Entry, get, text_of, with_members};
-use super::js::{self, TypeError};
+use super::js::{self, Numbers, TypeError};
 use super::tables::Record;
 
 /// How a program takes labels.
@@ -44,7 +44,7 @@ pub(in crate::adapters) fn thinking_level(entries: &[Entry<'_>], path: &[usize])
         let level = get(members, "thinkingLevel")?;
         text_of(level).or_else(|| {
             let mut out = Vec::new();
-            js::push_value(level, &mut out);
+            js::push_value(level, Numbers::Printed, &mut out);
             String::from_utf8(out).ok()
         })
     })
@@ -113,7 +113,7 @@ fn as_json(value: &[u8]) -> Vec<u8> {
     if json::kind_of(value) == Kind::String {
         js::push_string(&js::chars_of(value), &mut out);
     } else {
-        js::push_value(value, &mut out);
+        js::push_value(value, Numbers::Printed, &mut out);
     }
     out
 }

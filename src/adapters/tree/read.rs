@@ -1,7 +1,7 @@
 //! Files of entries to events: each entry once, below its parent, and how each
 //! file is rebuilt from them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::adapters::adapter::Check;
 use crate::adapters::conversion::Conversion;
@@ -389,17 +389,17 @@ struct Draft<'d> {
 /// Of equal keys the last counts; what else stood there is left to the
 /// residual.
 fn leave_last(members: &mut Vec<Member<'_>>) {
-    let is_repeated = |n: usize| members[n + 1..].iter().any(|later| later.key == members[n].key || later.name() == members[n].name());
-    if (0..members.len()).any(is_repeated) {
-        let kept: Vec<bool> = (0..members.len()).map(|n| !is_repeated(n)).collect();
-        let mut kept = kept.into_iter();
-        members.retain(|_| kept.next().unwrap_or(true));
+    let mut later = HashSet::new();
+    let is_last: Vec<bool> = members.iter().rev().map(|member| later.insert(member.name())).collect();
+    if is_last.contains(&false) {
+        let mut is_last = is_last.into_iter().rev();
+        members.retain(|_| is_last.next().unwrap_or(true));
     }
 }
 
 fn says_twice(object: &[u8]) -> bool {
-    let members: Vec<Member<'_>> = json::members(object).collect();
-    (0..members.len()).any(|n| members[n + 1..].iter().any(|later| later.name() == members[n].name()))
+    let mut seen = HashSet::new();
+    !json::members(object).all(|member| seen.insert(member.name()))
 }
 
 /// A record that no table fits, carried as it is.

@@ -11,7 +11,7 @@ use crate::model::stream::StreamError;
 
 use super::content::Parts;
 use super::entry::get;
-use super::js;
+use super::js::{self, Numbers};
 use super::read::{USUAL, push_whole};
 use super::render::record_of;
 use super::tables::Words;
@@ -28,6 +28,16 @@ pub(in crate::adapters) enum Habits {
     Tutorial,
     /// OpenClaw 2026.7.1: content of answers and results is always a list.
     OpenClaw,
+}
+
+impl Habits {
+    /// How numbers are compared with what the program's loader gives.
+    fn numbers(self) -> Numbers {
+        match self {
+            Habits::Pi | Habits::Harness | Habits::Tutorial => Numbers::Printed,
+            Habits::OpenClaw => Numbers::Kept,
+        }
+    }
 }
 
 /// Hands on what is shown of one node.
@@ -96,13 +106,13 @@ struct Entry<'e> {
 }
 
 /// An object that is shown.
-struct Object(Vec<u8>);
+struct Object(Vec<u8>, Numbers);
 
 impl Object {
-    fn new(role: &str) -> Object {
+    fn new(role: &str, numbers: Numbers) -> Object {
         let mut out = b"{\"role\":".to_vec();
         json::push_string(role, &mut out);
-        Object(out)
+        Object(out, numbers)
     }
 
     fn member(&mut self, key: &str, value: Option<&[u8]>) {
@@ -110,7 +120,7 @@ impl Object {
             self.0.push(b',');
             json::push_string(key, &mut self.0);
             self.0.push(b':');
-            js::push_value(value, &mut self.0);
+            js::push_value(value, self.1, &mut self.0);
         }
     }
 
@@ -133,15 +143,15 @@ impl Entry<'_> {
             let members: Vec<Member<'_>> = if json::kind_of(system) == Kind::Object { json::members(system).collect() } else { Vec::new() };
             let role = js::map_key(get(&members, "role")).unwrap_or_default();
             match edit.and_then(|edit| edited(&role, replacement(edit))) {
-                Some(content) => hand_on(&with_content(&members, Some(&content), None)),
+                Some(content) => hand_on(&self.with_content(&members, Some(&content), None)),
                 None => {
                     let mut out = Vec::new();
-                    js::push_value(system, &mut out);
+                    js::push_value(system, self.habits.numbers(), &mut out);
                     hand_on(&out);
                 }
             }
         }
-        let mut object = Object::new("compactionSummary");
+        let mut object = Object::new("compactionSummary", self.habits.numbers());
         object.member("summary", get(self.members, "summary"));
         object.member("tokensBefore", get(self.members, "tokensBefore"));
         object.time(self.ms);
@@ -150,7 +160,7 @@ impl Entry<'_> {
 
     fn branch_summary(&self, hand_on: &mut dyn FnMut(&[u8])) {
         let Some(summary) = get(self.members, "summary").filter(|summary| !js::is_falsy(summary)) else { return };
-        let mut object = Object::new("branchSummary");
+        let mut object = Object::new("branchSummary", self.habits.numbers());
         object.member("summary", Some(summary));
         object.member("fromId", get(self.members, "fromId"));
         object.time(self.ms);
@@ -158,7 +168,7 @@ impl Entry<'_> {
     }
 
     fn custom_message(&self, edit: Option<&EventRef<'_>>, hand_on: &mut dyn FnMut(&[u8])) {
-        let mut object = Object::new("custom");
+        let mut object = Object::new("custom", self.habits.numbers());
         object.member("customType", get(self.members, "customType"));
         let stored = get(self.members, "content");
         let mends = self.habits == Habits::Pi && stored.is_none_or(|content| content == b"null");
@@ -195,40 +205,41 @@ impl Entry<'_> {
         });
         if new.is_none() && !is_renamed {
             let mut out = Vec::with_capacity(message.len());
-            js::push_value(message, &mut out);
+            js::push_value(message, self.habits.numbers(), &mut out);
             return hand_on(&out);
         }
-        hand_on(&with_content(&members, new.as_ref(), is_renamed.then_some(role)));
+        hand_on(&self.with_content(&members, new.as_ref(), is_renamed.then_some(role)));
     }
-}
 
-/// A message with other content, or none, and perhaps another role.
-fn with_content(members: &[Member<'_>], new: Option<&Option<Vec<u8>>>, role: Option<&[u8]>) -> Vec<u8> {
-    let mut out = b"{".to_vec();
-    for member in members {
-        match member.name().as_ref() {
-            "content" if new.is_some() => {}
-            "role" if role.is_some() => {}
-            _ => push_member(member.key, member.value, &mut out),
+    /// A message with other content, or none, and perhaps another role.
+    fn with_content(&self, members: &[Member<'_>], new: Option<&Option<Vec<u8>>>, role: Option<&[u8]>) -> Vec<u8> {
+        let mut out = b"{".to_vec();
+        let mut push = |key: &[u8], value: &[u8]| push_member(key, value, self.habits.numbers(), &mut out);
+        for member in members {
+            match member.name().as_ref() {
+                "content" if new.is_some() => {}
+                "role" if role.is_some() => {}
+                _ => push(member.key, member.value),
+            }
         }
+        if let Some(role) = role {
+            push(b"\"role\"", role);
+        }
+        if let Some(Some(content)) = new {
+            push(b"\"content\"", content);
+        }
+        out.push(b'}');
+        out
     }
-    if let Some(role) = role {
-        push_member(b"\"role\"", role, &mut out);
-    }
-    if let Some(Some(content)) = new {
-        push_member(b"\"content\"", content, &mut out);
-    }
-    out.push(b'}');
-    out
 }
 
-fn push_member(key: &[u8], value: &[u8], out: &mut Vec<u8>) {
+fn push_member(key: &[u8], value: &[u8], numbers: Numbers, out: &mut Vec<u8>) {
     if out.len() > 1 {
         out.push(b',');
     }
     out.extend_from_slice(key);
     out.push(b':');
-    js::push_value(value, out);
+    js::push_value(value, numbers, out);
 }
 
 /// What stands in the place of missing content.
