@@ -319,7 +319,7 @@ fn the_logs_do_not_depend_on_the_number_of_jobs_or_the_place() {
     let input = scratch.path().join("input");
     for case in fixtures() {
         let copy = case.copy();
-        support::copy_tree(&copy.path().join("input"), &input.join(&case.name));
+        support::copy_tree(&copy.path().join("input"), &input.join(&case.format).join(&case.name));
     }
     let logs_with = |jobs: &str, source: &std::path::Path, dest: &str| {
         let dest = scratch.path().join(dest);

@@ -189,8 +189,13 @@ fn failure<'a>(outcome: &'a Outcome, asked: Option<&HeadName>) -> Option<&'a Str
     match asked {
         // An event log fails alone, and no program loads a backup by itself.
         Some(head) if matches!(head.kind, HeadKind::Events | HeadKind::Backup) => outcome.failures.get(&head.to_string()),
-        // A lost transcript does not keep its branches from loading.
-        Some(head) if *head != HeadName::main() => outcome.error.as_ref().filter(|error| *error != "FileNotFoundError"),
+        Some(head) if *head != HeadName::main() => {
+            // A lost transcript does not keep its branches from loading, nor
+            // does an active branch that fails alone.
+            let is_alone = outcome.failures.contains_key(&HeadName::main().to_string());
+            let of_all = outcome.error.as_ref().filter(|error| *error != "FileNotFoundError" && !is_alone);
+            outcome.failures.get(&head.to_string()).or(of_all)
+        }
         Some(_) | None => outcome.error.as_ref(),
     }
 }

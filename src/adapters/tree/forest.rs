@@ -14,14 +14,19 @@ use super::tables::Record;
 pub(in crate::adapters) type ById<'e> = HashMap<&'e [u8], usize>;
 
 /// The entries by id, as a `Map` filled in file order holds them.
-pub(in crate::adapters) fn by_id<'e>(entries: &'e [Entry<'_>], is_node: impl Fn(&Entry<'_>) -> bool) -> ById<'e> {
-    let nodes = entries.iter().enumerate().filter(|(_, entry)| is_node(entry));
+pub(in crate::adapters) fn by_id<'e>(entries: &'e [Entry<'_>], is_named: impl Fn(usize) -> bool) -> ById<'e> {
+    let nodes = entries.iter().enumerate().filter(|(n, _)| is_named(*n));
     nodes.filter_map(|(n, entry)| entry.id.as_deref().map(|id| (id, n))).collect()
 }
 
-/// The entry that a parent id leads to.
-pub(in crate::adapters) fn lookup(by_id: &ById<'_>, parent: &[u8]) -> Option<usize> {
-    let key: Option<Cow<'_, [u8]>> = js::map_key(Some(parent));
+/// The entry that an id leads to.
+pub(in crate::adapters) fn lookup(by_id: &ById<'_>, id: &[u8]) -> Option<usize> {
+    find(by_id, Some(id))
+}
+
+/// The same, where there may be no id; that, too, is one.
+pub(in crate::adapters) fn find(by_id: &ById<'_>, id: Option<&[u8]>) -> Option<usize> {
+    let key: Option<Cow<'_, [u8]>> = js::map_key(id);
     key.and_then(|key| by_id.get(key.as_ref()).copied())
 }
 

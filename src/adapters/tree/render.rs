@@ -76,8 +76,7 @@ pub(in crate::adapters) fn record_of(kind: EventKind, parent: Option<Seq>, membe
         | EventKind::Unknown => return None,
     };
     // They are said behind content, so they are looked for last.
-    let words = if member("words").is_some() { Words::Tutorial } else { Words::Pi };
-    Some((record, words))
+    Some((record, Words::marked(member("words"))))
 }
 
 impl RecordRenderer for Entries {
