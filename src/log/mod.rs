@@ -3,10 +3,12 @@
 //!
 #![doc = include_str!("FORMAT.md")]
 
+mod carry;
 pub mod contain;
 mod decode;
 mod encode;
 mod fold;
+pub mod fork;
 mod index;
 mod pass;
 mod projection;
@@ -14,6 +16,7 @@ pub mod restore;
 mod tail;
 mod view;
 
+pub use carry::Carry;
 pub use decode::decode_line;
 pub use encode::{LogWriter, Written};
 pub use fold::State;
