@@ -17,7 +17,7 @@ use crate::model::location::Location;
 use crate::model::shape::Shapes;
 use crate::model::stream::{EventSink, StreamError};
 
-use super::layout::{Role, Unit};
+use super::layout::{Role, Unit, run_id};
 use super::message::Prints;
 use super::sidecar::{Document, Which};
 use super::turns;
@@ -69,7 +69,10 @@ impl<'a> Reader<'a, '_> {
             None => self.to.put_head(&HeadName::main(), Seq::ROOT, HeadOp::Branch)?,
         }
         if let Some((path, file)) = unit.backup {
-            self.document(&Document::of(path, file), Which::Backup)?;
+            let backup = Document::of(path, file);
+            self.fact("live_messages", sidecar.as_ref().map_or(-1, Document::count).to_string());
+            self.fact("bak_messages", backup.count().to_string());
+            self.document(&backup, Which::Backup)?;
         }
         for (path, file) in &unit.turns {
             self.journal(path, file, EventKind::Turn)?;
@@ -139,6 +142,11 @@ impl<'a> Reader<'a, '_> {
         if let Some(title) = text("title") {
             self.fact("title", title);
         }
+        let calls = sidecar.get("tool_calls").filter(|calls| json::kind_of(calls) == Kind::Array);
+        let calls = calls.map_or(0, |calls| json::elements(calls).count());
+        if calls > 0 {
+            self.fact("tool_calls", calls.to_string());
+        }
     }
 
     fn turn_facts(&mut self, unit: &Unit<'a>) -> Result<(), StreamError> {
@@ -149,6 +157,11 @@ impl<'a> Reader<'a, '_> {
         }
         for (name, value) in view.facts() {
             self.fact(name, value);
+        }
+        let summaries = unit.runs.iter().filter_map(|(path, file)| Some((run_id(path), turns::run_summary(file)?)));
+        let runs: Vec<String> = summaries.map(|(run, summary)| format!("\"{run}\":{summary}")).collect();
+        if !runs.is_empty() {
+            self.fact("runs", format!("{{{}}}", runs.join(",")));
         }
         Ok(())
     }

@@ -77,6 +77,15 @@ impl<'a> Document<'a> {
         self.whole.as_ref().ok().and_then(|whole| whole.get(key))
     }
 
+    /// How many rows the program counts in it; -1 where it cannot.
+    pub(super) fn count(&self) -> i64 {
+        match (&self.whole, self.get(MESSAGES)) {
+            (Err(_), _) => -1,
+            (Ok(_), Some(list)) if json::kind_of(list) == Kind::Array => json::elements(list).count() as i64,
+            (Ok(_), _) => 0,
+        }
+    }
+
     /// Why the program cannot read it, and where.
     pub(super) fn fault(&self) -> Option<(Location, &'static str)> {
         let (at, why) = self.whole.as_ref().err()?;
@@ -292,6 +301,7 @@ impl<'a> Reader<'a, '_> {
         let bytes = document.bytes;
         if let (Which::Backup, Some((place, why))) = (which, document.fault()) {
             self.to.findings.add(FindingCode::BackupUnreadable, place, format!("this backup cannot be read: {why}"));
+            self.outcome.failures.insert(which.head(MESSAGES).to_string(), "backup cannot be read".to_owned());
         }
         let wound = match std::str::from_utf8(bytes) {
             Err(_) => Wound::BadUtf8,

@@ -1,7 +1,7 @@
-//! The turn journals as the program's own reader sees them: which events it
-//! takes, and what state it derives for each turn.
+//! The journals as the program's own readers see them: which events they take,
+//! and what state they derive for each turn and each run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use crate::model::files::{RelPath, SourceFile};
 use crate::model::json::{self, Dialect, Kind, Member};
@@ -19,7 +19,8 @@ pub(super) struct View<'a> {
     fails: bool,
     /// Turns that end more than once, each with the place of its last end.
     pub collisions: Vec<(&'a RelPath, u64, String)>,
-    states: BTreeMap<String, String>,
+    /// In the order of each turn's first event.
+    states: Vec<(String, String)>,
 }
 
 struct Event<'a> {
@@ -39,10 +40,8 @@ impl<'a> View<'a> {
                 view.fails = true;
                 continue;
             }
-            for line in Lines::new(&file.bytes, Newlines::Universal) {
-                for (at, len, _) in broken(line.text) {
-                    view.line(path, line.number, &line.text[at..at + len]);
-                }
+            for (number, text) in lines(&file.bytes) {
+                view.line(path, number, text);
             }
         }
         if !view.fails {
@@ -65,15 +64,23 @@ impl<'a> View<'a> {
 
     fn derive(&mut self) {
         self.events.sort_by(|a, b| a.at.unwrap_or(0.0).total_cmp(&b.at.unwrap_or(0.0)));
-        let mut latest: BTreeMap<&str, &Event<'a>> = BTreeMap::new();
+        let mut place: HashMap<&str, usize> = HashMap::new();
+        let mut states: Vec<(String, String)> = Vec::new();
         let mut ends: BTreeMap<&str, Vec<&Event<'a>>> = BTreeMap::new();
         for event in self.events.iter().filter(|event| !event.turn.is_empty()) {
             if matches!(event.state.as_str(), "completed" | "interrupted") {
                 ends.entry(&event.turn).or_default().push(event);
             }
-            latest.insert(&event.turn, event);
+            // Sorted by time, so a later event is never an earlier one's.
+            match place.get(event.turn.as_str()) {
+                Some(at) => states[*at].1.clone_from(&event.state),
+                None => {
+                    place.insert(&event.turn, states.len());
+                    states.push((event.turn.clone(), event.state.clone()));
+                }
+            }
         }
-        self.states = latest.into_iter().map(|(turn, event)| (turn.to_owned(), event.state.clone())).collect();
+        self.states = states;
         let twice = ends.into_iter().filter(|(_, ends)| ends.len() > 1);
         self.collisions = twice.filter_map(|(turn, ends)| ends.last().map(|last| (last.path, last.line, turn.to_owned()))).collect();
     }
@@ -81,6 +88,9 @@ impl<'a> View<'a> {
     /// What a load would derive from the journals.
     pub(super) fn facts(&self) -> Vec<(&'static str, String)> {
         let mut facts = Vec::new();
+        if !self.events.is_empty() {
+            facts.push(("journal_events", self.events.len().to_string()));
+        }
         if !self.states.is_empty() {
             let mut text = b"{".to_vec();
             for (turn, state) in &self.states {
@@ -99,6 +109,48 @@ impl<'a> View<'a> {
         }
         facts
     }
+}
+
+/// The lines of a journal as Python's `splitlines` has them, each with the
+/// number that an editor would show.
+fn lines(bytes: &[u8]) -> impl Iterator<Item = (u64, &[u8])> {
+    Lines::new(bytes, Newlines::Universal)
+        .flat_map(|line| broken(line.text).into_iter().map(move |(at, len, _)| (line.number, &line.text[at..at + len])))
+}
+
+/// What the program sums up of one run.
+pub(super) fn run_summary(file: &SourceFile) -> Option<String> {
+    std::str::from_utf8(&file.bytes).ok()?;
+    let (mut events, mut malformed) = (0u64, 0u64);
+    let (mut last_seq, mut last_event) = ("0".to_owned(), String::new());
+    let (mut end, mut stream_end) = (None, None);
+    let mut members = Vec::new();
+    for (_, text) in lines(&file.bytes).filter(|(_, text)| !trim_unicode(text).is_empty()) {
+        if json::scan_object(text, Dialect::Python, &mut members).is_err() {
+            malformed += 1;
+            continue;
+        }
+        let get = |name: &str| members.iter().rev().find(|member| member.name() == name).map(|member| member.value);
+        events += 1;
+        last_event = get("event").map(text_of).unwrap_or_default();
+        if let Some(seq) = get("seq").filter(|seq| json::kind_of(seq) == Kind::Number) {
+            last_seq = text_of(seq);
+        }
+        if is_true(get("terminal")) {
+            let state = get("terminal_state").filter(|state| is_true(Some(state))).map(text_of);
+            let which = if last_event == "stream_end" { &mut stream_end } else { &mut end };
+            *which = Some(state.unwrap_or_else(|| "completed".to_owned()));
+        }
+    }
+    let mut out = b"{\"state\":".to_vec();
+    json::push_string(&end.or(stream_end).unwrap_or_else(|| "running".to_owned()), &mut out);
+    out.extend_from_slice(format!(",\"events\":{events},\"last_seq\":{last_seq},\"last_event\":").as_bytes());
+    json::push_string(&last_event, &mut out);
+    if malformed > 0 {
+        out.extend_from_slice(format!(",\"malformed\":{malformed}").as_bytes());
+    }
+    out.push(b'}');
+    Some(String::from_utf8_lossy(&out).into_owned())
 }
 
 impl<'a> Event<'a> {
