@@ -7,7 +7,7 @@ mod support;
 
 use everlog::adapters::ALL;
 use everlog::commands::convert::Mode;
-use everlog::commands::migrate::{MigrateJob, Sources, Trust, run};
+use everlog::commands::migrate::{Live, MigrateJob, Sources, Trust, run};
 use everlog::commands::source::Selection;
 use everlog::report::printer::{Form, Printer, Talk};
 use everlog::store::StoreError;
@@ -81,6 +81,7 @@ fn migrate(source: &Path, dest: &Path, disk: &dyn Disk, sources: Sources) -> boo
         adapters: ALL.to_vec(),
         mode: Mode::Replace,
         sources,
+        live: Live::Refused,
         trust: Trust::SizeAndTime,
         jobs: 1,
         stop: &stop,

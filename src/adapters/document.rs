@@ -90,16 +90,25 @@ impl<'a> Document<'a> {
         self.members.iter().find(|member| member.name() == key).map(|member| member.value)
     }
 
-    /// The writing style; the escapes are known from the program.
-    pub(super) fn style(&self, escapes: Escapes) -> Style {
+    /// All its members, equal keys included.
+    pub(super) fn all_members(&self) -> impl Iterator<Item = Member<'a>> + use<'a> {
+        json::members(&self.bytes[self.start..self.end])
+    }
+
+    /// What stands between its members.
+    pub(super) fn separators(&self) -> Separators {
         let inside = &self.bytes[self.start..self.end];
         let colon = memchr::memmem::find(inside, b"\":").and_then(|at| inside.get(at + 2));
-        let separators = match (inside.get(1), colon) {
+        match (inside.get(1), colon) {
             (Some(b'\n'), _) => Separators::Indented,
             (_, Some(b' ')) => Separators::Spaced,
             _ => Separators::Compact,
-        };
-        Style { separators, escapes }
+        }
+    }
+
+    /// The writing style; the escapes are known from the program.
+    pub(super) fn style(&self, escapes: Escapes) -> Style {
+        Style { separators: self.separators(), escapes }
     }
 
     /// The payload of the event that stands for the frame, without its closing
@@ -200,6 +209,11 @@ fn parts(table: &Table, payload: &[u8], style: Style) -> Vec<Vec<u8>> {
         from = to;
     }
     parts
+}
+
+/// What the first part of a frame renders to.
+pub(super) fn first_part(table: &Table, payload: &[u8], style: Style) -> Vec<u8> {
+    parts(table, payload, style).swap_remove(0)
 }
 
 /// Renders the part of a frame that a recipe's own piece names. `None` where

@@ -13,7 +13,7 @@ const TABLE: Table = Table(&[
 
 fn through(source: &str, escapes: Escapes) -> (String, Vec<usize>) {
     let document = Document::parse(source.as_bytes(), Dialect::Python, &TABLE).unwrap();
-    let style = document.style(escapes);
+    let style = Style { separators: document.separators(), escapes };
     let mut payload = document.payload(&TABLE, &[], escapes);
     payload.push(b'}');
     assert!(serde_json::from_slice::<serde_json::Value>(&payload).is_ok(), "{}", String::from_utf8_lossy(&payload));

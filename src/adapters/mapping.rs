@@ -377,6 +377,12 @@ impl<'a> Taken<'a> {
         self.objects.push((name, value));
     }
 
+    /// Adds a member that every payload has and the record has not.
+    pub(super) fn supply(&mut self, name: &'static str, key: &'static str, value: Vec<u8>) {
+        self.say(name, value);
+        self.absent.push(key);
+    }
+
     /// Says a member in other words than the record, whose own stand in `ext`.
     pub(super) fn reword(&mut self, name: &'static str, key: &'static [u8], value: &'static [u8]) {
         if let Some((_, said)) = self.members.iter_mut().find(|(known, _)| *known == name) {

@@ -85,6 +85,9 @@ pub struct Migrate {
     /// Give retired sources their names back.
     #[arg(long, conflicts_with_all = ["dry_run", "retire"])]
     pub unretire: bool,
+    /// Convert also while the program of the sessions runs.
+    #[arg(long)]
+    pub allow_live: bool,
     /// Convert again even what has not changed by size and time.
     #[arg(long)]
     pub rehash: bool,

@@ -12,7 +12,7 @@ use crate::adapters::adapter::Adapter;
 use crate::adapters::{ALL, by_id};
 use crate::commands::convert::Mode;
 use crate::commands::detect::DetectJob;
-use crate::commands::migrate::{MigrateJob, Sources, Trust};
+use crate::commands::migrate::{Live, MigrateJob, Sources, Trust};
 use crate::commands::replay::{ReplayJob, Salvage, Shape, View};
 use crate::commands::restore::RestoreJob;
 use crate::commands::source::Selection;
@@ -129,6 +129,7 @@ fn run_migrate(args: args::Migrate, jobs: usize, out: &Printer) -> Result<ExitSt
             (false, true) => Sources::Unretire,
             (false, false) => Sources::Stay,
         },
+        live: if args.allow_live { Live::Allowed } else { Live::Refused },
         trust: if args.rehash { Trust::Nothing } else { Trust::SizeAndTime },
         jobs,
         stop: &STOP,

@@ -55,7 +55,15 @@ pub fn run(job: &DetectJob, out: &Printer) -> Result<ExitStatus, CommandError> {
     let (mut sessions, mut status) = (0, ExitStatus::Well);
     for path in &job.paths {
         let source = Source::open(path, &job.adapters, &Selection::default())?;
-        let looked_at = batch::each(&source.units, job.jobs, |unit| look_at(unit, &source, &locks));
+        let running = source.running();
+        let looked_at = batch::each(&source.units, job.jobs, |unit| {
+            let mut detected = look_at(unit, &source, &locks);
+            if let Some(running) = running.get(&unit.found.root) {
+                detected.live = true;
+                detected.live_process.get_or_insert_with(|| running.process.to_string());
+            }
+            detected
+        });
         for detected in looked_at {
             if detected.findings.iter().any(|finding| finding.severity >= Severity::Warn) {
                 status = ExitStatus::Found;
@@ -92,7 +100,7 @@ fn look_at(unit: &SourceUnit, source: &Source, locks: &HeldLocks) -> Detected {
         findings.add(*code, Location::file(path.to_string()), message.clone());
     }
     let (mut kind, mut title) = (SessionKind::Session, None);
-    if unit.found.standing == Standing::Live {
+    if unit.found.standing != Standing::Retired {
         match session_of(unit, source, &mut findings) {
             Ok(Some(session)) => (kind, title) = (session.kind, session.title),
             Ok(None) => {}

@@ -6,6 +6,7 @@ pub mod disk;
 pub mod error;
 pub mod layout;
 pub mod listing;
+pub mod live;
 pub mod lock;
 pub mod receipts;
 pub mod replace;

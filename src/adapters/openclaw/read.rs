@@ -114,9 +114,9 @@ fn transcript<'a>(mut reader: Reader<'a, '_>, parts: &Parts<'a>) -> Result<ReadS
     for (copy, bytes, name) in parts.iter().filter(|(other, _, name)| other != path && is_copy(name)) {
         backup(&mut reader, copy, bytes, name)?;
     }
-    let (model, mut facts) = place::derived(&scan, &judged);
+    let (model, facts) = place::derived(&scan, &judged);
     if let Some(older) = count::older_shows(&scan, &judged) {
-        facts.insert("older_loader_shows".to_owned(), older.to_string());
+        note_older(&mut reader.to, &path.to_string(), older)?;
     }
     let active = HeadName::main().to_string();
     reader.to.put_json(EventKind::Outcome, &Outcome { active: Some(active.clone()), model, facts, ..Outcome::default() })?;
@@ -162,6 +162,15 @@ fn store_entries(to: &mut Conversion<'_, '_>) -> Result<(), StreamError> {
         payload.push(b'}');
         to.put(EventKind::Meta, None, None, &payload)?;
     }
+    Ok(())
+}
+
+/// Says that versions with pi's own loader would have shown another history.
+fn note_older(to: &mut Conversion<'_, '_>, path: &str, older: count::Older) -> Result<(), StreamError> {
+    let payload = format!("{{\"older_loader\":{{\"before\":\"2026.5.28\",\"messages\":{}}}}}", older.messages);
+    to.put(EventKind::Meta, None, None, payload.as_bytes())?;
+    let message = format!("versions before 2026.5.28 would show {} of it, today's shows {}", older.messages, older.today);
+    to.findings.add(FindingCode::OlderLoaderDiffers, Location::file(path), message);
     Ok(())
 }
 

@@ -48,8 +48,8 @@ pub(in crate::adapters) fn record_of(event: &EventRef<'_>) -> Option<(Record, Wo
             }
         }
         EventKind::Meta if event.parent.is_some() => Record::Info,
-        // What a session store says of the session is no record of its file.
-        EventKind::Meta if member("store").is_some() => return None,
+        // What else is known of the session is no record of its file.
+        EventKind::Meta if member("store").is_some() || member("older_loader").is_some() => return None,
         EventKind::Meta => Record::Header,
         EventKind::SettingChange => Record::Thinking,
         EventKind::ModelChange => Record::Model,
