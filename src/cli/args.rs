@@ -44,6 +44,11 @@ pub enum Command {
     Verify(Verify),
     /// Print the messages of a log.
     Replay(Replay),
+    /// Show each turn of a session: its state, who settled it, what is missing.
+    Turns {
+        /// The log.
+        log: PathBuf,
+    },
     /// Rebuild the original files from logs, byte for byte.
     Restore {
         /// Logs, or folders of logs.

@@ -17,7 +17,7 @@ use crate::commands::replay::{ReplayJob, Salvage, Shape, View};
 use crate::commands::restore::RestoreJob;
 use crate::commands::source::Selection;
 use crate::commands::verify::{Annotations, Strictness, VerifyJob};
-use crate::commands::{CommandError, detect, formats, migrate, replay, restore, verify};
+use crate::commands::{CommandError, detect, formats, migrate, replay, restore, turns, verify};
 use crate::model::heads::HeadName;
 use crate::model::ids::Seq;
 use crate::report::exit::ExitStatus;
@@ -81,6 +81,7 @@ fn dispatch(args: Args, out: &Printer) -> Result<ExitStatus, Problem> {
         Command::Migrate(args) => run_migrate(args, jobs, out),
         Command::Verify(args) => Ok(verify::run(&verify_job(args, jobs), out)?),
         Command::Replay(args) => Ok(replay::run(&replay_job(args), out)?),
+        Command::Turns { log } => Ok(turns::run(&log, out)?),
         Command::Restore { logs, output } => Ok(restore::run(&RestoreJob { logs, dest: output, jobs, disk: &RealDisk }, out)?),
         Command::Formats => Ok(formats::run(out)),
         Command::Completions { shell } => {

@@ -12,6 +12,7 @@ pub mod replay;
 pub mod restore;
 pub mod retire;
 pub mod source;
+pub mod turns;
 mod unchanged;
 pub mod verify;
 

@@ -12,6 +12,7 @@ mod pass;
 mod projection;
 pub mod restore;
 mod tail;
+pub mod turns;
 mod view;
 
 pub use decode::decode_line;

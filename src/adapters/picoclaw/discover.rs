@@ -51,7 +51,16 @@ fn path(stem: &str, suffix: &str) -> RelPath {
 }
 
 fn claim(name: RelPath, confidence: Confidence, standing: Standing) -> UnitClaim {
-    UnitClaim { name, root: RelPath::new(""), files: Vec::new(), left_out: Vec::new(), beside: Vec::new(), retires: Vec::new(), confidence, standing }
+    UnitClaim {
+        name,
+        root: RelPath::new(""),
+        files: Vec::new(),
+        left_out: Vec::new(),
+        beside: Vec::new(),
+        retires: Vec::new(),
+        confidence,
+        standing,
+    }
 }
 
 impl Folder {
