@@ -23,10 +23,19 @@ pub(in crate::adapters) struct Entry<'a> {
     pub parent: Option<Cow<'a, [u8]>>,
     /// Its type, where it has none of the known ones.
     pub other_type: Vec<u8>,
+    /// Whether its line is UTF-8.
+    pub is_utf8: bool,
     /// Whether it is an object at all.
     pub is_object: bool,
     /// Whether it is marked as standing beside the branch.
     pub is_side: bool,
+}
+
+impl<'a> Entry<'a> {
+    /// The text of its line as the program decodes it.
+    pub(in crate::adapters) fn text(&self) -> Cow<'a, [u8]> {
+        if self.is_utf8 { Cow::Borrowed(self.line.text) } else { js::decoded(self.line.text) }
+    }
 }
 
 /// Why a line is no entry.
@@ -53,7 +62,7 @@ pub(in crate::adapters) fn text_of(value: &[u8]) -> Option<String> {
 
 /// Hands the members of an entry's line to `f`.
 pub(in crate::adapters) fn with_members<R>(entry: &Entry<'_>, f: impl FnOnce(&[Member<'_>]) -> R) -> R {
-    let text = js::decoded(entry.line.text);
+    let text = entry.text();
     let mut members = Vec::new();
     if json::scan_object(&text, Dialect::Strict, &mut members).is_err() {
         members.clear();
@@ -98,6 +107,7 @@ pub(in crate::adapters) fn read(line: Line<'_>, manner: Manner) -> Result<Entry<
         id: js::map_key(id).map(|key| Cow::Owned(key.into_owned())),
         id_text: id.filter(|id| json::kind_of(id) == Kind::String).map(keep),
         parent: get(&members, "parentId").map(keep),
+        is_utf8: matches!(decoded, Cow::Borrowed(_)),
         is_object: true,
         is_side: get(&members, "appendMode").is_some_and(|mode| canonical(mode).as_ref() == b"\"side\""),
     })
@@ -124,6 +134,7 @@ fn no_object<'a>(line: Line<'a>, decoded: &[u8], error: json::ScanError, manner:
         id: Some(Cow::Borrowed(b"")),
         id_text: None,
         parent: None,
+        is_utf8: std::str::from_utf8(line.text).is_ok(),
         is_object: false,
         is_side: false,
     })

@@ -75,26 +75,6 @@ pub(in crate::adapters) fn settle(entries: &[Entry<'_>], wanted: Vec<Option<usiz
     Settled { parents, circular }
 }
 
-/// The entries in an order in which each parent comes before its children:
-/// file order, as far as that goes.
-pub(in crate::adapters) fn parents_first(parents: &[Option<usize>]) -> Vec<usize> {
-    let mut order = Vec::with_capacity(parents.len());
-    let mut done = vec![false; parents.len()];
-    for start in 0..parents.len() {
-        let mut waiting = Vec::new();
-        let mut at = Some(start);
-        while let Some(node) = at.filter(|node| !done[*node]) {
-            waiting.push(node);
-            at = parents[node];
-        }
-        for node in waiting.into_iter().rev() {
-            done[node] = true;
-            order.push(node);
-        }
-    }
-    order
-}
-
 /// The entries on the walk to `leaf`, first to last.
 pub(in crate::adapters) fn path(parents: &[Option<usize>], leaf: Option<usize>) -> Vec<usize> {
     let mut path = Vec::new();
@@ -145,12 +125,5 @@ mod tests {
         assert_eq!(circular, [false, false, true, true, true]);
         assert_eq!(parents, [None, Some(0), Some(1), Some(2), Some(3)]);
         assert_eq!(settled(&[("a", "a")]).0, [None]);
-    }
-
-    #[test]
-    fn parents_come_first_even_where_they_stand_later() {
-        assert_eq!(parents_first(&[Some(2), None, Some(1)]), [1, 2, 0]);
-        let deep: Vec<Option<usize>> = (0..200_000).map(|n| (n < 199_999).then_some(n + 1)).collect();
-        assert_eq!(parents_first(&deep)[0], 199_999);
     }
 }

@@ -65,9 +65,18 @@ pub(in crate::adapters) fn map_key(value: Option<&[u8]>) -> Option<Cow<'_, [u8]>
     }
 }
 
+/// Which text a number is printed as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::adapters) enum Numbers {
+    /// JavaScript's own.
+    Printed,
+    /// The one that it has, unless it cannot be held at all.
+    Kept,
+}
+
 /// Prints a JSON value as `JSON.stringify` would after `JSON.parse`, but for
 /// the order of keys and keys that stand twice.
-pub(in crate::adapters) fn push_value(value: &[u8], out: &mut Vec<u8>) {
+pub(in crate::adapters) fn push_value(value: &[u8], numbers: Numbers, out: &mut Vec<u8>) {
     let mut at = 0;
     while let Some(&byte) = value.get(at) {
         match byte {
@@ -78,7 +87,13 @@ pub(in crate::adapters) fn push_value(value: &[u8], out: &mut Vec<u8>) {
             }
             b'-' | b'0'..=b'9' => {
                 let len = value[at..].iter().take_while(|b| matches!(b, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E')).count();
-                push_number(&value[at..at + len], out);
+                let text = &value[at..at + len];
+                let is_held = || number(text).is_finite() && (number(text) != 0.0 || text[0] != b'-');
+                if numbers == Numbers::Kept && is_held() {
+                    out.extend_from_slice(text);
+                } else {
+                    push_number(text, out);
+                }
                 at += len;
             }
             b' ' | b'\t' | b'\n' | b'\r' => at += 1,
@@ -221,7 +236,7 @@ mod tests {
             ("-1.5e-9", "-1.5e-9"),
         ] {
             let mut out = Vec::new();
-            push_value(source.as_bytes(), &mut out);
+            push_value(source.as_bytes(), Numbers::Printed, &mut out);
             assert_eq!(String::from_utf8(out).unwrap(), printed);
         }
     }

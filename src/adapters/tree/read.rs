@@ -18,7 +18,6 @@ use crate::model::stream::{EventSink, StreamError};
 use super::content::Parts;
 use super::entry::{Entry, get};
 use super::forest::{self, ById};
-use super::js;
 use super::scan::{Piece, Scan};
 use super::tables::{self, Record, Words};
 
@@ -53,7 +52,7 @@ pub(in crate::adapters) struct Reader<'a, 's> {
     pub to: Conversion<'a, 's>,
     shapes: Shapes,
     /// Records that are in the log, by their bytes and the event above.
-    known: HashMap<(&'a [u8], Seq), Seq>,
+    known: HashMap<(&'a [u8], Seq), Seq, foldhash::fast::RandomState>,
     /// The id of each record's event.
     id_of: HashMap<Seq, Vec<u8>>,
     /// The node that was put last.
@@ -63,7 +62,6 @@ pub(in crate::adapters) struct Reader<'a, 's> {
 /// One file of them.
 struct File<'a, 'f> {
     path: &'a RelPath,
-    bytes: &'a [u8],
     scan: &'f Scan<'a>,
     placed: &'f Placed,
     by_id: ById<'f>,
@@ -89,7 +87,7 @@ pub(in crate::adapters) fn parents_of(holds: &str) -> Option<Parents> {
 
 impl<'a, 's> Reader<'a, 's> {
     pub(in crate::adapters) fn new(to: Conversion<'a, 's>) -> Reader<'a, 's> {
-        Reader { to, shapes: Shapes::new(Order::default()), known: HashMap::new(), id_of: HashMap::new(), last_node: Seq::ROOT }
+        Reader { to, shapes: Shapes::new(Order::default()), known: HashMap::default(), id_of: HashMap::new(), last_node: Seq::ROOT }
     }
 
     /// Puts a file's entries and says how it is rebuilt; returns the event of
@@ -105,7 +103,6 @@ impl<'a, 's> Reader<'a, 's> {
         let parents = if first.is_some_and(|entry| entry.parent.is_none()) { Parents::Unwritten } else { Parents::Written };
         let mut file = File {
             path,
-            bytes,
             scan,
             placed,
             by_id: forest::by_id(&scan.entries, |entry| entry.kind != Record::Header),
@@ -185,7 +182,7 @@ impl<'a, 's> Reader<'a, 's> {
         {
             return Ok(known);
         }
-        let decoded = js::decoded(text);
+        let decoded = entry.text();
         let mut members = Vec::new();
         if json::scan_object(&decoded, Dialect::Strict, &mut members).is_err() {
             members.clear();
@@ -234,7 +231,7 @@ impl<'a, 's> Reader<'a, 's> {
         let kind = event_kind(entry.kind);
         self.add_words(file, entry.kind, &mut taken, kept, seen)?;
         let order = if kind == EventKind::Message { tables::MESSAGE } else { tables::OTHER };
-        let shape = table.shape(members, &mut self.shapes);
+        let shape = taken.shape(table, members, &mut self.shapes);
         let mut payload = Vec::with_capacity(entry.line.text.len());
         taken.push_payload(order, &Parts, table, shape, USUAL.escapes, &mut payload);
         Some(Draft { kind, ts: taken.ts, payload, table: Some(table) })

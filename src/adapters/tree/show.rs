@@ -1,7 +1,7 @@
 //! What a program shows of a node: the entry as it was, in the shape of its
 //! context.
 
-use crate::adapters::mapping::{NoIds, Parents, Rendered};
+use crate::adapters::mapping::{NoIds, Parents, Rendered, To};
 use crate::model::event::{EventKind, EventRef};
 use crate::model::ids::Seq;
 use crate::model::json::{self, Kind, Member};
@@ -11,7 +11,7 @@ use crate::model::stream::StreamError;
 
 use super::content::Parts;
 use super::entry::get;
-use super::js;
+use super::js::{self, Numbers};
 use super::read::{USUAL, push_whole};
 use super::render::record_of;
 
@@ -23,6 +23,16 @@ pub(in crate::adapters) enum Habits {
     Pi,
     /// OpenClaw 2026.7.1: content of answers and results is always a list.
     OpenClaw,
+}
+
+impl Habits {
+    /// How numbers are compared with what the program's loader gives.
+    fn numbers(self) -> Numbers {
+        match self {
+            Habits::Pi => Numbers::Printed,
+            Habits::OpenClaw => Numbers::Kept,
+        }
+    }
 }
 
 /// Hands on what is shown of one node.
@@ -38,11 +48,11 @@ pub(in crate::adapters) fn show(
         _ => return Ok(()),
     }
     let record = rendered(event, shapes)?;
-    let mut members = Vec::new();
     // What is carried whole need not be an object.
-    if json::scan_object(&record, json::Dialect::Strict, &mut members).is_err() {
+    if json::kind_of(&record) != Kind::Object {
         return Ok(());
     }
+    let members: Vec<Member<'_>> = json::members(&record).collect();
     let ms = get(&members, "timestamp").filter(|time| json::kind_of(time) == Kind::String).and_then(|time| js::date(&json::unescape(time)));
     let entry = Entry { members: &members, ms, habits };
     match event.kind {
@@ -60,13 +70,15 @@ pub(in crate::adapters) fn show(
 
 fn rendered(event: &EventRef<'_>, shapes: &Shapes) -> Result<Vec<u8>, StreamError> {
     let mut out = Vec::new();
-    let Some((record, words)) = record_of(event) else { return Ok(out) };
+    let given: Vec<Member<'_>> = json::members(event.payload).collect();
+    let Some((record, words)) = record_of(event.kind, event.parent, &given) else { return Ok(out) };
     match record.table(words) {
         None => push_whole(event.payload, &mut out),
         Some(table) => {
             let rendered = Rendered { payload: event.payload, ts: event.ts, parent: Seq::ROOT, parents: Parents::Unwritten };
+            let to = To { style: USUAL, depth: 0, out: &mut out };
             table
-                .render(&rendered, shapes, &Parts, &mut NoIds, USUAL, 0, &mut out)
+                .render_members(&rendered, &given, shapes, &Parts, &mut NoIds, to)
                 .ok_or_else(|| StreamError::log(event.seq, "names a shape that the log does not have"))?;
         }
     }
@@ -80,13 +92,13 @@ struct Entry<'e> {
 }
 
 /// An object that is shown.
-struct Object(Vec<u8>);
+struct Object(Vec<u8>, Numbers);
 
 impl Object {
-    fn new(role: &str) -> Object {
+    fn new(role: &str, numbers: Numbers) -> Object {
         let mut out = b"{\"role\":".to_vec();
         json::push_string(role, &mut out);
-        Object(out)
+        Object(out, numbers)
     }
 
     fn member(&mut self, key: &str, value: Option<&[u8]>) {
@@ -94,7 +106,7 @@ impl Object {
             self.0.push(b',');
             json::push_string(key, &mut self.0);
             self.0.push(b':');
-            js::push_value(value, &mut self.0);
+            js::push_value(value, self.1, &mut self.0);
         }
     }
 
@@ -115,10 +127,10 @@ impl Entry<'_> {
         let system = get(self.members, "systemMessage").filter(|message| self.habits == Habits::Pi && !js::is_falsy(message));
         if let Some(system) = system {
             let mut out = Vec::new();
-            js::push_value(system, &mut out);
+            js::push_value(system, self.habits.numbers(), &mut out);
             hand_on(&out);
         }
-        let mut object = Object::new("compactionSummary");
+        let mut object = Object::new("compactionSummary", self.habits.numbers());
         object.member("summary", get(self.members, "summary"));
         object.member("tokensBefore", get(self.members, "tokensBefore"));
         object.time(self.ms);
@@ -127,7 +139,7 @@ impl Entry<'_> {
 
     fn branch_summary(&self, hand_on: &mut dyn FnMut(&[u8])) {
         let Some(summary) = get(self.members, "summary").filter(|summary| !js::is_falsy(summary)) else { return };
-        let mut object = Object::new("branchSummary");
+        let mut object = Object::new("branchSummary", self.habits.numbers());
         object.member("summary", Some(summary));
         object.member("fromId", get(self.members, "fromId"));
         object.time(self.ms);
@@ -135,7 +147,7 @@ impl Entry<'_> {
     }
 
     fn custom_message(&self, edit: Option<&EventRef<'_>>, hand_on: &mut dyn FnMut(&[u8])) {
-        let mut object = Object::new("custom");
+        let mut object = Object::new("custom", self.habits.numbers());
         object.member("customType", get(self.members, "customType"));
         let content = get(self.members, "content").filter(|content| self.habits == Habits::OpenClaw || *content != b"null");
         let replaced = edit.and_then(replacement);
@@ -168,7 +180,7 @@ impl Entry<'_> {
         let renamed = (role == b"\"hookMessage\"" && said == Some(b"\"custom\"")).then_some(b"\"custom\"");
         if replaced.is_none() && mended.is_none() && renamed.is_none() {
             let mut out = Vec::with_capacity(message.len());
-            js::push_value(message, &mut out);
+            js::push_value(message, self.habits.numbers(), &mut out);
             return hand_on(&out);
         }
         let mut out = b"{".to_vec();
@@ -182,23 +194,23 @@ impl Entry<'_> {
                 _ => member.value,
             };
             wrote |= name == "content";
-            push_member(member.key, value, &mut out);
+            push_member(member.key, value, self.habits.numbers(), &mut out);
         }
         if let Some(content) = new_content.as_deref().filter(|_| !wrote) {
-            push_member(b"\"content\"", content, &mut out);
+            push_member(b"\"content\"", content, self.habits.numbers(), &mut out);
         }
         out.push(b'}');
         hand_on(&out);
     }
 }
 
-fn push_member(key: &[u8], value: &[u8], out: &mut Vec<u8>) {
+fn push_member(key: &[u8], value: &[u8], numbers: Numbers, out: &mut Vec<u8>) {
     if out.len() > 1 {
         out.push(b',');
     }
     out.extend_from_slice(key);
     out.push(b':');
-    js::push_value(value, out);
+    js::push_value(value, numbers, out);
 }
 
 /// What stands in the place of missing content.
