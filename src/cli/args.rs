@@ -63,6 +63,11 @@ pub enum Command {
         #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
         name: Option<String>,
     },
+    /// Show each turn of a session: its state, who settled it, what is missing.
+    Turns {
+        /// The log.
+        log: PathBuf,
+    },
     /// Rebuild the original files from logs, byte for byte.
     Restore {
         /// Logs, or folders of logs.

@@ -20,7 +20,7 @@ use crate::commands::restore::RestoreJob;
 use crate::commands::source::Selection;
 use crate::commands::tree::{Nodes, TreeJob};
 use crate::commands::verify::{Annotations, Strictness, VerifyJob};
-use crate::commands::{CommandError, detect, fork, formats, migrate, replay, restore, tree, verify};
+use crate::commands::{CommandError, detect, fork, formats, migrate, replay, restore, tree, turns, verify};
 use crate::model::heads::HeadName;
 use crate::model::ids::Seq;
 use crate::report::exit::ExitStatus;
@@ -90,6 +90,7 @@ fn dispatch(args: Args, out: &Printer) -> Result<ExitStatus, Problem> {
             Ok(tree::run(&TreeJob { log, nodes, terminal: terminal() }, out)?)
         }
         Command::Fork { log, at, name } => Ok(fork::run(&ForkJob { log, at, name, disk: &RealDisk }, out)?),
+        Command::Turns { log } => Ok(turns::run(&log, out)?),
         Command::Restore { logs, output } => Ok(restore::run(&RestoreJob { logs, dest: output, jobs, disk: &RealDisk }, out)?),
         Command::Formats => Ok(formats::run(out)),
         Command::Completions { shell } => {

@@ -18,6 +18,7 @@ pub mod source;
 pub mod tree;
 mod tree_line;
 mod tree_shape;
+pub mod turns;
 mod unchanged;
 pub mod verify;
 

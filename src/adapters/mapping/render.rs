@@ -5,7 +5,7 @@ use crate::model::json::{self, Member, Style};
 use crate::model::shape::{Order, Shapes};
 use crate::model::time::to_epoch;
 
-use super::ext::{ABSENT, AROUND};
+use super::ext::{ABSENT, AROUND, source_key};
 use super::{Content, Goes, Ids, Table, To};
 
 /// A payload to be rendered.
@@ -112,8 +112,8 @@ impl Scope<'_> {
     }
 
     fn key(&self, table: &Table, key: &str, ext: &[Member<'_>], ids: &mut dyn Ids, object: &mut Rendering<'_>) {
-        if let Some(member) = ext.iter().find(|member| member.is(key)) {
-            return object.member(member);
+        if let Some(member) = ext.iter().find(|member| source_key(member).is_some_and(|name| name == key)) {
+            return object.value(key, member.value);
         }
         let is_absent = ext
             .iter()
@@ -190,11 +190,8 @@ impl Scope<'_> {
 
     fn rest(&self, keys: &Keys<'_>, ext: &[Member<'_>], object: &mut Rendering<'_>) {
         for member in ext {
-            let name = member.name();
-            // No program of ours has keys that begin with `$`; a record that
-            // has one is kept as a residual.
-            if !keys.contains(&name) && !name.starts_with('$') {
-                object.member(member);
+            if let Some(name) = source_key(member).filter(|name| !keys.contains(name)) {
+                object.value(&name, member.value);
             }
         }
     }
