@@ -12,7 +12,7 @@ use crate::model::files::{Entry, Files, RelPath};
 use crate::model::finding::{FindingCode, Findings};
 use crate::model::heads::{HeadKind, HeadName, HeadOp};
 use crate::model::ids::Seq;
-use crate::model::json::{self, Escapes};
+use crate::model::json;
 use crate::model::location::Location;
 use crate::model::stream::{EventSink, StreamError};
 
@@ -208,6 +208,23 @@ fn frame_of(bytes: &[u8]) -> Option<Legacy<'_>> {
     legacy(members.into_iter(), Depth::Frame).ok().map(|(legacy, _)| legacy)
 }
 
+/// A value without the white space between its tokens, which are as they were.
+fn compacted(value: &[u8]) -> String {
+    let mut out = Vec::with_capacity(value.len());
+    let mut at = 0;
+    while let Some(byte) = value.get(at) {
+        let end = match byte {
+            b'"' => json::token_end(value, at),
+            _ => at + 1,
+        };
+        if !byte.is_ascii_whitespace() {
+            out.extend_from_slice(&value[at..end]);
+        }
+        at = end;
+    }
+    String::from_utf8_lossy(&out).into_owned()
+}
+
 /// A text that is not empty.
 fn given(token: &[u8]) -> Option<String> {
     Some(decoded(token)).filter(|text| !text.is_empty())
@@ -230,9 +247,7 @@ fn meta_facts(meta: &Meta<'_>) -> BTreeMap<String, String> {
         facts.insert("aliases".to_owned(), serde_json::to_string(&aliases).unwrap_or_default());
     }
     if let Some(scope) = meta.scope {
-        let mut out = Vec::new();
-        json::push_carried_value(scope, Escapes::Utf8, &mut out);
-        facts.insert("scope".to_owned(), String::from_utf8_lossy(&out).into_owned());
+        facts.insert("scope".to_owned(), compacted(scope));
     }
     facts
 }
