@@ -347,20 +347,27 @@ fn a_node_whose_id_is_gone_is_the_nearest_that_says_the_same() {
     let bench = bench();
     let log = pi::log(&bench);
     forked(&log, &["--at", "bbbb0001", "--name", "mine"]);
-    let again = said("dddd0001", "aaaa0001", "the first way")
-        + &said("dddd0002", "cccc0001", "nothing")
-        + &said("dddd0003", "cccc0001", "the first way");
-    pi::write(&bench, &(again + &two_ways()).replace("bbbb0001", "ffff0001").replace(&pi::header(), ""));
-    let whole = fs::read_to_string(bench.source().join(pi::NAME)).unwrap();
-    pi::write(&bench, &(pi::header() + &whole));
-    let done = bench.migrate(&[]);
-    assert!(!stderr(&done).contains("fork"), "{}", stderr(&done));
-    assert_eq!(shown(&log, &["--head", "mine"]), ["one", "two", "the first way"]);
-    // The path is another one too: then the depth decides.
-    let moved = whole.replace("\"two\"", "\"too\"");
-    pi::write(&bench, &(pi::header() + &moved.replace("ffff0001", "ffff0002")));
-    bench.migrate(&[]);
-    assert_eq!(shown(&log, &["--head", "mine"]), ["one", "too", "the first way"]);
+    // The same words less deep, as deep, and deeper.
+    let source = |second: &str, id: &str| {
+        [
+            pi::header(),
+            said("aaaa0001", "", "one"),
+            said("dddd0001", "aaaa0001", "the first way"),
+            said("aaaa0002", "aaaa0001", second),
+            said("cccc0001", "aaaa0002", "the other way"),
+            said("dddd0002", "cccc0001", "the first way"),
+            said(id, "aaaa0002", "the first way"),
+            said("bbbb0002", id, "its end"),
+            said("cccc0002", "cccc0001", "the last words"),
+        ]
+        .concat()
+    };
+    for (second, id) in [("two", "ffff0001"), ("too", "ffff0002")] {
+        pi::write(&bench, &source(second, id));
+        let done = bench.migrate(&[]);
+        assert!(!stderr(&done).contains("fork"), "{}", stderr(&done));
+        assert_eq!(shown(&log, &["--head", "mine"]), ["one", second, "the first way"]);
+    }
 }
 
 #[test]
