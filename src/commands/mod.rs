@@ -17,6 +17,7 @@ pub mod retire;
 pub mod source;
 pub mod tree;
 mod tree_line;
+mod tree_names;
 mod tree_shape;
 pub mod turns;
 mod unchanged;

@@ -4,7 +4,7 @@ use serde::Serialize;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
 
-use crate::log::LogView;
+use crate::log::{LogView, decode_line};
 use crate::model::event::{Damage, EventKind, EventRef};
 use crate::model::heads::HeadName;
 use crate::model::ids::Seq;
@@ -18,6 +18,7 @@ use crate::verify::difference::visible;
 use super::error::CommandError;
 use super::logs;
 use super::tree_line::{Words, label, run_count, words};
+use super::tree_names::{Ids, Names};
 use super::tree_shape::{Begins, Line, Run, Shape, What};
 
 /// What to draw, and on what.
@@ -69,11 +70,6 @@ const LISTED: usize = 20;
 /// At one node so many heads are named.
 const NAMED: usize = 4;
 
-/// An id of at most so many characters is not shortened.
-const SHORT_ID: usize = 12;
-/// What is shown of a longer one.
-const SHORTENED_ID: usize = 8;
-
 /// What is known of a log's nodes besides what each says itself.
 struct Known {
     active: HeadName,
@@ -84,7 +80,7 @@ struct Known {
     /// Messages that the source's loader would not show.
     salvaged: HashSet<Seq>,
     damage: Vec<Damage>,
-    names: HashMap<Seq, String>,
+    names: Names,
     nodes: u64,
 }
 
@@ -97,28 +93,30 @@ impl Known {
             labels: HashMap::new(),
             salvaged: HashSet::new(),
             damage: Vec::new(),
-            names: HashMap::new(),
+            names: Names::default(),
             nodes: 0,
         };
         for (name, node) in view.state().heads() {
             let node = if view.is_node(node) { node } else { Seq::ROOT };
             known.heads.entry(node).or_default().push(name.clone());
         }
-        let mut ids: HashMap<String, Seq> = HashMap::new();
+        let mut ids = Ids::default();
         for seq in (1..=view.last().number()).map(Seq::new) {
             if view.kind(seq) == EventKind::Damage {
                 let damage = serde_json::from_slice(view.event(seq)?.payload);
                 known.damage.extend(damage.ok().map(|damage| Damage { text: None, b64: None, ..damage }));
             } else if view.is_node(seq) {
+                let event = view.event(seq)?;
                 known.nodes += 1;
-                known.look_at(&view.event(seq)?, &mut ids);
+                known.look_at(&event);
+                ids.add(seq, event.source_id().as_deref());
             }
         }
-        known.names = short_names(ids);
+        known.names = ids.names(view.last());
         Ok(known)
     }
 
-    fn look_at(&mut self, event: &EventRef<'_>, ids: &mut HashMap<String, Seq>) {
+    fn look_at(&mut self, event: &EventRef<'_>) {
         if event.is_hidden_from("loader") {
             self.salvaged.insert(event.seq);
         }
@@ -130,15 +128,6 @@ impl Known {
                 None => self.labels.remove(&target),
             };
         }
-        if let Some(id) = event.source_id() {
-            // Of equal ids the last counts.
-            ids.insert(id.into_owned(), event.seq);
-        }
-    }
-
-    /// What a node is called: what `--at` and `--leaf` find it by.
-    fn name(&self, seq: Seq) -> String {
-        self.names.get(&seq).cloned().unwrap_or_else(|| format!("#{seq}"))
     }
 
     fn heads_at(&self, seq: Seq) -> &[HeadName] {
@@ -154,24 +143,18 @@ impl Known {
             || self.labels.contains_key(&seq)
             || self.salvaged.contains(&seq)
     }
-}
 
-/// The nodes' ids, the long ones cut short where that still tells them apart.
-fn short_names(ids: HashMap<String, Seq>) -> HashMap<Seq, String> {
-    let beginning = |id: &str| id.chars().take(SHORTENED_ID).collect::<String>();
-    let is_short = |id: &str| id.chars().count() <= SHORT_ID;
-    let mut alike: HashMap<String, u32> = HashMap::new();
-    for id in ids.keys() {
-        *alike.entry(beginning(id)).or_default() += 1;
+    /// An entry's name and words. Entries name others, which have to be read
+    /// too: so this one is copied.
+    fn words<R: ReadAt>(&self, view: &mut LogView<R>, seq: Seq) -> Result<(String, Words), StreamError> {
+        let line = view.line(seq)?.to_vec();
+        let event = decode_line(&line).map_err(|what| StreamError::log(seq, what))?;
+        let words = words(&event, |other| {
+            let id = view.event(other).ok().and_then(|event| event.source_id().map(std::borrow::Cow::into_owned));
+            self.names.name(other, id.as_deref())
+        });
+        Ok((self.names.name(seq, event.source_id().as_deref()), words))
     }
-    let name = |(id, seq): (String, Seq)| match beginning(&id) {
-        // It would be taken for a number.
-        _ if id.starts_with('#') || id.is_empty() => None,
-        _ if is_short(&id) => Some((seq, id)),
-        short if alike.get(&short) == Some(&1) => Some((seq, short)),
-        _ => None,
-    };
-    ids.into_iter().filter_map(name).collect()
 }
 
 /// One node for programs.
@@ -202,8 +185,8 @@ fn objects<R: ReadAt>(view: &mut LogView<R>, known: &Known, out: &Printer) -> Re
         if !view.is_node(seq) {
             continue;
         }
+        let (_, Words { who, text }) = known.words(view, seq)?;
         let event = view.event(seq)?;
-        let Words { who, text } = words(&event, |seq| known.name(seq));
         let heads = known.heads_at(seq);
         out.object(&Object {
             seq,
@@ -230,7 +213,7 @@ fn cut(text: String) -> String {
 fn draw<R: ReadAt>(view: &mut LogView<R>, known: &Known, job: &TreeJob, out: &Printer) -> Result<(), StreamError> {
     let shape = Shape::of(view, view.state().head(&known.active).unwrap_or(Seq::ROOT));
     let lines = shape.lines(view, |seq| job.nodes == Nodes::All || known.is_of_note(seq, view.kind(seq), &shape));
-    let drawing = Drawing { said: all_words(view, &lines, known, job)?, known, shape, job };
+    let drawing = Drawing { said: Said::of(view, &lines, known, job.terminal.columns)?, known, shape, job };
     let session = &view.session;
     out.line(
         fitted(
@@ -274,41 +257,53 @@ fn typed(head: &HeadName) -> String {
     if HeadName::parse(&head.name) == *head { head.name.clone() } else { head.to_string() }
 }
 
-/// The words of every entry that is shown, read in the log's own order.
-fn all_words<R: ReadAt>(view: &mut LogView<R>, lines: &[Line], known: &Known, job: &TreeJob) -> Result<HashMap<Seq, Words>, StreamError> {
-    let mut wanted = Vec::with_capacity(lines.len());
-    for line in lines {
-        match line.what {
-            What::Node(seq) => wanted.extend([Some(seq), view.repeat(seq).map(|(_, last)| last)].into_iter().flatten()),
-            What::Run(run) => wanted.extend(run.ends.into_iter().flat_map(|(first, last)| [first, last])),
+/// Entries that are shown, by number.
+struct Said {
+    /// Where in the list an entry stands, from 1.
+    places: Vec<u32>,
+    list: Vec<(String, Words)>,
+}
+
+impl Said {
+    /// Reads every entry that is shown, in the log's own order.
+    fn of<R: ReadAt>(view: &mut LogView<R>, lines: &[Line], known: &Known, columns: usize) -> Result<Said, StreamError> {
+        let mut is_wanted = vec![false; view.last().index() + 1];
+        for line in lines {
+            let (first, last) = match line.what {
+                What::Node(seq) => (seq, view.repeat(seq).map_or(seq, |(_, last)| last)),
+                What::Run(Run { first, last, ends, .. }) => ends.unwrap_or((first, last)),
+            };
+            for seq in [first, last] {
+                is_wanted[seq.index()] = true;
+            }
         }
-    }
-    wanted.sort_unstable();
-    wanted.dedup();
-    let mut said = HashMap::with_capacity(wanted.len());
-    for seq in wanted {
-        let Words { who, text } = words(&view.event(seq)?, |seq| known.name(seq)).visible();
-        let room = job.terminal.columns;
-        said.insert(seq, Words { who: fitted(&who, room), text: fitted(&text, room) });
-    }
-    // A repeat has no words of its own: it has those that it repeats.
-    for line in lines {
-        if let What::Node(seq) = line.what
-            && let Some((_, last)) = view.repeat(seq)
-            && let Some(Words { who, text }) = said.get(&last).cloned()
-            && let Some(repeat) = said.get_mut(&seq)
-        {
-            repeat.text = fitted(&format!("{}, {who}: {text}", repeat.text), job.terminal.columns);
+        let mut said = Said { places: vec![0; is_wanted.len()], list: Vec::new() };
+        for seq in (1..=view.last().number()).map(Seq::new).filter(|seq| is_wanted[seq.index()]) {
+            let (name, words) = known.words(view, seq)?;
+            let Words { who, mut text } = words.visible();
+            // A repeat has no words of its own: it has those that it repeats.
+            if let Some((_, last)) = view.repeat(seq) {
+                let (_, repeated) = said.get(last);
+                text = format!("{text}, {}: {}", repeated.who, repeated.text);
+            }
+            said.list.push((visible(&name), Words { who: fitted(&who, columns), text: fitted(&text, columns) }));
+            said.places[seq.index()] = said.list.len() as u32;
         }
+        Ok(said)
     }
-    Ok(said)
+
+    fn get(&self, seq: Seq) -> &(String, Words) {
+        static NOTHING: (String, Words) = (String::new(), Words { who: String::new(), text: String::new() });
+        let place = self.places.get(seq.index()).copied().unwrap_or(0) as usize;
+        place.checked_sub(1).and_then(|at| self.list.get(at)).unwrap_or(&NOTHING)
+    }
 }
 
 /// The tree on its way to the terminal.
 struct Drawing<'a> {
     known: &'a Known,
     shape: Shape,
-    said: HashMap<Seq, Words>,
+    said: Said,
     job: &'a TreeJob,
 }
 
@@ -334,10 +329,9 @@ impl Drawing<'_> {
     }
 
     fn push_node(&self, line: &mut FittedLine, seq: Seq) {
-        let nothing = Words::default();
-        let Words { who, text } = self.said.get(&seq).unwrap_or(&nothing);
+        let (name, Words { who, text }) = self.said.get(seq);
         self.push_point(line, seq);
-        line.push(Tint::Id, &visible(&self.known.name(seq)));
+        line.push(Tint::Id, name);
         line.push(Tint::Role, &format!(" {who}: "));
         // Marks are shown whole as long as some words have room beside them.
         let marks: usize = self.marks(seq).iter().map(|(_, mark)| columns(mark)).sum();
@@ -386,8 +380,7 @@ impl Drawing<'_> {
         self.push_point(line, run.first);
         line.push(Tint::Guide, &run_count(run.messages, run.others));
         let Some((first, last)) = run.ends else { return };
-        let nothing = Words::default();
-        let (first_words, last_words) = (self.said.get(&first).unwrap_or(&nothing), self.said.get(&last).unwrap_or(&nothing));
+        let ((_, first_words), (_, last_words)) = (self.said.get(first), self.said.get(last));
         line.push(Tint::Role, &format!(", {}: ", first_words.who));
         if first == last {
             return line.push(Tint::Plain, &first_words.text);

@@ -28,9 +28,9 @@ impl Words {
 }
 
 /// An entry in words; `name` is what a node is called.
-pub(super) fn words(event: &EventRef<'_>, name: impl Fn(Seq) -> String) -> Words {
+pub(super) fn words(event: &EventRef<'_>, mut name: impl FnMut(Seq) -> String) -> Words {
     let field = |key: &str| member(event.payload, key).map(beginning).unwrap_or_default();
-    let node = |key: &str| member(event.payload, key).and_then(number).map(&name);
+    let mut node = |key: &str| member(event.payload, key).and_then(number).map(&mut name);
     let text = match event.kind {
         EventKind::Message => return Words { who: field("role"), text: said(event.payload) },
         EventKind::ModelChange => {

@@ -175,7 +175,7 @@ impl Lines {
         // A single node needs no counting.
         let what = match line.what {
             What::Run(run) if run.nodes == 1 && run.messages <= 1 => What::Node(run.first),
-            what => what,
+            what @ (What::Run(_) | What::Node(_)) => what,
         };
         self.lines.push(Line { what, ..line });
     }

@@ -46,23 +46,25 @@ impl Carry {
             return Ok(Vec::new());
         }
         let names = old.forks().to_vec();
+        let reserved: BTreeSet<HeadName> = names.iter().cloned().collect();
         let nodes: Vec<Seq> = names.iter().map(|name| old.state().head(name).unwrap_or(Seq::ROOT)).collect();
         let mut lost = Vec::new();
         for (name, node) in names.into_iter().zip(found_again(&nodes, old, new)?) {
             match node {
-                Some(node) => self.put(name, node),
+                Some(node) => self.put(name, node, &reserved),
                 None => lost.push(name),
             }
         }
         Ok(lost)
     }
 
-    fn put(&mut self, name: HeadName, node: Seq) {
+    fn put(&mut self, name: HeadName, node: Seq, reserved: &BTreeSet<HeadName>) {
         if self.has(&name, node) {
             return;
         }
         // The source may have given that name to a head of its own since.
-        let new_name = if self.taken.contains(&name) { numbered(&name.name, 2, |name| self.taken.contains(name)) } else { name.clone() };
+        let is_taken = |other: &HeadName| self.taken.contains(other) || reserved.contains(other);
+        let new_name = if self.taken.contains(&name) { numbered(&name.name, 2, is_taken) } else { name.clone() };
         if new_name != name {
             self.renamed.push((name, new_name.clone()));
         }
@@ -104,6 +106,8 @@ struct Mark {
     depth: u64,
     /// All that stands on the path to it.
     path: u64,
+    /// How many nodes of its kind stand before it in the log with that path.
+    nth: u32,
 }
 
 /// Any odd number without a pattern will do: paths of equal entries are told
@@ -113,26 +117,30 @@ const ORDER: u64 = 0x9e37_79b9_7f4a_7c15;
 /// The marks of a log's nodes, by number. Repeats cost nothing, because the mark
 /// of a run is the difference of two paths.
 fn marks<R: ReadAt>(log: &mut LogView<R>) -> Result<Vec<Mark>, StreamError> {
-    let nothing = Mark { says: 0, depth: 0, path: 0 };
+    let nothing = Mark { says: 0, depth: 0, path: 0, nth: 0 };
     let mut marks = vec![nothing; log.last().index() + 1];
+    let mut alike: HashMap<(u64, EventKind), u32, FixedState> = HashMap::default();
     for seq in (1..=log.last().number()).map(Seq::new) {
         if !log.is_node(seq) {
             continue;
         }
         let above = marks[log.parent(seq).index()];
-        marks[seq.index()] = match log.repeat(seq) {
+        let (says, depth, path) = match log.repeat(seq) {
             Some((first, last)) => {
                 let (last, before) = (marks[last.index()], marks[log.parent(first).index()]);
                 let len = last.depth.saturating_sub(before.depth);
                 let shift = power(ORDER, len);
                 let run = last.path.wrapping_sub(before.path.wrapping_mul(shift));
-                Mark { says: last.says, depth: above.depth.saturating_add(len), path: above.path.wrapping_mul(shift).wrapping_add(run) }
+                (last.says, above.depth.saturating_add(len), above.path.wrapping_mul(shift).wrapping_add(run))
             }
             None => {
                 let says = identity(&log.event(seq)?);
-                Mark { says, depth: above.depth.saturating_add(1), path: above.path.wrapping_mul(ORDER).wrapping_add(says) }
+                (says, above.depth.saturating_add(1), above.path.wrapping_mul(ORDER).wrapping_add(says))
             }
         };
+        let before = alike.entry((path, log.kind(seq))).or_default();
+        marks[seq.index()] = Mark { says, depth, path, nth: *before };
+        *before += 1;
     }
     Ok(marks)
 }
@@ -149,14 +157,22 @@ fn power(base: u64, exponent: u64) -> u64 {
     result
 }
 
+/// What a node was found by, the surest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum By {
+    Id,
+    Words,
+}
+
 /// How well a node of the new log stands for one of the old: the least is the
 /// best.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Fit {
-    has_other_id: bool,
+    by: By,
     has_other_path: bool,
     depth_apart: u64,
     is_other_kind: bool,
+    nth_apart: u32,
     node: Seq,
 }
 
@@ -181,26 +197,27 @@ fn found_again<A: ReadAt, B: ReadAt>(nodes: &[Seq], old: &mut LogView<A>, new: &
             continue;
         }
         let (mark, kind) = (new_marks[seq.index()], new.kind(seq));
-        let mut offer = |n: usize, has_other_id: bool, old_kind: EventKind| {
+        let mut offer = |n: usize, by: By, old_kind: EventKind| {
             let wanted = old_marks[nodes[n].index()];
             let fit = Fit {
-                has_other_id,
+                by,
                 has_other_path: wanted.path != mark.path,
                 depth_apart: wanted.depth.abs_diff(mark.depth),
                 is_other_kind: kind != old_kind,
+                nth_apart: wanted.nth.abs_diff(mark.nth),
                 node: seq,
             };
             best[n] = Some(best[n].map_or(fit, |before| before.min(fit)));
         };
         for &n in by_words.get(&mark.says).into_iter().flatten() {
-            offer(n, true, old.kind(nodes[n]));
+            offer(n, By::Words, old.kind(nodes[n]));
         }
         if by_id.is_empty() {
             continue;
         }
         if let Some(id) = new.event(seq)?.source_id() {
             for &n in by_id.get(id.as_ref()).into_iter().flatten() {
-                offer(n, false, old.kind(nodes[n]));
+                offer(n, By::Id, old.kind(nodes[n]));
             }
         }
     }

@@ -13,6 +13,7 @@
 pub mod bench;
 pub mod expected;
 pub mod generated;
+pub mod pi;
 
 use everlog::adapters::ALL;
 use everlog::adapters::adapter::{Adapter, Check, ReadSummary};
