@@ -147,7 +147,8 @@ impl Cursors {
     }
 
     fn leaf_row(&mut self, line: &Line) {
-        let is_known = |id: Id| id == Id::Null || self.entry_of(id).is_some() || (self.link_of(id).is_some() && !self.ignored.contains(&id));
+        let is_known =
+            |id: Id| id == Id::Null || self.entry_of(id).is_some() || (self.link_of(id).is_some() && !self.ignored.contains(&id));
         if is_known(line.target) && (line.append == Id::Absent || is_known(line.append)) {
             self.leaf = self.through(line.target);
             self.link(line.id, self.leaf);

@@ -83,7 +83,8 @@ pub(super) fn judge(scan: &Scan<'_>) -> Judged {
     let header = entries.iter().find(|entry| is_header(entry));
     let has_header = entries.first().is_some_and(is_header);
     let is_recovered = !has_header && scan.pieces.iter().any(|piece| !matches!(piece, Piece::Gap(_)));
-    let version = header.and_then(|entry| with_members(entry, |members| get(members, "version").filter(|v| *v != b"null").map(<[u8]>::to_vec)));
+    let version =
+        header.and_then(|entry| with_members(entry, |members| get(members, "version").filter(|v| *v != b"null").map(<[u8]>::to_vec)));
     let number = version.as_deref().map_or(Ok(1.0), js::number_of);
     let is_below = |limit: f64| header.is_some() && number.is_ok_and(|version| version < limit);
     let is_linear = is_below(2.0);
@@ -260,7 +261,8 @@ impl Judged {
     /// What of a way is shown.
     pub(super) fn context<'p>(&self, way: &'p [usize], entries: &[Entry<'_>], by_id: &forest::ById<'_>) -> Context<'p> {
         Context::of(way, entries, |compaction| {
-            let named = || with_members(&entries[compaction], |members| get(members, "firstKeptEntryId").and_then(|id| forest::lookup(by_id, id)));
+            let named =
+                || with_members(&entries[compaction], |members| get(members, "firstKeptEntryId").and_then(|id| forest::lookup(by_id, id)));
             self.first_kept.get(&compaction).copied().or_else(named)
         })
     }

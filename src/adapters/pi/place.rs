@@ -76,7 +76,8 @@ pub(super) const TYPE_ERROR: &str = "TypeError";
 pub(super) fn judge(scan: &mut Scan<'_>) -> Judged {
     let header = scan.entries.first().filter(|entry| entry.kind == Record::Header && entry.id_text.is_some());
     let has_header = header.is_some();
-    let version = header.and_then(|entry| with_members(entry, |members| get(members, "version").filter(|v| *v != b"null").map(<[u8]>::to_vec)));
+    let version =
+        header.and_then(|entry| with_members(entry, |members| get(members, "version").filter(|v| *v != b"null").map(<[u8]>::to_vec)));
     let writer = if has_header { writer_of(scan, version.as_deref()) } else { Writer::Pi };
     if writer == Writer::Harness {
         // To the harness a second header is an entry like any other.
@@ -95,7 +96,8 @@ pub(super) fn judge(scan: &mut Scan<'_>) -> Judged {
     let mut error = None;
     if !has_header && !scan.pieces.is_empty() {
         error = Some(NO_SESSION);
-    } else if writer == Writer::Pi && (number.is_err() || (lineage == Lineage::ByLine && entries.iter().any(|e| e.value == Value::Scalar))) {
+    } else if writer == Writer::Pi && (number.is_err() || (lineage == Lineage::ByLine && entries.iter().any(|e| e.value == Value::Scalar)))
+    {
         error = Some(TYPE_ERROR);
     } else if writer == Writer::Harness && facts::of_file(entries.iter(), Labels::Trimmed).is_err() {
         error = Some(TYPE_ERROR);
@@ -283,7 +285,8 @@ impl<'j, 's, 'a> Failing<'j, 's, 'a> {
         let knows_hooks = self.judged.placed.renames == Renames::Hooks;
         context.ruling.into_iter().chain(context.others().filter(is_shown)).any(|n| {
             let edit = self.entries[n].id.as_deref().and_then(|id| edits.get(id));
-            edit.is_some_and(|edit| context::lacks_replacement(&self.entries[*edit])) && context::can_be_edited(&self.entries[n], knows_hooks)
+            edit.is_some_and(|edit| context::lacks_replacement(&self.entries[*edit]))
+                && context::can_be_edited(&self.entries[n], knows_hooks)
         })
     }
 
@@ -301,7 +304,9 @@ impl<'j, 's, 'a> Failing<'j, 's, 'a> {
 
 /// Whether a change of tools has a list of them, or a text.
 fn has_tools(entry: &Entry<'_>) -> bool {
-    with_members(entry, |members| get(members, "activeToolNames").is_some_and(|names| matches!(json::kind_of(names), Kind::Array | Kind::String)))
+    with_members(entry, |members| {
+        get(members, "activeToolNames").is_some_and(|names| matches!(json::kind_of(names), Kind::Array | Kind::String))
+    })
 }
 
 /// What the loader derives besides messages: the model, and facts by name.

@@ -348,7 +348,8 @@ mod tests {
             assert!(found == wanted || (found.is_nan() && wanted.is_nan()), "{value}: {found}");
         }
         assert_eq!(number_of(b"[1,[{\"toString\":0}]]"), Err(TypeError));
-        for (value, wanted) in [("null", Some(0)), ("86400000.7", Some(86_400_000)), ("9e15", None), ("[\"1970\"]", Some(0)), ("{}", None)] {
+        for (value, wanted) in [("null", Some(0)), ("86400000.7", Some(86_400_000)), ("9e15", None), ("[\"1970\"]", Some(0)), ("{}", None)]
+        {
             assert_eq!(time_of(Some(value.as_bytes())), Ok(wanted), "{value}");
         }
         assert_eq!(time_of(None), Ok(None));

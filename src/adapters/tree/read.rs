@@ -203,7 +203,14 @@ impl<'a, 's> Reader<'a, 's> {
         self.put(file, entry, above, None, Seen::ByNobody)
     }
 
-    pub(super) fn put(&mut self, file: &mut File<'a, '_>, entry: &Entry<'a>, above: Seq, kept: Option<Seq>, seen: Seen) -> Result<Seq, StreamError> {
+    pub(super) fn put(
+        &mut self,
+        file: &mut File<'a, '_>,
+        entry: &Entry<'a>,
+        above: Seq,
+        kept: Option<Seq>,
+        seen: Seen,
+    ) -> Result<Seq, StreamError> {
         let text = entry.line.text;
         let is_header = entry.kind == Record::Header;
         let is_node = !is_header && seen != Seen::Aside;

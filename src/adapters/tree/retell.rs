@@ -76,7 +76,8 @@ impl Retelling<'_, '_, '_, '_> {
         let seq = self.file.seqs[n];
         match self.reader.to.events.kind(seq) {
             EventKind::Message => {
-                let goes_on = told.run.is_some_and(|(_, last)| self.file.placed.parents[n].map(|above| self.file.seqs[above]) == Some(last));
+                let goes_on =
+                    told.run.is_some_and(|(_, last)| self.file.placed.parents[n].map(|above| self.file.seqs[above]) == Some(last));
                 match &mut told.run {
                     Some((_, last)) if goes_on => *last = seq,
                     _ => {
