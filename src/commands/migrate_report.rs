@@ -86,8 +86,9 @@ pub(super) fn report_of(unit: &SourceUnit, result: Result<Outcome, ConvertError>
             report.log = known.get(&unit.name).map(|receipt| RelPath::from_key(&receipt.log).to_string());
             return (report, None);
         }
-        Ok(Outcome::AsBefore(receipt)) => {
+        Ok(Outcome::AsBefore(receipt, notes)) => {
             report.status = Status::Unchanged;
+            report.findings = notes;
             *receipt
         }
         Ok(Outcome::Retired(retired)) => {
@@ -103,6 +104,7 @@ pub(super) fn report_of(unit: &SourceUnit, result: Result<Outcome, ConvertError>
                 Change::Changed => Status::Changed,
                 Change::Unchanged => Status::Unchanged,
             };
+            report.findings = converted.notes;
             converted.receipt
         }
     };
@@ -112,7 +114,7 @@ pub(super) fn report_of(unit: &SourceUnit, result: Result<Outcome, ConvertError>
     report.residual_bytes = receipt.counts.residual_bytes;
     report.messages = receipt.counts.messages;
     report.events = receipt.counts.events;
-    report.findings.clone_from(&receipt.findings);
+    report.findings.extend(receipt.findings.iter().cloned());
     (report, Some(receipt))
 }
 

@@ -3,15 +3,22 @@
 pub mod batch;
 pub mod convert;
 pub mod detect;
+mod earlier;
 pub mod error;
+pub mod fork;
 pub mod formats;
 pub mod logs;
 pub mod migrate;
 mod migrate_report;
+mod nodes;
 pub mod replay;
 pub mod restore;
 pub mod retire;
 pub mod source;
+pub mod tree;
+mod tree_line;
+mod tree_shape;
+pub mod turns;
 mod unchanged;
 pub mod verify;
 

@@ -4,6 +4,7 @@
 pub mod blobs;
 pub mod disk;
 pub mod error;
+pub mod extend;
 pub mod layout;
 pub mod listing;
 pub mod live;

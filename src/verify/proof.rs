@@ -152,7 +152,9 @@ fn replays<R: ReadAt>(log: &mut LogView<R>, adapter: &dyn Adapter, files: &Files
     if let Some(difference) = outcome_difference(&outcome, &log.outcome, &active, difference) {
         return Ok(Err(difference));
     }
-    let in_log: BTreeSet<HeadName> = log.state().heads().map(|(name, _)| name.clone()).collect();
+    // A fork was added to the log and is none of the source's.
+    let forks: BTreeSet<&HeadName> = log.forks().iter().collect();
+    let in_log: BTreeSet<HeadName> = log.state().heads().map(|(name, _)| name.clone()).filter(|name| !forks.contains(name)).collect();
     let in_source: BTreeSet<HeadName> = loader.heads().into_iter().collect();
     if let Some(head) = in_log.symmetric_difference(&in_source).next() {
         let side =

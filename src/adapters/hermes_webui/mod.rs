@@ -64,7 +64,7 @@ impl Adapter for HermesWebui {
     fn loader<'f>(&self, files: &'f Files) -> Box<dyn Loader + 'f> {
         match layout::Unit::of(files).shared {
             Some(_) => Box::new(shared::NoSession),
-            None => load::loader(files),
+            None => Box::new(shared::Facts(load::loader(files))),
         }
     }
 }

@@ -16,15 +16,11 @@ use crate::model::location::Location;
 use crate::model::recipe::RecipeBuilder;
 use crate::model::stream::{EventSink, StreamError};
 
-use super::message::{Hidden, Normal, partial_signature, render};
+use super::message::{Hidden, Normal, is_true, partial_signature, render};
 use super::read::Reader;
+use super::turns::{DEEPEST, LONGEST_INTEGER};
 use super::wire::{CONTEXT, DOCUMENT_STYLE, MESSAGES, SIDECAR, STORE};
 use super::write::{INDEXES, SIDECARS, STORES};
-
-/// CPython gives up on values nested this deep…
-const DEEPEST: usize = 1000;
-/// …and on integers with more digits than this.
-const LONGEST_INTEGER: usize = 4300;
 
 /// Which of a session's documents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,7 +55,7 @@ pub(super) struct Document<'a> {
 }
 
 impl<'a> Document<'a> {
-    pub(super) fn of(path: &'a RelPath, file: &'a SourceFile) -> Document<'a> {
+    pub(super) fn of(path: &'a RelPath, file: &'a SourceFile, which: Which) -> Document<'a> {
         let bytes = file.bytes.as_slice();
         let whole = match std::str::from_utf8(bytes) {
             Err(error) => Err((error.valid_up_to(), "not UTF-8")),
@@ -67,6 +63,7 @@ impl<'a> Document<'a> {
                 Err(error) => Err((error.at, error.what)),
                 Ok(whole) if whole.facts.depth >= DEEPEST => Err((0, "nested deeper than its parser goes")),
                 Ok(whole) if whole.facts.longest_integer > LONGEST_INTEGER => Err((0, "an integer longer than its parser takes")),
+                Ok(whole) if which == Which::Sidecar && !has_paths(&whole) => Err((0, "a folder that is no path")),
                 Ok(whole) => Ok(whole),
             },
         };
@@ -77,11 +74,28 @@ impl<'a> Document<'a> {
         self.whole.as_ref().ok().and_then(|whole| whole.get(key))
     }
 
+    /// How many rows the program counts in it; -1 where it cannot.
+    pub(super) fn count(&self) -> i64 {
+        match (&self.whole, self.get(MESSAGES)) {
+            (Ok(_), Some(list)) if json::kind_of(list) == Kind::Array => json::elements(list).count() as i64,
+            _ => -1,
+        }
+    }
+
     /// Why the program cannot read it, and where.
     pub(super) fn fault(&self) -> Option<(Location, &'static str)> {
         let (at, why) = self.whole.as_ref().err()?;
         Some((Location::of_offset(self.path.to_string(), self.bytes, *at), why))
     }
+}
+
+/// Whether what the program takes for paths can be some: it cannot make a
+/// session of anything else.
+fn has_paths(whole: &Whole<'_>) -> bool {
+    let is_path = |value: &[u8]| json::kind_of(value) == Kind::String && !json::unescape(value).contains('\0');
+    let optional = ["created_workspace", "worktree_path", "worktree_repo_root"];
+    whole.get("workspace").is_none_or(is_path)
+        && optional.iter().filter_map(|key| whole.get(key)).all(|value| !is_true(Some(value)) || is_path(value))
 }
 
 /// One list of rows on its way into the log.
@@ -292,6 +306,7 @@ impl<'a> Reader<'a, '_> {
         let bytes = document.bytes;
         if let (Which::Backup, Some((place, why))) = (which, document.fault()) {
             self.to.findings.add(FindingCode::BackupUnreadable, place, format!("this backup cannot be read: {why}"));
+            self.outcome.failures.insert(which.head(MESSAGES).to_string(), "backup cannot be read".to_owned());
         }
         let wound = match std::str::from_utf8(bytes) {
             Err(_) => Wound::BadUtf8,

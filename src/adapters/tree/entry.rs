@@ -73,7 +73,7 @@ pub(in crate::adapters) enum NoEntry {
 
 /// The value of a key; of equal keys the last counts.
 pub(in crate::adapters) fn get<'a>(members: &[Member<'a>], key: &str) -> Option<&'a [u8]> {
-    members.iter().rev().find(|member| member.name() == key).map(|member| member.value)
+    members.iter().rev().find(|member| member.is(key)).map(|member| member.value)
 }
 
 /// The characters of a string; nothing where the value is none.
@@ -115,11 +115,8 @@ pub(in crate::adapters) fn read(line: Line<'_>, manner: Manner) -> Result<Entry<
     let keep = |piece: &[u8]| kept(line.text, &decoded, piece);
     let entry_type = get(&members, "type").map(canonical).unwrap_or_default();
     let message = get(&members, "message").filter(|message| *message != b"null");
-    let role = message
-        .filter(|message| json::kind_of(message) == Kind::Object)
-        .and_then(|message| json::members(message).filter(|member| member.name() == "role").last())
-        .map(|member| canonical(member.value))
-        .unwrap_or_default();
+    let opened = message.filter(|message| json::kind_of(message) == Kind::Object);
+    let role = opened.and_then(role_of).map(canonical).unwrap_or_default();
     let id = get(&members, "id");
     let kind = Record::of(&entry_type, &role);
     Ok(Entry {
@@ -134,6 +131,15 @@ pub(in crate::adapters) fn read(line: Line<'_>, manner: Manner) -> Result<Entry<
         lacks_message: message.is_none() && entry_type_is_message(kind),
         is_side: get(&members, "appendMode").is_some_and(|mode| canonical(mode).as_ref() == b"\"side\""),
     })
+}
+
+/// The role of a message; of several the last counts.
+fn role_of(message: &[u8]) -> Option<&[u8]> {
+    // To look for a second one costs less than to read past the content.
+    let mut said = memchr::memmem::find_iter(message, b"\"role\"");
+    let is_said_once = said.next().is_some() && said.next().is_none();
+    let mut roles = json::members(message).filter(|member| member.is("role"));
+    if is_said_once { roles.next() } else { roles.last() }.map(|member| member.value)
 }
 
 fn entry_type_is_message(kind: Record) -> bool {

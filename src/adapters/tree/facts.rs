@@ -71,7 +71,7 @@ pub(in crate::adapters) fn tutorial_model(entries: &[Entry<'_>], path: &[usize])
     path.iter().rev().map(|n| &entries[*n]).find_map(|entry| match entry.kind {
         Record::Model => with_members(entry, |members| get(members, "model").and_then(text_of)),
         Record::AssistantMessage => with_members(entry, |members| {
-            let message = json::members(get(members, "message")?).filter(|member| member.name() == "model").last()?;
+            let message = json::members(get(members, "message")?).filter(|member| member.is("model")).last()?;
             text_of(message.value)
         }),
         _ => None,

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::adapters::adapter::Check;
 use crate::adapters::conversion::Conversion;
-use crate::adapters::mapping::{Ids, ParentId, Parents, Rendered, Setting, Table, Taken};
+use crate::adapters::mapping::{Ids, ParentId, Parents, Rendered, Setting, Table, Taken, has_a_name_twice};
 use crate::model::event::EventKind;
 use crate::model::files::RelPath;
 use crate::model::heads::{HeadName, HeadOp};
@@ -273,6 +273,10 @@ impl<'a, 's> Reader<'a, 's> {
         let setting = Setting { writer: USUAL.escapes, parent };
         let ids = FileIds { file, seen };
         let mut taken = table.take(members, setting, &ids)?;
+        // Of equal keys the last counts, and all must come back.
+        if has_a_name_twice(members) || taken.opens_a_name_twice() {
+            return None;
+        }
         let kind = event_kind(entry.kind);
         self.add_words(file, entry.kind, members, &mut taken, kept, seen)?;
         let order = if kind == EventKind::Message { tables::MESSAGE } else { tables::OTHER };
@@ -434,7 +438,7 @@ fn whole<'d>(text: &[u8], members: &[Member<'d>], words: Words) -> Draft<'d> {
 
 /// Renders a record that is carried as it is.
 pub(in crate::adapters) fn push_whole(payload: &[u8], out: &mut Vec<u8>) {
-    if let Some(record) = json::members(payload).find(|member| member.name() == "record") {
+    if let Some(record) = json::members(payload).find(|member| member.is("record")) {
         USUAL.push_value(record.value, out);
     }
 }

@@ -194,7 +194,7 @@ impl Entry<'_> {
         }
         let content = get(&members, "content");
         // A role that the loader renames is said in other words in the log.
-        let said = json::members(payload).next().filter(|member| member.name() == "role").map(|member| member.value);
+        let said = json::members(payload).next().filter(|member| member.is("role")).map(|member| member.value);
         let is_renamed = role.as_ref() == b"\"hookMessage\"" && said == Some(b"\"custom\"");
         let role: &[u8] = if is_renamed { b"\"custom\"" } else { &role };
         let replaced = shown.edit.as_ref().and_then(|edit| edited(role, replacement(edit)));
@@ -268,13 +268,13 @@ fn text_part(text: &[u8]) -> Vec<u8> {
 
 /// The content that an edit puts in the place of another: perhaps none.
 fn replacement(edit: &EventRef<'_>) -> Option<Vec<u8>> {
-    let replacement = json::members(edit.payload).find(|member| member.name() == "replacement")?;
+    let replacement = json::members(edit.payload).find(|member| member.is("replacement"))?;
     let mut source = Vec::new();
     USUAL.push_value(replacement.value, &mut source);
     if json::kind_of(&source) != Kind::Object {
         return None;
     }
-    let content = json::members(&source).filter(|member| member.name() == "content").last()?;
+    let content = json::members(&source).filter(|member| member.is("content")).last()?;
     Some(content.value.to_vec())
 }
 
