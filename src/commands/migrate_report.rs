@@ -45,6 +45,9 @@ pub struct UnitReport {
     residual_bytes: u64,
     messages: u64,
     events: u32,
+    /// The folder that its files lie in.
+    #[serde(skip)]
+    folder: String,
     /// What was found.
     pub(super) findings: Vec<Finding>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -60,6 +63,7 @@ pub(super) fn report_of(unit: &SourceUnit, result: Result<Outcome, ConvertError>
     let files = unit.found.files.iter().map(|file| unit.reported(file).to_string()).collect();
     let mut report = UnitReport {
         unit: unit.name.to_string(),
+        folder: unit.reported_folder().to_string(),
         format: unit.found.adapter.id(),
         status: Status::Failed,
         files,
@@ -166,7 +170,7 @@ pub(super) fn report_all(source: &Source, reports: &mut [UnitReport], job: &Migr
             out.object(report);
         }
         for finding in report.findings.iter().filter(|finding| finding.severity >= Severity::Warn) {
-            out.say(&text::finding(finding, &report.unit));
+            out.say(&text::finding(finding, &report.folder));
         }
         if let Some(error) = &report.error {
             let hint = report.hint.map(|hint| format!("\nhint: {hint}")).unwrap_or_default();

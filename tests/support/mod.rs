@@ -12,6 +12,7 @@
 
 pub mod bench;
 pub mod expected;
+pub mod forest;
 pub mod generated;
 pub mod pi;
 

@@ -200,7 +200,8 @@ fn leaf(entries: &[Entry<'_>], by_id: &ById<'_>, writer: Writer, lineage: Lineag
 /// The entries that nothing hangs below, by their ids.
 fn other_leaves(entries: &[Entry<'_>], by_id: &ById<'_>, leaf: Leaf, writer: Writer) -> BTreeMap<String, usize> {
     let mut has_child = vec![false; entries.len()];
-    let held = |n: usize, entry: &Entry<'_>| entry.id.as_deref().and_then(|id| by_id.get(id)) == Some(&n);
+    // An id that is an object is like no other.
+    let held = |n: usize, entry: &Entry<'_>| entry.kind != Record::Header && entry.id.as_deref().is_none_or(|id| by_id.get(id) == Some(&n));
     for (n, entry) in entries.iter().enumerate() {
         if held(n, entry)
             && let Some(above) = named_parent(entry, by_id).filter(|above| *above != n)

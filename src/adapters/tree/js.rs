@@ -52,11 +52,7 @@ pub(in crate::adapters) fn map_key(value: Option<&[u8]>) -> Option<Cow<'_, [u8]>
             push_string(&chars_of(value), &mut key);
             Some(Cow::Owned(key))
         }
-        Kind::Number => {
-            let mut key = Vec::new();
-            push_number(value, &mut key);
-            Some(Cow::Owned(key))
-        }
+        Kind::Number => Some(Cow::Owned(number_text(number(value)).into_bytes())),
         Kind::True | Kind::False | Kind::Null => Some(Cow::Borrowed(value)),
     }
 }
@@ -364,6 +360,7 @@ mod tests {
         assert_eq!(map_key(Some(b"1.0")), map_key(Some(b"1")));
         assert_ne!(map_key(Some(b"1")), map_key(Some(b"\"1\"")));
         assert_ne!(map_key(None), map_key(Some(b"null")));
+        assert_ne!(map_key(Some(b"1e400")), map_key(Some(b"null")));
         assert_eq!(map_key(Some(b"{}")), None);
     }
 }
