@@ -33,6 +33,9 @@ pub struct DetectJob {
 #[derive(Debug, Serialize)]
 struct Detected {
     unit: String,
+    /// Where its files lie.
+    #[serde(skip)]
+    folder: String,
     format: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     version: Option<String>,
@@ -112,6 +115,7 @@ fn look_at(unit: &SourceUnit, source: &Source, locks: &HeldLocks) -> Detected {
     let live_process = unit.found.left_out.iter().find_map(|(path, _, _)| locks.holder(&path_below(&folder, path)).map(str::to_owned));
     Detected {
         unit: unit.name.to_string(),
+        folder: unit.folder().to_string(),
         format: unit.found.adapter.id(),
         version,
         kind,
@@ -193,6 +197,6 @@ fn print_unit(unit: &Detected, out: &Printer) {
         text::size(unit.bytes)
     ));
     for finding in unit.findings.iter().filter(|finding| finding.severity >= Severity::Warn) {
-        out.say(&text::finding(finding, &unit.unit));
+        out.say(&text::finding(finding, &unit.folder));
     }
 }

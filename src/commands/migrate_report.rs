@@ -34,6 +34,9 @@ pub enum Status {
 #[derive(Debug, Serialize)]
 pub struct UnitReport {
     unit: String,
+    /// Where its files lie.
+    #[serde(skip)]
+    folder: String,
     format: &'static str,
     /// What became of it.
     pub(super) status: Status,
@@ -60,6 +63,7 @@ pub(super) fn report_of(unit: &SourceUnit, result: Result<Outcome, ConvertError>
     let files = unit.found.files.iter().map(|file| unit.reported(file).to_string()).collect();
     let mut report = UnitReport {
         unit: unit.name.to_string(),
+        folder: unit.folder().to_string(),
         format: unit.found.adapter.id(),
         status: Status::Failed,
         files,
@@ -164,7 +168,7 @@ pub(super) fn report_all(source: &Source, reports: &mut [UnitReport], job: &Migr
             out.object(report);
         }
         for finding in report.findings.iter().filter(|finding| finding.severity >= Severity::Warn) {
-            out.say(&text::finding(finding, &report.unit));
+            out.say(&text::finding(finding, &report.folder));
         }
         if let Some(error) = &report.error {
             let hint = report.hint.map(|hint| format!("\nhint: {hint}")).unwrap_or_default();
