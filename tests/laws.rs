@@ -165,7 +165,7 @@ fn changing_any_message_changes_a_rebuilt_file() {
 
 /// Whether a file is worth damaging.
 fn holds_records(path: &RelPath) -> bool {
-    [".jsonl", ".json", ".json.migrated"].iter().any(|suffix| path.as_bytes().ends_with(suffix.as_bytes()))
+    [".jsonl", ".json", ".json.bak", ".json.migrated"].iter().any(|suffix| path.as_bytes().ends_with(suffix.as_bytes()))
 }
 
 /// A session with one of its files cut short.

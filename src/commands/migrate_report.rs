@@ -34,6 +34,9 @@ pub enum Status {
 #[derive(Debug, Serialize)]
 pub struct UnitReport {
     unit: String,
+    /// Where its files lie.
+    #[serde(skip)]
+    folder: String,
     format: &'static str,
     /// What became of it.
     pub(super) status: Status,
@@ -45,9 +48,6 @@ pub struct UnitReport {
     residual_bytes: u64,
     messages: u64,
     events: u32,
-    /// The folder that its files lie in.
-    #[serde(skip)]
-    folder: String,
     /// What was found.
     pub(super) findings: Vec<Finding>,
     #[serde(skip_serializing_if = "Option::is_none")]

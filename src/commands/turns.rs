@@ -1,6 +1,6 @@
 //! `everlog turns`: what each turn of a session came to.
 
-use std::path::PathBuf;
+use std::path::Path;
 
 use crate::log::turns::{Settled, Turn, turns};
 use crate::report::exit::ExitStatus;
@@ -18,14 +18,14 @@ const LONGEST_PROMPT: usize = 60;
 ///
 /// # Errors
 /// When the log cannot be read.
-pub fn run(log: &PathBuf, out: &Printer) -> Result<ExitStatus, CommandError> {
+pub fn run(log: &Path, out: &Printer) -> Result<ExitStatus, CommandError> {
     let (mut view, _) = logs::open(log, None)?;
     let mut status = ExitStatus::Well;
     if let Some(warning) = logs::seal_warning(view.seal()) {
         out.complain(&format!("{warning}\n  at {}", log.display()));
         status = ExitStatus::Found;
     }
-    let found = turns(&mut view).map_err(|source| CommandError::Stream { path: log.clone(), source })?;
+    let found = turns(&mut view).map_err(|source| CommandError::Stream { path: log.to_owned(), source })?;
     for turn in &found {
         match out.form() {
             Form::Json => out.object(turn),

@@ -5,6 +5,7 @@
 
 mod content;
 mod discover;
+mod folder;
 mod journal;
 mod layout;
 mod load;
