@@ -112,7 +112,8 @@ impl Scope<'_> {
     }
 
     fn key(&self, table: &Table, key: &str, ext: &[Member<'_>], ids: &mut dyn Ids, object: &mut Rendering<'_>) {
-        if let Some(member) = ext.iter().find(|member| source_key(member).is_some_and(|name| name == key)) {
+        // Of equal keys the last counts, as every loader has it.
+        if let Some(member) = ext.iter().rev().find(|member| source_key(member).is_some_and(|name| name == key)) {
             return object.value(key, member.value);
         }
         let is_absent = ext
