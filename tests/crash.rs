@@ -8,7 +8,7 @@ mod support;
 use everlog::adapters::ALL;
 use everlog::commands::convert::Mode;
 use everlog::commands::fork::ForkJob;
-use everlog::commands::migrate::{MigrateJob, Sources, Trust, run};
+use everlog::commands::migrate::{Live, MigrateJob, Sources, Trust, run};
 use everlog::commands::source::Selection;
 use everlog::log::{LogView, SealState};
 use everlog::report::printer::{Form, Printer, Talk};
@@ -91,6 +91,7 @@ fn migrate(source: &Path, dest: &Path, disk: &dyn Disk, sources: Sources) -> boo
         adapters: ALL.to_vec(),
         mode: Mode::Replace,
         sources,
+        live: Live::Refused,
         trust: Trust::SizeAndTime,
         jobs: 1,
         stop: &stop,

@@ -84,6 +84,15 @@ fn a_log_that_lies_is_found_out() {
         ),
         ("a shape that is not there", replaced("\"text\":\"message 2\"}]", "\"text\":\"message 2\"}],\"shape\":7")),
         ("a parent that comes later", replaced("\"parent\":2", "\"parent\":5")),
+        ("a parent that is no node", replaced("\"parent\":2", "\"parent\":1")),
+        (
+            "a repeat of what comes later",
+            replaced("\"type\":\"outcome\",\"payload\":{", "\"type\":\"repeat\",\"payload\":{\"first\":7,\"last\":7,"),
+        ),
+        (
+            "a repeat of no message",
+            replaced("\"type\":\"outcome\",\"payload\":{", "\"type\":\"repeat\",\"payload\":{\"first\":1,\"last\":1,"),
+        ),
         ("a number that is none", replaced("\"seq\":3,", "\"seq\":99999999999999999999,")),
         ("no file", good.iter().filter(|line| !line.contains("\"type\":\"file\"")).cloned().collect()),
         (

@@ -163,6 +163,11 @@ fn changing_any_message_changes_a_rebuilt_file() {
     eprintln!("{} messages changed, each seen", changed.into_inner());
 }
 
+/// Whether a file is worth damaging.
+fn holds_records(path: &RelPath) -> bool {
+    [".jsonl", ".json", ".json.migrated"].iter().any(|suffix| path.as_bytes().ends_with(suffix.as_bytes()))
+}
+
 /// A session with one of its files cut short.
 fn cut(files: &Files, path: &RelPath, at: usize) -> Files {
     let mut shorter = files.clone();
@@ -184,7 +189,7 @@ fn a_source_cut_at_any_byte_still_converts_and_restores() {
     }
     let mut work: Vec<(usize, &RelPath, usize)> = Vec::new();
     for (n, (_, _, files)) in whole.iter().enumerate() {
-        for (path, entry) in files.iter().filter(|(path, _)| path.to_string().ends_with(".jsonl")) {
+        for (path, entry) in files.iter().filter(|(path, _)| holds_records(path)) {
             if let Entry::File(file) = entry {
                 work.extend(places_to_cut(&file.bytes).into_iter().map(|at| (n, path, at)));
             }
@@ -233,8 +238,11 @@ fn damaged(bytes: &[u8], random: &mut Seeded) -> Vec<u8> {
             }
             _ => {
                 let values: [&[u8]; 6] = [b"null", b"[]", b"1e400", b"\"\\ud800\"", b"{\"a\": {}}", b"true"];
-                if let Some(at) = memchr::memmem::find(&bytes[from..], b": ") {
-                    bytes.splice(from + at + 2..from + at + 2, values[random.below(6)].iter().copied());
+                if let Some(at) = memchr::memmem::find(&bytes[from..], b"\":") {
+                    let at = from + at + 2;
+                    // In the place of a value, or glued to it.
+                    let len = memchr::memchr3(b',', b'}', b'\n', &bytes[at..]).filter(|_| random.below(2) == 0).unwrap_or(0);
+                    bytes.splice(at..at + len, values[random.below(6)].iter().copied());
                 }
             }
         }
@@ -258,7 +266,7 @@ fn damage_at_random_places_is_carried_and_proven() {
         .filter_map(|&(n, round)| {
             let (name, unit, files) = &whole[n];
             let mut random = Seeded(round * 1_000_003 + n as u64);
-            let lists: Vec<&RelPath> = files.iter().map(|(path, _)| path).filter(|path| path.to_string().ends_with(".jsonl")).collect();
+            let lists: Vec<&RelPath> = files.iter().map(|(path, _)| path).filter(|path| holds_records(path)).collect();
             let path = lists.get(random.below(lists.len()))?;
             let Some(Entry::File(file)) = files.entry(path) else { return None };
             let mut hurt = files.clone();
@@ -311,7 +319,7 @@ fn the_logs_do_not_depend_on_the_number_of_jobs_or_the_place() {
     let input = scratch.path().join("input");
     for case in fixtures() {
         let copy = case.copy();
-        support::copy_tree(&copy.path().join("input"), &input.join(&case.name));
+        support::copy_tree(&copy.path().join("input"), &input.join(&case.format).join(&case.name));
     }
     let logs_with = |jobs: &str, source: &std::path::Path, dest: &str| {
         let dest = scratch.path().join(dest);

@@ -40,10 +40,26 @@ pub trait Adapter: Sync {
     /// What the program would show of the nodes of a log with these shapes.
     fn shower(&self, shapes: &[Order]) -> Box<Shower>;
 
+    /// How to tell that the program runs and works on a folder of sessions.
+    fn pid_file(&self) -> Option<PidFile> {
+        None
+    }
+
     /// The program's own loader for these files: what it would show, message by
     /// message in the form of [`Adapter::shower`], and how its load ends. Shares
     /// no code with `read`, or the two could be wrong together.
     fn loader<'f>(&self, files: &'f Files) -> Box<dyn Loader + 'f>;
+}
+
+/// The file in which a program says that it runs: JSON with a member `pid`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PidFile {
+    /// Its name.
+    pub name: &'static str,
+    /// How many folders above the sessions it may lie.
+    pub levels_above: usize,
+    /// What the process is called.
+    pub program: &'static str,
 }
 
 /// What the name of a retired file ends in.
@@ -65,6 +81,9 @@ pub enum Standing {
     Live,
     /// It was converted before, and its main file renamed.
     Retired,
+    /// Renamed by this program or by its own: retired, if there is a log of it
+    /// under the name that it had.
+    PerhapsRetired,
 }
 
 /// What an adapter finds in one folder.

@@ -79,10 +79,20 @@ impl<'a, 's> Conversion<'a, 's> {
         let summary = &mut self.summary;
         *self.residual_of.entry((of.0, of.1, record)).or_insert_with(|| {
             let (text, b64) = text_or_b64(record);
-            residuals.push(Residual { of, digest: residual_digest(rendered), text, b64 });
+            residuals.push(Residual { of, piece: None, digest: residual_digest(rendered), text, b64 });
             summary.residual_bytes += record.len() as u64;
             residuals.len() as u32 - 1
         })
+    }
+
+    /// The count of the residual that keeps the bytes of one piece of a recipe,
+    /// which is made of this event and which `rendered` is not.
+    pub(super) fn residual_piece(&mut self, of: Seq, piece: String, rendered: &[u8], bytes: &[u8]) -> Result<u32, StreamError> {
+        let (text, b64) = text_or_b64(bytes);
+        let piece = Some(raw_json(piece)?);
+        self.residuals.push(Residual { of: (of, of), piece, digest: residual_digest(rendered), text, b64 });
+        self.summary.residual_bytes += bytes.len() as u64;
+        Ok(self.residuals.len() as u32 - 1)
     }
 
     /// Notes how a file is rebuilt; `style` is JSON, where it is not the usual one.

@@ -3,12 +3,15 @@
 pub mod adapter;
 mod conversion;
 pub mod discover;
+mod document;
 mod gptme;
+mod hermes_webui;
 mod known;
 mod mapping;
 mod members;
 mod openclaw;
 mod pi;
+mod picoclaw;
 mod place;
 mod surgery;
 mod tree;
@@ -16,7 +19,7 @@ mod tree;
 use adapter::Adapter;
 
 /// Every format that this build converts.
-pub const ALL: &[&dyn Adapter] = &[&gptme::Gptme, &openclaw::OpenClaw, &pi::Pi];
+pub const ALL: &[&dyn Adapter] = &[&gptme::Gptme, &hermes_webui::HermesWebui, &openclaw::OpenClaw, &pi::Pi, &picoclaw::Picoclaw];
 
 /// The adapter with this id.
 #[must_use]

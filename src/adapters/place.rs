@@ -75,6 +75,8 @@ pub(super) struct Placing {
     /// The head to be made where the list leaves what is there; `None` once it
     /// is made, or where none is wanted.
     head: Option<HeadName>,
+    /// The head that is made, and current.
+    made: Option<HeadName>,
     /// Whether the list still goes along what is there.
     shared: bool,
     /// A run of known messages not yet written.
@@ -86,12 +88,22 @@ pub(super) struct Placing {
 impl Placing {
     /// A list that makes this head.
     pub(super) fn for_head(head: HeadName) -> Placing {
-        Placing { node: Seq::ROOT, head: Some(head), shared: true, run: None, covered: 0 }
+        Placing { node: Seq::ROOT, head: Some(head), made: None, shared: true, run: None, covered: 0 }
     }
 
     /// A list that makes no head: the first one, or that of an event.
     pub(super) fn without_head() -> Placing {
-        Placing { node: Seq::ROOT, head: None, shared: true, run: None, covered: 0 }
+        Placing { node: Seq::ROOT, head: None, made: Some(HeadName::main()), shared: true, run: None, covered: 0 }
+    }
+
+    /// Where the list has come to, with what is known of it written.
+    pub(super) fn node(&self) -> Seq {
+        self.node
+    }
+
+    /// The head that the list's own nodes move, once there is one.
+    pub(super) fn made_head(&self) -> Option<&HeadName> {
+        self.made.as_ref()
     }
 
     /// Places a message that is in the log. `ahead(n)` is the n-th message from
@@ -154,6 +166,7 @@ impl Placing {
         if let Some(head) = self.head.take() {
             let made = Head::to(&head, self.node, HeadOp::Branch);
             events.put(Draft { ts: None, parent: None, body: Body::Head(&made) })?;
+            self.made = Some(head);
         }
         Ok(())
     }

@@ -81,7 +81,7 @@ pub(super) fn dissect(text: &[u8], at: usize, end: LineEnd, dialect: Dialect, ac
     let (mut from, mut misses) = (0, 0);
     // Each place costs a scan, so only few may fail.
     while misses < MOST_MISSES
-        && let Some(found) = text.get(from..).and_then(|rest| memchr::memmem::find(rest, b"{\""))
+        && let Some(found) = text.get(from..).and_then(next_object)
     {
         let start = from + found;
         match json::scan_value(&text[start..], dialect) {
@@ -111,6 +111,11 @@ pub(super) fn dissect(text: &[u8], at: usize, end: LineEnd, dialect: Dialect, ac
         pieces.push(Piece { start: done, end: text.len(), wound: Some(around(&text[done..])) });
     }
     pieces
+}
+
+/// Where something begins that may be an object with members.
+fn next_object(text: &[u8]) -> Option<usize> {
+    memchr::memchr_iter(b'{', text).find(|at| text[at + 1..].iter().find(|b| !b.is_ascii_whitespace()) == Some(&b'"'))
 }
 
 fn is_nul_run(text: &[u8]) -> bool {

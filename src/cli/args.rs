@@ -63,6 +63,11 @@ pub enum Command {
         #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
         name: Option<String>,
     },
+    /// Show each turn of a session: its state, who settled it, what is missing.
+    Turns {
+        /// The log.
+        log: PathBuf,
+    },
     /// Rebuild the original files from logs, byte for byte.
     Restore {
         /// Logs, or folders of logs.
@@ -104,6 +109,9 @@ pub struct Migrate {
     /// Give retired sources their names back.
     #[arg(long, conflicts_with_all = ["dry_run", "retire"])]
     pub unretire: bool,
+    /// Convert also while the program of the sessions runs.
+    #[arg(long)]
+    pub allow_live: bool,
     /// Convert again even what has not changed by size and time.
     #[arg(long)]
     pub rehash: bool,

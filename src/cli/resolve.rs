@@ -14,13 +14,13 @@ use crate::adapters::{ALL, by_id};
 use crate::commands::convert::Mode;
 use crate::commands::detect::DetectJob;
 use crate::commands::fork::ForkJob;
-use crate::commands::migrate::{MigrateJob, Sources, Trust};
+use crate::commands::migrate::{Live, MigrateJob, Sources, Trust};
 use crate::commands::replay::{ReplayJob, Salvage, Shape, View};
 use crate::commands::restore::RestoreJob;
 use crate::commands::source::Selection;
 use crate::commands::tree::{Nodes, TreeJob};
 use crate::commands::verify::{Annotations, Strictness, VerifyJob};
-use crate::commands::{CommandError, detect, fork, formats, migrate, replay, restore, tree, verify};
+use crate::commands::{CommandError, detect, fork, formats, migrate, replay, restore, tree, turns, verify};
 use crate::model::heads::HeadName;
 use crate::model::ids::Seq;
 use crate::report::exit::ExitStatus;
@@ -90,6 +90,7 @@ fn dispatch(args: Args, out: &Printer) -> Result<ExitStatus, Problem> {
             Ok(tree::run(&TreeJob { log, nodes, terminal: terminal() }, out)?)
         }
         Command::Fork { log, at, name } => Ok(fork::run(&ForkJob { log, at, name, disk: &RealDisk }, out)?),
+        Command::Turns { log } => Ok(turns::run(&log, out)?),
         Command::Restore { logs, output } => Ok(restore::run(&RestoreJob { logs, dest: output, jobs, disk: &RealDisk }, out)?),
         Command::Formats => Ok(formats::run(out)),
         Command::Completions { shell } => {
@@ -138,6 +139,7 @@ fn run_migrate(args: args::Migrate, jobs: usize, out: &Printer) -> Result<ExitSt
             (false, true) => Sources::Unretire,
             (false, false) => Sources::Stay,
         },
+        live: if args.allow_live { Live::Allowed } else { Live::Refused },
         trust: if args.rehash { Trust::Nothing } else { Trust::SizeAndTime },
         jobs,
         stop: &STOP,

@@ -34,6 +34,8 @@ pub struct DetectJob {
 struct Detected {
     unit: String,
     format: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    version: Option<String>,
     kind: SessionKind,
     #[serde(skip_serializing_if = "Option::is_none")]
     title: Option<String>,
@@ -55,7 +57,15 @@ pub fn run(job: &DetectJob, out: &Printer) -> Result<ExitStatus, CommandError> {
     let (mut sessions, mut status) = (0, ExitStatus::Well);
     for path in &job.paths {
         let source = Source::open(path, &job.adapters, &Selection::default())?;
-        let looked_at = batch::each(&source.units, job.jobs, |unit| look_at(unit, &source, &locks));
+        let running = source.running();
+        let looked_at = batch::each(&source.units, job.jobs, |unit| {
+            let mut detected = look_at(unit, &source, &locks);
+            if let Some(running) = running.get(&unit.found.root) {
+                detected.live = true;
+                detected.live_process.get_or_insert_with(|| running.process.to_string());
+            }
+            detected
+        });
         for detected in looked_at {
             if detected.findings.iter().any(|finding| finding.severity >= Severity::Warn) {
                 status = ExitStatus::Found;
@@ -91,10 +101,10 @@ fn look_at(unit: &SourceUnit, source: &Source, locks: &HeldLocks) -> Detected {
     for (path, code, message) in &unit.found.left_out {
         findings.add(*code, Location::file(path.to_string()), message.clone());
     }
-    let (mut kind, mut title) = (SessionKind::Session, None);
-    if unit.found.standing == Standing::Live {
+    let (mut kind, mut title, mut version) = (SessionKind::Session, None, None);
+    if unit.found.standing != Standing::Retired {
         match session_of(unit, source, &mut findings) {
-            Ok(Some(session)) => (kind, title) = (session.kind, session.title),
+            Ok(Some(session)) => (kind, title, version) = (session.kind, session.title, session.format_version),
             Ok(None) => {}
             Err(error) => findings.add(FindingCode::Unreadable, Location::file(""), error.to_string()),
         }
@@ -103,6 +113,7 @@ fn look_at(unit: &SourceUnit, source: &Source, locks: &HeldLocks) -> Detected {
     Detected {
         unit: unit.name.to_string(),
         format: unit.found.adapter.id(),
+        version,
         kind,
         title,
         files: unit.found.files.len(),
@@ -174,7 +185,9 @@ fn print_unit(unit: &Detected, out: &Printer) {
     let notes = if notes.is_empty() { String::new() } else { format!("  [{}]", notes.join(", ")) };
     out.text(&format!(
         "{:12} {}{title}  {}, {}{notes}",
-        unit.format,
+        unit.version
+            .as_ref()
+            .map_or_else(|| unit.format.to_owned(), |version| format!("{} {}", unit.format, crate::verify::difference::visible(version))),
         crate::verify::difference::visible(&unit.unit),
         text::count(unit.files as u64, "file"),
         text::size(unit.bytes)

@@ -47,6 +47,13 @@ pub enum CommandError {
         /// The destination.
         dest: PathBuf,
     },
+    /// The program of the sessions runs.
+    Live {
+        /// Its process.
+        process: u32,
+        /// The file that says so.
+        file: PathBuf,
+    },
     /// A head that the log does not have.
     NoSuchHead {
         /// What was asked for.
@@ -114,6 +121,7 @@ impl CommandError {
             CommandError::NothingRecognised { looked_for, .. } => Some(format!("looked for {}", looked_for.join("; "))),
             CommandError::NoLogs { .. } => Some("give a log (*.everlog.jsonl) or the folder that `everlog migrate` wrote".to_owned()),
             CommandError::Nested { .. } => Some("choose a destination beside the source with `-o`".to_owned()),
+            CommandError::Live { .. } => Some("stop it first, or convert what is there now with `--allow-live`".to_owned()),
             CommandError::NoSuchHead { known, .. } => Some(format!("the log has {}", known.join(", "))),
             CommandError::NoSuchNode { .. } => {
                 Some("a node is named by its `source_id`, or by `#` and its `seq`; `everlog tree` shows them".to_owned())
@@ -143,6 +151,9 @@ impl fmt::Display for CommandError {
             CommandError::Nested { source, dest } => {
                 write!(f, "the destination {} and the source {} lie in each other", dest.display(), source.display())
             }
+            CommandError::Live { process, file } => {
+                write!(f, "process {process} works on these sessions right now, says {}", file.display())
+            }
             CommandError::NoSuchHead { head, .. } => write!(f, "the log has no head {head}"),
             CommandError::NoSuchNode { leaf } => write!(f, "the log has no node {leaf}"),
             CommandError::Ambiguous { id, .. } => write!(f, "{id} names several nodes"),
@@ -165,6 +176,7 @@ impl std::error::Error for CommandError {
             CommandError::NothingRecognised { .. }
             | CommandError::NoLogs { .. }
             | CommandError::Nested { .. }
+            | CommandError::Live { .. }
             | CommandError::NoSuchHead { .. }
             | CommandError::NoSuchNode { .. }
             | CommandError::Ambiguous { .. }

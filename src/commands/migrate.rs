@@ -14,6 +14,7 @@ use crate::report::text;
 use crate::store::StoreError;
 use crate::store::disk::Disk;
 use crate::store::layout::{Store, path_below};
+use crate::store::live::Running;
 use crate::store::lock::{HeldLocks, StoreLock};
 use crate::store::receipts::{self, Receipt, Receipts};
 use crate::store::replace::{Ready, commit, sweep};
@@ -41,6 +42,8 @@ pub struct MigrateJob<'a> {
     pub mode: Mode,
     /// What becomes of the sources.
     pub sources: Sources,
+    /// What if the program of the sessions runs.
+    pub live: Live,
     /// Whether sizes and times are believed.
     pub trust: Trust,
     /// How many sessions at once.
@@ -62,6 +65,15 @@ pub enum Sources {
     Unretire,
 }
 
+/// What if the program of the sessions runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Live {
+    /// Nothing is done.
+    Refused,
+    /// What is there now is converted; nothing is renamed.
+    Allowed,
+}
+
 /// Whether a file of the same size and time is the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trust {
@@ -76,7 +88,7 @@ pub enum Trust {
 /// # Errors
 /// When nothing could be done at all.
 pub fn run(job: &MigrateJob<'_>, out: &Printer) -> Result<ExitStatus, CommandError> {
-    let source = Source::open(&job.source, &job.adapters, &job.selection)?;
+    let mut source = Source::open(&job.source, &job.adapters, &job.selection)?;
     if source.units.is_empty() && source.recognised > 0 {
         out.summary(&format!("0 of {} chosen: nothing to do", text::count(source.recognised as u64, "session")));
         return Ok(ExitStatus::Well);
@@ -86,7 +98,12 @@ pub fn run(job: &MigrateJob<'_>, out: &Printer) -> Result<ExitStatus, CommandErr
         return Err(CommandError::NothingRecognised { path: job.source.clone(), looked_for });
     }
     refuse_nesting(&source, job)?;
+    let running = source.running();
+    if let Some(Running { process, file }) = running.values().next().filter(|_| job.live == Live::Refused) {
+        return Err(CommandError::Live { process: *process, file: file.clone() });
+    }
     let store = Store::at(&job.dest);
+    source.settle(&store);
     let _lock = match job.mode {
         Mode::DryRun => None,
         Mode::Replace => {
@@ -98,7 +115,7 @@ pub fn run(job: &MigrateJob<'_>, out: &Printer) -> Result<ExitStatus, CommandErr
     if job.sources == Sources::Unretire {
         return retire::unretire(&source, job, out);
     }
-    let (mut reports, interrupted) = convert_all(&source, &store, job, out)?;
+    let (mut reports, interrupted) = convert_all(&source, &store, &running, job, out)?;
     report_all(&source, &mut reports, job, out);
     match interrupted {
         Some(done) => Err(CommandError::Interrupted { done, of: source.units.len() }),
@@ -188,6 +205,7 @@ impl Committer<'_> {
 fn convert_all(
     source: &Source,
     store: &Store,
+    running: &BTreeMap<RelPath, Running>,
     job: &MigrateJob<'_>,
     out: &Printer,
 ) -> Result<(Vec<UnitReport>, Option<usize>), CommandError> {
@@ -219,7 +237,8 @@ fn convert_all(
         if let Some(error) = failed.get(&unit.name.key()) {
             report.fail(error);
         }
-        let live = live_process(unit, source, &locks);
+        let by_file = running.get(&unit.found.root).map(|running| running.process.to_string());
+        let live = live_process(unit, source, &locks).or(by_file.as_deref());
         if let Some(process) = live {
             report.note(
                 FindingCode::SessionLive,

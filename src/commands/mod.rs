@@ -19,6 +19,7 @@ pub mod tree;
 mod tree_line;
 mod tree_names;
 mod tree_shape;
+pub mod turns;
 mod unchanged;
 pub mod verify;
 

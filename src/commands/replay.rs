@@ -183,9 +183,15 @@ impl Lines<'_> {
 /// Why the source program would not show this head, or its default.
 fn failure<'a>(outcome: &'a Outcome, asked: Option<&HeadName>) -> Option<&'a String> {
     match asked {
-        Some(head) if head.kind == HeadKind::Events => outcome.failures.get(&head.to_string()),
-        // A lost transcript does not keep its branches from loading.
-        Some(head) if *head != HeadName::main() => outcome.error.as_ref().filter(|error| *error != "FileNotFoundError"),
+        // An event log fails alone, and no program loads a backup by itself.
+        Some(head) if matches!(head.kind, HeadKind::Events | HeadKind::Backup) => outcome.failures.get(&head.to_string()),
+        Some(head) if *head != HeadName::main() => {
+            // A lost transcript does not keep its branches from loading, nor
+            // does an active branch that fails alone.
+            let is_alone = outcome.failures.contains_key(&HeadName::main().to_string());
+            let of_all = outcome.error.as_ref().filter(|error| *error != "FileNotFoundError" && !is_alone);
+            outcome.failures.get(&head.to_string()).or(of_all)
+        }
         Some(_) | None => outcome.error.as_ref(),
     }
 }

@@ -2,16 +2,18 @@
 //! or one of its files.
 
 use glob::{MatchOptions, Pattern};
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use crate::adapters::adapter::Adapter;
+use crate::adapters::adapter::{Adapter, Standing};
 use crate::adapters::discover::{Discovery, Unit, discover};
 use crate::model::files::RelPath;
 use crate::model::folder::{Listed, Listing};
 use crate::store::StoreError;
-use crate::store::layout::path_below;
+use crate::store::layout::{Store, path_below};
 use crate::store::listing;
+use crate::store::live::{self, Running};
 
 /// Which sessions of a source are meant.
 #[derive(Debug, Clone, Default)]
@@ -66,12 +68,9 @@ impl SourceUnit {
     /// source's parent where the source is the unit.
     #[must_use]
     pub fn reported(&self, file: &RelPath) -> RelPath {
-        let skip = self.own_name().len();
-        let above = &self.name.as_bytes()[..self.name.as_bytes().len() - skip];
-        // Units that are folders hold their files; others lie beside them.
-        let is_folder = self.found.root.as_bytes() == self.found.name.as_bytes();
-        let prefix = if is_folder { self.name.as_bytes() } else { above.strip_suffix(b"/").unwrap_or(above) };
-        file.below(&RelPath::new(prefix))
+        // A source that is itself the unit has a name that its listing lacks.
+        let folder = if self.found.name.as_bytes().is_empty() { &self.name } else { &self.found.root };
+        file.below(folder)
     }
 }
 
@@ -119,6 +118,41 @@ impl Source {
             owns_it && selection.takes(unit, &listing)
         });
         Ok(Source { root, listing, units, recognised, discovery })
+    }
+
+    /// The programs that work on folders of this source, by folder.
+    #[must_use]
+    pub fn running(&self) -> BTreeMap<RelPath, Running> {
+        let mut found = BTreeMap::new();
+        let mut looked_at = BTreeSet::new();
+        for unit in &self.units {
+            let Some(rule) = unit.found.adapter.pid_file() else { continue };
+            if looked_at.insert((unit.found.adapter.id(), &unit.found.root))
+                && let Some(running) = live::running(&self.folder_of(unit), rule.name, rule.levels_above, rule.program)
+            {
+                found.insert(unit.found.root.clone(), running);
+            }
+        }
+        found
+    }
+
+    /// Settles which renamed files were retired: those of which the store has
+    /// a log under the name that they had.
+    pub fn settle(&mut self, store: &Store) {
+        for unit in self.units.iter_mut().filter(|unit| unit.found.standing == Standing::PerhapsRetired) {
+            let was = unit.found.retires.first().map(|path| unit.reported(path));
+            match was.filter(|name| store.path(&Store::log_name(name)).is_file()) {
+                Some(name) => {
+                    unit.name = name;
+                    unit.found.standing = Standing::Retired;
+                }
+                None => {
+                    // Its program renamed it: that is its name now.
+                    unit.found.standing = Standing::Live;
+                    unit.found.retires.clear();
+                }
+            }
+        }
     }
 
     /// Where a unit's files lie.

@@ -94,9 +94,18 @@ fn left_out_as_before(unit: &SourceUnit, receipt: &Receipt) -> bool {
                 | FindingCode::TemporaryLeft
                 | FindingCode::SpecialFile
                 | FindingCode::Unreadable
+                | FindingCode::WouldOverwrite
+                | FindingCode::KeyTwice
+                | FindingCode::KeyElsewhere
+                | FindingCode::AliasOfAnother
         )
     };
-    let then: Vec<_> = receipt.findings.iter().filter(stray).map(|finding| (finding.code, finding.location.file.clone())).collect();
-    let now: Vec<_> = unit.found.left_out.iter().map(|(path, code, _)| (*code, path.to_string())).collect();
+    let then: Vec<_> = receipt
+        .findings
+        .iter()
+        .filter(stray)
+        .map(|finding| (finding.code, finding.location.file.clone(), finding.message.clone()))
+        .collect();
+    let now: Vec<_> = unit.found.left_out.iter().map(|(path, code, message)| (*code, path.to_string(), message.clone())).collect();
     then == now
 }

@@ -101,10 +101,14 @@ struct Checked {
 /// When nothing could be checked at all.
 pub fn run(job: &VerifyJob, out: &Printer) -> Result<ExitStatus, CommandError> {
     let found = logs::find(&job.logs)?;
-    let source = match &job.source {
+    let mut source = match &job.source {
         Some(path) => Some(Source::open(path, ALL, &job.selection)?),
         None => None,
     };
+    if let (Some(source), Some(store)) = (&mut source, Store::of_log(&found[0].path)) {
+        source.settle(&store);
+    }
+    let source = source;
     let units: BTreeMap<String, &SourceUnit> =
         source.iter().flat_map(|source| &source.units).map(|unit| (Store::log_name(&unit.name).key(), unit)).collect();
     let names = log_keys(&found, &job.logs);

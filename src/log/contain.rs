@@ -3,7 +3,7 @@
 
 use foldhash::fast::FixedState;
 use std::collections::HashMap;
-use std::hash::BuildHasher;
+use std::hash::{BuildHasher, Hash, Hasher};
 
 use crate::model::event::{Damage, EventKind, EventRef};
 use crate::model::ids::Seq;
@@ -99,8 +99,14 @@ fn counted(kind: EventKind) -> bool {
     }
 }
 
+/// Members that say where something stands in this log and not what it is:
+/// numbers of other events, which shift when something comes before them, and
+/// the number of a shape.
+const PLACES: &[&str] = &["first_kept", "from", "target", "shape"];
+
 /// What makes an event the same in two logs: of a message role, content and
-/// time; of damage its bytes; of anything else all it says.
+/// time; of damage its bytes; of anything else all it says but the numbers by
+/// which it names other events.
 pub(super) fn identity(event: &EventRef<'_>) -> u64 {
     let hasher = FixedState::with_seed(0);
     if event.kind == EventKind::Message {
@@ -120,5 +126,57 @@ pub(super) fn identity(event: &EventRef<'_>) -> u64 {
     {
         return hasher.hash_one((damage.text, damage.b64));
     }
-    hasher.hash_one((event.kind, event.ts, event.payload))
+    if !matches!(event.kind, EventKind::Compaction | EventKind::BranchSummary | EventKind::Label | EventKind::Custom) {
+        return hasher.hash_one((event.kind, event.ts, event.payload));
+    }
+    let mut state = hasher.build_hasher();
+    (event.kind, event.ts).hash(&mut state);
+    for member in json::members(event.payload).filter(|member| !PLACES.contains(&member.name().as_ref())) {
+        (member.key, member.value).hash(&mut state);
+    }
+    state.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::log::LogWriter;
+    use crate::model::event::{Body, Draft};
+    use crate::model::stream::EventSink;
+
+    fn log(nodes: &[(EventKind, &str)]) -> LogView<Vec<u8>> {
+        let mut writer = LogWriter::new(Vec::new());
+        let session = br#"{"version":1,"kind":"session","format":"none","id":"s"}"#;
+        let mut put = |parent, kind, payload| writer.put(Draft { ts: None, parent, body: Body::Json(kind, payload) }).unwrap();
+        put(None, EventKind::Session, &session[..]);
+        let mut parent = Seq::ROOT;
+        for (kind, payload) in nodes {
+            parent = put(Some(parent), *kind, payload.as_bytes());
+        }
+        LogView::open(writer.finish().unwrap().0).unwrap()
+    }
+
+    #[test]
+    fn a_node_is_the_same_wherever_what_it_names_stands_now() {
+        const MESSAGE: (EventKind, &str) = (EventKind::Message, r#"{"role":"user","content":[],"source_id":"a"}"#);
+        let mut old = log(&[
+            MESSAGE,
+            (EventKind::Label, r#"{"source_id":"l","target":2,"label":"x"}"#),
+            (EventKind::BranchSummary, r#"{"source_id":"b","summary":"s","from":2}"#),
+            (EventKind::Compaction, r#"{"source_id":"c","summary":"s","first_kept":2}"#),
+            (EventKind::Custom, r#"{"custom_type":"t","data":{"target":1}}"#),
+        ]);
+        let healed = |summary: &str, data: &str| {
+            log(&[
+                (EventKind::Message, r#"{"role":"user","content":["earlier"]}"#),
+                MESSAGE,
+                (EventKind::Label, r#"{"source_id":"l","target":3,"label":"x"}"#),
+                (EventKind::BranchSummary, r#"{"source_id":"b","summary":"s","from":3}"#),
+                (EventKind::Compaction, &format!(r#"{{"source_id":"c","summary":"{summary}","first_kept":3}}"#)),
+                (EventKind::Custom, &format!(r#"{{"custom_type":"t","data":{{"target":{data}}},"shape":1}}"#)),
+            ])
+        };
+        assert!(missing(&mut old, &mut healed("s", "1")).unwrap().is_nothing());
+        assert_eq!(missing(&mut old, &mut healed("other", "2")).unwrap(), Missing { messages: 0, others: 2 });
+    }
 }

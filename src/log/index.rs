@@ -287,3 +287,6 @@ impl Index {
         Ok(Path { nodes, repeats })
     }
 }
+
+#[cfg(test)]
+mod tests;

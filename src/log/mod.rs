@@ -14,6 +14,7 @@ mod pass;
 mod projection;
 pub mod restore;
 mod tail;
+pub mod turns;
 mod view;
 
 pub use carry::Carry;

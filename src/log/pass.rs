@@ -274,3 +274,25 @@ fn orders(payload: &[u8]) -> Option<Vec<Order>> {
     let list = members.iter().find(|member| member.name() == "orders")?;
     json::elements(list.value).map(Order::from_json).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_node_stands_below_a_node_and_a_repeat_behind_what_it_repeats() {
+        let opened = |third: &str| {
+            let session = r#"{"seq":1,"type":"session","payload":{"version":1,"kind":"session","format":"none","id":"s"}}"#;
+            let message = r#"{"seq":2,"type":"message","parent":0,"payload":{}}"#;
+            let text = format!("{session}\n{message}\n{third}\n");
+            Pass::over(&text.into_bytes(), None, u64::MAX).map(|_| ()).map_err(|problem| problem.to_string())
+        };
+        let refused = |third: &str| opened(third).unwrap_err();
+        assert_eq!(opened(r#"{"seq":3,"type":"hologram","parent":2,"payload":{}}"#), Ok(()));
+        assert_eq!(opened(r#"{"seq":3,"type":"repeat","parent":2,"payload":{"first":2,"last":2}}"#), Ok(()));
+        assert_eq!(refused(r#"{"seq":3,"type":"message","parent":1,"payload":{}}"#), "line 3 has a parent that is no node");
+        assert_eq!(refused(r#"{"seq":3,"type":"label","parent":3,"payload":{}}"#), "line 3 has a parent that does not stand before it");
+        let ahead = r#"{"seq":3,"type":"repeat","parent":2,"payload":{"first":2,"last":3}}"#;
+        assert_eq!(refused(ahead), "line 3 repeats what does not stand before it");
+    }
+}

@@ -173,7 +173,13 @@ fn hidden<R: ReadAt>(log: &mut LogView<R>, path: &Path) -> Result<usize, StreamE
     if up_to.is_empty() {
         return Ok(0);
     }
-    let last_node = path.nodes.iter().rposition(|seq| up_to.contains(seq)).map_or(0, |at| at + 1);
+    // Inside a repeat a message stands once more, and is not the node that was
+    // named. Repeats stand last to first.
+    let is_own = |at: usize| {
+        let next = path.repeats.partition_point(|repeat| repeat.places.start > at);
+        !path.repeats.get(next).is_some_and(|repeat| repeat.places.contains(&at))
+    };
+    let last_node = (0..path.nodes.len()).rev().find(|at| up_to.contains(&path.nodes[*at]) && is_own(*at)).map_or(0, |at| at + 1);
     let last_repeat = path.repeats.iter().filter(|repeat| up_to.contains(&repeat.seq)).map(|repeat| repeat.places.end).max();
     Ok(last_node.max(last_repeat.unwrap_or(0)))
 }
@@ -204,3 +210,6 @@ fn payload<T: serde::de::DeserializeOwned, R: ReadAt>(log: &mut LogView<R>, seq:
     let event = log.event(seq)?;
     serde_json::from_slice(event.payload).map_err(|error| StreamError::log(seq, format!("has a payload that cannot be read: {error}")))
 }
+
+#[cfg(test)]
+mod tests;

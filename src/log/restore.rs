@@ -137,12 +137,18 @@ fn residual<R: ReadAt>(
     if last > log.last() || last.number().saturating_sub(first.number()) > 1 << 20 {
         return Err(StreamError::log(seq, "is of events that are not in the log"));
     }
-    let mut of = first;
-    while of <= last {
-        renderer.render(log, of, &mut rendered)?;
-        of = of.next();
+    match &kept.piece {
+        Some(piece) => renderer.render_own(log, piece.get().as_bytes(), &mut rendered)?,
+        None => {
+            let mut of = first;
+            while of <= last {
+                renderer.render(log, of, &mut rendered)?;
+                of = of.next();
+            }
+        }
     }
-    if residual_digest(&rendered.0) == kept.digest { lines.record(&bytes) } else { lines.record(&rendered.0) }
+    let bytes = if residual_digest(&rendered.0) == kept.digest { bytes } else { rendered.0 };
+    if kept.piece.is_some() { lines.text(&bytes) } else { lines.record(&bytes) }
 }
 
 /// Records in memory, without line ends.
@@ -155,7 +161,11 @@ impl RecordSink for Collect {
     }
 
     fn record(&mut self, record: &[u8]) -> Result<(), StreamError> {
-        self.0.extend_from_slice(record);
+        self.text(record)
+    }
+
+    fn text(&mut self, text: &[u8]) -> Result<(), StreamError> {
+        self.0.extend_from_slice(text);
         Ok(())
     }
 }
@@ -186,5 +196,9 @@ impl RecordSink for Lines<'_> {
         let done = self.raw(&end);
         self.line_end = end;
         done
+    }
+
+    fn text(&mut self, text: &[u8]) -> Result<(), StreamError> {
+        self.raw(text)
     }
 }

@@ -284,10 +284,13 @@ pub struct Damage {
 }
 
 /// The payload of `residual`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Residual {
     /// The events whose record this is, first and last.
     pub of: (Seq, Seq),
+    /// The recipe's piece that it stands for, where it is no whole record.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub piece: Option<Box<RawValue>>,
     /// What those events render to, hashed: when it changes, the residual is
     /// void and the rendering counts.
     pub digest: String,

@@ -129,6 +129,12 @@ pub trait RecordSink {
     /// # Errors
     /// When the file is complete or cannot be written.
     fn record(&mut self, record: &[u8]) -> Result<(), StreamError>;
+
+    /// Takes bytes that are no whole record: nothing is added.
+    ///
+    /// # Errors
+    /// As for a record.
+    fn text(&mut self, text: &[u8]) -> Result<(), StreamError>;
 }
 
 /// Renders the records of one file from the events they became.

@@ -7,6 +7,7 @@ pub mod error;
 pub mod extend;
 pub mod layout;
 pub mod listing;
+pub mod live;
 pub mod lock;
 pub mod receipts;
 pub mod replace;

@@ -60,7 +60,16 @@ impl Case {
     pub fn copy(&self) -> TempDir {
         let scratch = TempDir::new().unwrap();
         let input = scratch.path().join("input");
-        copy_tree(&self.folder.join("input"), &input);
+        let maker = self.folder.join("make_input.py");
+        if maker.is_file() {
+            // Too large to be kept.
+            let made = scratch.path().join("made");
+            assert!(Command::new("python3").arg(maker).arg(&made).status().unwrap().success(), "{} cannot be made", self.id());
+            copy_tree(&made, &input);
+            fs::remove_dir_all(made).unwrap();
+        } else {
+            copy_tree(&self.folder.join("input"), &input);
+        }
         for link in self.expected.list("links") {
             symlink(link.text("target"), input.join(link.text("file"))).unwrap();
         }
@@ -144,7 +153,10 @@ pub fn sessions(input: &Path) -> Vec<(SourceUnit, Files)> {
     source
         .units
         .iter()
-        .map(|unit| (unit.clone(), snapshot::take(&source.folder_of(unit), unit.own_name(), &unit.found.files).unwrap()))
+        .map(|unit| {
+            let files = snapshot::take(&source.folder_of(unit), unit.own_name(), &unit.found.files).unwrap();
+            (unit.clone(), files.with_beside(unit.found.beside.clone()))
+        })
         .collect()
 }
 

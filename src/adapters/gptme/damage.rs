@@ -1,85 +1,23 @@
 //! What is wrong with a line that the loader does not take.
 
-use crate::model::finding::FindingCode;
+use crate::adapters::surgery::{self, LineEnd, Piece, Wound};
 use crate::model::json::{self, Dialect};
 use crate::model::jsonl::Line;
 
 use super::wire::Rejection;
 
-/// Why a line is damage.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
-    TornTail,
-    Fused,
-    NulRun,
-    BadUtf8,
-    NotJson,
-    Rejected,
-}
-
-impl Kind {
-    /// The word in a damage event.
-    pub(super) fn word(self) -> &'static str {
-        match self {
-            Kind::TornTail => "torn_tail",
-            Kind::Fused => "fused_line",
-            Kind::NulRun => "nul_run",
-            Kind::BadUtf8 => "bad_utf8",
-            Kind::NotJson => "not_json",
-            Kind::Rejected => "rejected",
+/// Judges a rejected line: what it is, and the complete records on it, in
+/// pieces without a gap; and what the parser or the loader said.
+pub(super) fn dissect(line: Line<'_>, rejection: &Rejection, accepts: &dyn Fn(&[u8]) -> bool) -> (Vec<Piece>, usize, &'static str) {
+    let whole = |wound| vec![Piece { start: 0, end: line.text.len(), wound: Some(wound) }];
+    match rejection {
+        Rejection::NoMessage(what) => (whole(Wound::Rejected), 0, what),
+        Rejection::NotJson { at, what } => {
+            let end = if line.end.is_empty() { LineEnd::FileEnd } else { LineEnd::Newline };
+            let at = (*at).min(line.text.len());
+            (surgery::dissect(line.text, at, end, Dialect::Python, accepts), at, what)
         }
     }
-
-    pub(super) fn finding(self) -> FindingCode {
-        match self {
-            Kind::TornTail => FindingCode::TornTail,
-            Kind::Fused => FindingCode::FusedLine,
-            Kind::NulRun => FindingCode::NulRun,
-            Kind::BadUtf8 | Kind::NotJson => FindingCode::NotJson,
-            Kind::Rejected => FindingCode::RejectedRecord,
-        }
-    }
-
-    pub(super) fn sentence(self, rejection: &Rejection) -> String {
-        let why = match rejection {
-            Rejection::NotJson { what, .. } | Rejection::NoMessage(what) => what,
-        };
-        match self {
-            Kind::TornTail => "the last line was cut off; kept as damage".to_owned(),
-            Kind::Fused => "a torn record with another one behind it on the same line; both kept as damage".to_owned(),
-            Kind::NulRun => "a run of zero bytes, as a power cut leaves it; kept as damage".to_owned(),
-            Kind::BadUtf8 => format!("not UTF-8 and not JSON: {why}; kept as damage"),
-            Kind::NotJson => format!("not JSON: {why}; kept as damage"),
-            Kind::Rejected => format!("gptme does not take this record: {why}; kept as damage"),
-        }
-    }
-}
-
-/// Judges a rejected line: what it is, and at which of its bytes.
-pub(super) fn classify(line: Line<'_>, rejection: &Rejection) -> (Kind, usize) {
-    let Rejection::NotJson { at, .. } = rejection else { return (Kind::Rejected, 0) };
-    let text = line.text;
-    let at = (*at).min(text.len());
-    if text.iter().all(|b| matches!(b, 0 | b' ' | b'\t')) {
-        return (Kind::NulRun, 0);
-    }
-    if let Some(behind) = record_behind(text) {
-        return (Kind::Fused, behind);
-    }
-    if line.end.is_empty() && text.starts_with(b"{") && at >= text.len().saturating_sub(8) {
-        return (Kind::TornTail, at);
-    }
-    match std::str::from_utf8(text) {
-        Err(error) => (Kind::BadUtf8, error.valid_up_to()),
-        Ok(_) => (Kind::NotJson, at),
-    }
-}
-
-/// Where a complete object begins that ends the line but does not start it.
-fn record_behind(text: &[u8]) -> Option<usize> {
-    // Only few places are tried: each costs a scan to the end of the line.
-    let places = memchr::memmem::find_iter(text, b"{\"").filter(|at| *at > 0).take(64);
-    places.into_iter().find(|&at| json::scan_object(&text[at..], Dialect::Python, &mut Vec::new()).is_ok() && text[at + 2] != b'"')
 }
 
 /// Whether a text, valid or not, opens this many containers within each other
@@ -113,21 +51,22 @@ mod tests {
     use super::*;
     use crate::adapters::gptme::wire::Record;
 
-    fn kind(text: &str, end: &'static str) -> (Kind, usize) {
+    fn wounds(text: &str, end: &'static str) -> Vec<Option<Wound>> {
         let line = Line { number: 1, offset: 0, text: text.as_bytes(), end: end.as_bytes() };
         let rejection = Record::parse(text.as_bytes(), &mut Vec::new()).err().unwrap();
-        classify(line, &rejection)
+        let accepts = |record: &[u8]| Record::parse(record, &mut Vec::new()).is_ok();
+        dissect(line, &rejection, &accepts).0.iter().map(|piece| piece.wound).collect()
     }
 
     #[test]
     fn damage_is_named_for_what_it_is() {
         let whole = r#"{"role": "user", "content": "x"}"#;
-        assert_eq!(kind(&whole[..20], "").0, Kind::TornTail);
-        assert_eq!(kind(&whole[..20], "\n").0, Kind::NotJson);
-        assert_eq!(kind(&format!("{}{whole}", &whole[..20]), "\n"), (Kind::Fused, 20));
-        assert_eq!(kind(&format!("{whole}{whole}"), "\n"), (Kind::Fused, whole.len()));
-        assert_eq!(kind("\0\0\0", "\n").0, Kind::NulRun);
-        assert_eq!(kind("[1]", "\n").0, Kind::Rejected);
+        assert_eq!(wounds(&whole[..20], ""), [Some(Wound::TornTail)]);
+        assert_eq!(wounds(&whole[..20], "\n"), [Some(Wound::NotJson)]);
+        assert_eq!(wounds(&format!("{}{whole}", &whole[..20]), "\n"), [Some(Wound::Fused), None]);
+        assert_eq!(wounds(&format!("{whole}{whole}"), "\n"), [None, None]);
+        assert_eq!(wounds("\0\0\0", "\n"), [Some(Wound::NulRun)]);
+        assert_eq!(wounds("[1]", "\n"), [Some(Wound::Rejected)]);
         assert!(opens_deeper_than("[".repeat(1500).as_bytes(), 992));
         assert!(!opens_deeper_than(format!("}}{}", "[".repeat(1500)).as_bytes(), 992));
     }

@@ -15,7 +15,9 @@ use crate::model::recipe::RecipeBuilder;
 use crate::model::stream::{EventSink, StreamError};
 use crate::model::time::is_log_time;
 
-use super::damage::classify;
+use crate::adapters::surgery::{Piece, Wound};
+
+use super::damage::dissect;
 use super::event_wire::{EventRecord, Parsed, Step, key, open, parse};
 use super::layout::{self, Marker};
 use super::message::{Normal, normalise};
@@ -323,10 +325,17 @@ impl<'a> Reader<'a, '_> {
             Err(error) => Rejection::NotJson { at: error.at, what: error.what },
             Ok(_) => Rejection::NotJson { at: 0, what: "bytes that are not UTF-8" },
         };
-        let (kind, at) = classify(line, &rejection);
-        self.to.findings.add(kind.finding(), Location::at(shown(journal.path), line.number, at as u64 + 1), kind.sentence(&rejection));
+        // An event is no message: what is complete on a broken line is named,
+        // and kept with the rest of it.
+        let (pieces, at, why) = dissect(line, &rejection, &|_| true);
+        let (wound, at) = match pieces.as_slice() {
+            [Piece { wound: Some(wound), .. }] => (*wound, at),
+            several => (Wound::Fused, several.iter().find(|piece| piece.wound.is_none()).map_or(0, |piece| piece.start)),
+        };
+        let place = Location::at(shown(journal.path), line.number, at as u64 + 1);
+        self.to.findings.add(wound.finding(), place, wound.sentence("gptme", why));
         let bytes = &file[line.offset..line.offset + line.text.len() + line.end.len()];
-        let seq = self.to.put_damage(journal.path, line.number, line.offset, kind.word(), bytes)?;
+        let seq = self.to.put_damage(journal.path, line.number, line.offset, wound.word(), bytes)?;
         journal.recipe.events(seq, seq, |end, next| only_checkpoints_between(self.to.events, end, next));
         Ok(())
     }

@@ -186,15 +186,22 @@ fn hashes_in_order<'a>(hashes: &'a [u8], listed: &[&[u8]]) -> Option<Vec<Option<
 }
 
 fn push_hidden(record: &Record<'_>, out: &mut Vec<u8>) {
-    let from: &[u8] = match (record.hide.is_some_and(is_truthy), record.ui_only.is_some_and(is_truthy)) {
-        (false, false) => return,
-        (true, false) => b"\"display\"",
-        (false, true) => b"\"model\"",
-        (true, true) => b"\"display\",\"model\"",
-    };
+    let from = [
+        (record.is_salvaged, "\"loader\""),
+        (record.hide.is_some_and(is_truthy), "\"display\""),
+        (record.ui_only.is_some_and(is_truthy), "\"model\""),
+    ];
+    let from: Vec<&str> = from.iter().filter(|(is, _)| *is).map(|(_, who)| *who).collect();
+    if from.is_empty() {
+        return;
+    }
     out.extend_from_slice(b",\"hidden\":{\"from\":[");
-    out.extend_from_slice(from);
-    out.extend_from_slice(b"]}");
+    out.extend_from_slice(from.join(",").as_bytes());
+    out.push(b']');
+    if record.is_salvaged {
+        out.extend_from_slice(b",\"why\":\"salvaged from a broken line\"");
+    }
+    out.push(b'}');
 }
 
 /// The parts of `metadata` that have a canonical place, and those that have not.

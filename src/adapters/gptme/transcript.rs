@@ -6,7 +6,7 @@ use crate::adapters::adapter::Check;
 use crate::model::event::{Body, Draft, EventKind};
 use crate::model::files::{RelPath, SourceFile};
 use crate::model::finding::FindingCode;
-use crate::model::heads::{HeadKind, HeadName};
+use crate::model::heads::{HeadKind, HeadName, HeadOp};
 use crate::model::ids::Seq;
 use crate::model::json::Style;
 use crate::model::jsonl::{Line, Lines, Newlines, trim_unicode};
@@ -14,7 +14,7 @@ use crate::model::location::Location;
 use crate::model::recipe::RecipeBuilder;
 use crate::model::stream::{EventSink, StreamError};
 
-use super::damage::{Kind, classify};
+use super::damage::dissect;
 use super::layout::TRANSCRIPT;
 use super::message::{Normal, normalise, shape_of};
 use super::read::{DEEPEST_MAIN, DEEPEST_OTHER, Reader, shown};
@@ -22,6 +22,7 @@ use super::render;
 use super::wire::{Record, Rejection, Time};
 use crate::adapters::known::{NormalHash, Origin, RecordHash};
 use crate::adapters::place::Placing;
+use crate::adapters::surgery::Wound;
 
 /// What a file of messages holds, in its recipe's words.
 pub(super) const MESSAGES: &str = "messages";
@@ -52,7 +53,7 @@ struct OpenDamage {
     line: u64,
     start: usize,
     end: usize,
-    kind: Kind,
+    wound: Wound,
 }
 
 impl<'a> Reader<'a, '_> {
@@ -81,7 +82,7 @@ impl<'a> Reader<'a, '_> {
         let List { placing, recipe, messages, style, .. } = list;
         let node = placing.finish(self.to.events, &mut self.repeats)?;
         if is_main && messages.is_empty() && !file.bytes.is_empty() {
-            self.to.put_head(head, node, crate::model::heads::HeadOp::Branch)?;
+            self.to.put_head(head, node, HeadOp::Branch)?;
         }
         self.to.rebuilt(path, MESSAGES, style.unless(Style::default()), recipe);
         Ok(messages)
@@ -207,7 +208,7 @@ impl<'a> Reader<'a, '_> {
             self.shape_of.insert(seq, shape);
         }
         self.mark_role(seq, record.role);
-        self.to.summary.uses_file_times |= record.time == Time::Absent;
+        self.summary_times(record);
         Ok(seq)
     }
 
@@ -225,27 +226,77 @@ impl<'a> Reader<'a, '_> {
     }
 
     fn rejected(&mut self, list: &mut List<'a>, line: Line<'a>, rejection: &Rejection, file: &'a [u8]) -> Result<(), StreamError> {
-        let (kind, at) = classify(line, rejection);
-        let sentence = kind.sentence(rejection);
-        self.to.findings.add(kind.finding(), Location::at(shown(list.path), line.number, at as u64 + 1), sentence);
         // Deep enough to break the parser before it sees that it is no JSON.
         if list.is_loaded == Loaded::ByProgram && super::damage::opens_deeper_than(line.text, list.deepest) {
             self.fails(Location::at(shown(list.path), line.number, 1), "RecursionError");
         }
-        let end = line.offset + line.text.len() + line.end.len();
-        match &mut list.damage {
-            Some(open) if open.kind == kind && open.end == line.offset => open.end = end,
-            _ => {
+        let accepts = |record: &[u8]| Record::parse(decoded(record).as_bytes(), &mut Vec::new()).is_ok();
+        let (pieces, at, why) = dissect(line, rejection, &accepts);
+        let last = pieces.len() - 1;
+        let line_end = line.end.len();
+        for (n, piece) in pieces.into_iter().enumerate() {
+            let end = if n == last { line.text.len() + line_end } else { piece.end };
+            let Some(wound) = piece.wound else {
                 self.close_damage(list, file)?;
-                list.damage = Some(OpenDamage { line: line.number, start: line.offset, end, kind });
+                let own_end = if n == last { line.end } else { b"" };
+                let text = &line.text[piece.start..piece.end];
+                self.salvaged(list, Line { text, offset: line.offset + piece.start, end: own_end, ..line }, piece.start)?;
+                continue;
+            };
+            let byte = if matches!(wound, Wound::Fused | Wound::NulRun) { piece.start } else { at };
+            let place = Location::at(shown(list.path), line.number, byte as u64 + 1);
+            self.to.findings.add(wound.finding(), place, wound.sentence("gptme", why));
+            let (start, end) = (line.offset + piece.start, line.offset + end);
+            match &mut list.damage {
+                Some(open) if open.wound == wound && open.end == start => open.end = end,
+                _ => {
+                    self.close_damage(list, file)?;
+                    list.damage = Some(OpenDamage { line: line.number, start, end, wound });
+                }
             }
         }
         Ok(())
     }
 
+    /// A complete record on a broken line: the program does not see it, so it
+    /// hangs beside the list, and moves no head.
+    fn salvaged(&mut self, list: &mut List<'a>, line: Line<'a>, byte: usize) -> Result<(), StreamError> {
+        let text = decoded(line.text);
+        let mut spare = Vec::new();
+        let Ok(mut record) = Record::parse(text.as_bytes(), &mut spare) else { return Ok(()) };
+        record.is_salvaged = true;
+        let message = "a complete record on a broken line, which gptme does not see; salvaged";
+        self.to.findings.add(FindingCode::Salvaged, Location::at(shown(list.path), line.number, byte as u64 + 1), message);
+        let mut normal = Normal::default();
+        normalise(&record, list.style.escapes, &list.file_time.0, &mut normal);
+        normal.finish(shape_of(text.as_bytes(), &record, &mut self.shapes).unwrap_or(0));
+        self.summary_times(&record);
+        let current = list.placing.made_head().cloned();
+        self.switch(None)?;
+        let ts = Some(normal.ts.as_str()).filter(|ts| !ts.is_empty());
+        let seq = self.to.put(EventKind::Message, ts, Some(list.placing.node()), &normal.payload)?;
+        self.switch(current.as_ref())?;
+        let mut rendered = Vec::new();
+        if self.to.check == Check::EachRecord {
+            // A shape of our own table is always there.
+            let _ = render::record(ts, &normal.payload, &self.shapes, list.style, &mut rendered);
+        }
+        let rendered = (self.to.check == Check::EachRecord).then_some(rendered);
+        self.piece(list, line, seq, rendered)
+    }
+
+    fn switch(&mut self, head: Option<&HeadName>) -> Result<(), StreamError> {
+        let nobody = HeadName::new(HeadKind::Branch, "");
+        self.to.put_head(head.unwrap_or(&nobody), Seq::ROOT, HeadOp::Switch)
+    }
+
+    fn summary_times(&mut self, record: &Record<'_>) {
+        self.to.summary.uses_file_times |= record.time == Time::Absent;
+    }
+
     fn close_damage(&mut self, list: &mut List<'a>, file: &'a [u8]) -> Result<(), StreamError> {
         if let Some(open) = list.damage.take() {
-            let seq = self.to.put_damage(list.path, open.line, open.start, open.kind.word(), &file[open.start..open.end])?;
+            let seq = self.to.put_damage(list.path, open.line, open.start, open.wound.word(), &file[open.start..open.end])?;
             list.recipe.events(seq, seq, |end, next| no_record_between(self.to.events, end, next));
         }
         Ok(())

@@ -43,6 +43,8 @@ pub(super) struct Record<'a> {
     pub others: Vec<Member<'a>>,
     /// Nesting, the record itself included.
     pub depth: usize,
+    /// It was cut out of a broken line, and the loader does not see it.
+    pub is_salvaged: bool,
     /// The keys do not stand in the writer's usual order.
     pub unusual_order: bool,
     /// What the timestamp says.

@@ -11,22 +11,34 @@ use crate::adapters::tree::tables::Record;
 
 use super::place::Judged;
 
-/// How many messages an older loader would show, where that is another number
+/// What an older loader would show.
+pub(super) struct Older {
+    /// So many messages.
+    pub messages: usize,
+    /// And today's so many.
+    pub today: usize,
+}
+
+/// What an older loader would show, where that is another number of messages
 /// than today's.
-pub(super) fn older_shows(scan: &Scan<'_>, judged: &Judged) -> Option<usize> {
+pub(super) fn older_shows(scan: &Scan<'_>, judged: &Judged) -> Option<Older> {
     let entries = &scan.entries;
     let today = shown(entries, &forest::path(&judged.placed.parents, judged.leaf), &judged.placed.first_kept);
     let older = if judged.has_header { by_last_line(scan, judged) } else { 0 };
-    (older != today).then_some(older)
+    (older != today).then_some(Older { messages: older, today })
 }
 
 /// The last line is the leaf, and only what names its parent hangs on.
 fn by_last_line(scan: &Scan<'_>, judged: &Judged) -> usize {
     let entries = &scan.entries;
+    // It asks a line that is `null` for its type, and fails.
+    if entries.iter().any(|entry| entry.line.text.trim_ascii() == b"null") {
+        return 0;
+    }
     if judged.is_linear {
         return shown(entries, &forest::path(&judged.placed.parents, judged.leaf), &judged.placed.first_kept);
     }
-    let by_id = forest::by_id(entries, |entry| entry.kind != Record::Header);
+    let by_id = forest::by_id(entries, |n| entries[n].kind != Record::Header);
     let parent = |entry: &Entry<'_>| {
         let named = entry.parent.as_deref().filter(|parent| !js::is_falsy(parent) && entry.kind != Record::Header)?;
         forest::lookup(&by_id, named)

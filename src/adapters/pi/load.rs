@@ -84,7 +84,7 @@ fn open(text: &[u8]) -> Result<Option<Opened<'_>>, Failure> {
         return Ok(None);
     }
     let records = Records::read(text);
-    if records.kind(0) != Kind::Session || records.value(0).get("id").type_of() != Type::String {
+    if records.kind(0) != Kind::Session || records.id(0).type_of() != Type::String {
         return Err(Failure::NotASession);
     }
     let flavour = Flavour::of(&records)?;

@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use crate::adapters::mapping::{Ids, Parents, Rendered};
-use crate::model::event::{EventKind, EventRef};
+use crate::adapters::mapping::{Ids, Parents, Rendered, To};
+use crate::model::event::EventKind;
 use crate::model::ids::Seq;
-use crate::model::json;
+use crate::model::json::{self, Member};
 use crate::model::shape::{Order, Shapes};
 use crate::model::stream::{LogAccess, RecordRenderer, RecordSink, StreamError};
 
@@ -35,11 +35,11 @@ struct Entries {
 
 /// The kind of record that an event was, and whose words it is in; nothing
 /// where it was none.
-pub(in crate::adapters) fn record_of(event: &EventRef<'_>) -> Option<(Record, Words)> {
-    let member = |name: &str| json::members(event.payload).find(|member| member.name() == name).map(|member| member.value);
-    let record = match event.kind {
+pub(in crate::adapters) fn record_of(kind: EventKind, parent: Option<Seq>, members: &[Member<'_>]) -> Option<(Record, Words)> {
+    let member = |name: &str| members.iter().find(|member| member.is(name)).map(|member| member.value);
+    let record = match kind {
         EventKind::Message => {
-            let role = json::members(event.payload).next().filter(|member| member.name() == "role").map(|member| member.value);
+            let role = members.first().filter(|member| member.is("role")).map(|member| member.value);
             match role {
                 Some(b"\"assistant\"") => Record::AssistantMessage,
                 Some(b"\"tool\"") => Record::ResultMessage,
@@ -47,9 +47,9 @@ pub(in crate::adapters) fn record_of(event: &EventRef<'_>) -> Option<(Record, Wo
                 _ => Record::UserMessage,
             }
         }
-        EventKind::Meta if event.parent.is_some() => Record::Info,
-        // What a session store says of the session is no record of its file.
-        EventKind::Meta if member("store").is_some() => return None,
+        EventKind::Meta if parent.is_some() => Record::Info,
+        // What else is known of the session is no record of its file.
+        EventKind::Meta if member("store").is_some() || member("older_loader").is_some() => return None,
         EventKind::Meta => Record::Header,
         EventKind::SettingChange => Record::Thinking,
         EventKind::ModelChange => Record::Model,
@@ -76,18 +76,19 @@ pub(in crate::adapters) fn record_of(event: &EventRef<'_>) -> Option<(Record, Wo
         | EventKind::Unknown => return None,
     };
     // They are said behind content, so they are looked for last.
-    let words = if member("words").is_some() { Words::Tutorial } else { Words::Pi };
-    Some((record, words))
+    Some((record, Words::marked(member("words"))))
 }
 
 impl RecordRenderer for Entries {
     fn render(&mut self, log: &mut dyn LogAccess, seq: Seq, out: &mut dyn RecordSink) -> Result<(), StreamError> {
         let event = log.event(seq)?;
-        let Some((record, words)) = record_of(&event) else { return Ok(()) };
+        let (kind, parent) = (event.kind, event.parent);
+        let ts = event.ts.map(str::to_owned);
         self.payload.clear();
         self.payload.extend_from_slice(event.payload);
-        let ts = event.ts.map(str::to_owned);
-        let parent = event.parent.unwrap_or(Seq::ROOT);
+        let given: Vec<Member<'_>> = json::members(&self.payload).collect();
+        let Some((record, words)) = record_of(kind, parent, &given) else { return Ok(()) };
+        let parent = parent.unwrap_or(Seq::ROOT);
         self.record.clear();
         match record.table(words) {
             None => push_whole(&self.payload, &mut self.record),
@@ -95,11 +96,12 @@ impl RecordRenderer for Entries {
                 if self.ids.len() > MOST_IDS {
                     self.ids.clear();
                 }
-                self.ids.entry(seq).or_insert_with(|| id_of(&self.payload));
+                self.ids.entry(seq).or_insert_with(|| id_of(&given));
                 let rendered = Rendered { payload: &self.payload, ts: ts.as_deref(), parent, parents: self.parents };
                 let mut ids = LogIds { log, known: &mut self.ids };
+                let to = To { style: USUAL, depth: 0, out: &mut self.record };
                 table
-                    .render(&rendered, &self.shapes, &Parts, &mut ids, USUAL, 0, &mut self.record)
+                    .render_members(&rendered, &given, &self.shapes, &Parts, &mut ids, to)
                     .ok_or_else(|| StreamError::log(seq, "names a shape that the log does not have"))?;
             }
         }
@@ -112,8 +114,8 @@ impl RecordRenderer for Entries {
     }
 }
 
-fn id_of(payload: &[u8]) -> Option<Vec<u8>> {
-    json::members(payload).find(|member| member.name() == "source_id").map(|member| member.value.to_vec())
+fn id_of(members: &[Member<'_>]) -> Option<Vec<u8>> {
+    members.iter().find(|member| member.is("source_id")).map(|member| member.value.to_vec())
 }
 
 struct LogIds<'l> {
@@ -130,7 +132,7 @@ impl Ids for LogIds<'_> {
         if let Some(known) = self.known.get(&seq) {
             return known.clone();
         }
-        let id = self.log.event(seq).ok().and_then(|event| id_of(event.payload));
+        let id = self.log.event(seq).ok().and_then(|event| id_of(&json::members(event.payload).collect::<Vec<_>>()));
         self.known.insert(seq, id.clone());
         id
     }

@@ -56,7 +56,7 @@ pub(in crate::adapters) fn scan<'a>(path: &RelPath, bytes: &'a [u8], program: &s
         let whole = &bytes[line.offset..line.offset + line.text.len() + line.end.len()];
         match entry::read(line, manner) {
             Ok(entry) => {
-                if std::str::from_utf8(line.text).is_err() {
+                if !entry.is_utf8 {
                     let at = std::str::from_utf8(line.text).map_or_else(|error| error.valid_up_to(), |_| 0) as u64 + 1;
                     let message = format!("bytes that are not UTF-8; {program} shows U+FFFD in their place");
                     findings.add(FindingCode::ReplacedBytes, Location::at(path.to_string(), line.number, at), message);

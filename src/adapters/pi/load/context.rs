@@ -63,7 +63,7 @@ impl<'t, 'a> Context<'t, 'a> {
     }
 
     fn is_system(&self, index: Index) -> bool {
-        self.tree.records.kind(index) == Kind::Message && self.tree.records.value(index).get("message").get("role").is("system")
+        self.tree.records.kind(index) == Kind::Message && self.tree.records.message(index).get("role").is("system")
     }
 
     /// What the entries of the context say about others; the last word counts.
@@ -106,7 +106,8 @@ impl<'t, 'a> Context<'t, 'a> {
             if pass == Pass::Check && kind == Kind::Message && matches!(edit, Edit::None) {
                 continue;
             }
-            projection.entry(kind, self.tree.records.value(index), place, edit, show)?;
+            let value = if kind == Kind::Message { self.tree.records.message(index) } else { self.tree.records.value(index) };
+            projection.entry(kind, value, place, edit, show)?;
         }
         Ok(())
     }
@@ -154,13 +155,11 @@ fn check_settings(tree: &Tree<'_>, path: &[Index]) -> Result<(), Failure> {
 fn first_kept(tree: &Tree<'_>, compaction: Index) -> Option<Index> {
     let entry = tree.records.value(compaction);
     match tree.flavour {
-        // Version 1 counts records, the header included. The id of one that
-        // comes later was not yet drawn when it was asked for.
+        // Version 1 counts records, the header included. The header, and what
+        // comes later, is not on the path before the compaction.
         Flavour::Pi(Migration::Chain) => {
             let number = entry.get("firstKeptEntryIndex").number()?;
-            let is_earlier = number >= 0.0 && number < compaction as f64 && number.fract() == 0.0;
-            let kept = is_earlier.then_some(number as Index)?;
-            (tree.records.kind(kept) != Kind::Session).then_some(kept)
+            (number >= 0.0 && number.fract() == 0.0).then_some(number as Index)
         }
         Flavour::Pi(Migration::Hooks | Migration::None) | Flavour::Harness | Flavour::Tutorial => {
             let id = entry.get("firstKeptEntryId");

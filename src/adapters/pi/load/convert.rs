@@ -27,30 +27,31 @@ pub(super) fn number_of(value: Value<'_>) -> Result<f64, Failure> {
 
 /// `String(value)`; a lone surrogate becomes U+FFFD, which is as little a part
 /// of a number or a date.
+///
+/// The text of an array is that of its elements with commas between them, and
+/// so for arrays in it: brackets vanish, and one pass will do however deep.
 fn text_of(value: Value<'_>) -> Result<String, Failure> {
     let mut text = String::new();
-    // Arrays that are open, innermost last: nesting must not cost machine stack.
-    let mut open = Vec::new();
-    push_text(value, &mut text)?;
-    if value.type_of() == Type::Array {
-        open.push((value.elements(), ""));
-    }
-    while let Some((elements, separator)) = open.last_mut() {
-        let Some(element) = elements.next() else {
-            open.pop();
-            continue;
+    let mut rest = value.token();
+    while let Some(&byte) = rest.first() {
+        let len = match byte {
+            b'[' | b']' | b' ' | b'\t' | b'\n' | b'\r' => 1,
+            b',' => {
+                text.push(',');
+                1
+            }
+            _ => {
+                let (element, len) = Value::first(rest);
+                push_text(element, &mut text)?;
+                len
+            }
         };
-        text.push_str(separator);
-        *separator = ",";
-        push_text(element, &mut text)?;
-        if element.type_of() == Type::Array {
-            open.push((element.elements(), ""));
-        }
+        rest = rest.get(len..).unwrap_or_default();
     }
     Ok(text)
 }
 
-/// What a value other than an array adds to the text of an array.
+/// What a value other than an array adds to the text.
 fn push_text(value: Value<'_>, text: &mut String) -> Result<(), Failure> {
     match value.type_of() {
         Type::Undefined | Type::Null | Type::Array => {}

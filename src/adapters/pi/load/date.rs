@@ -92,14 +92,14 @@ fn standard(tokens: &mut Tokens<'_>, day: &mut Day, time: &mut Time, zone: &mut 
 fn clock(tokens: &mut Tokens<'_>, time: &mut Time, zone: &mut Zone) -> Option<()> {
     let two = |tokens: &mut Tokens<'_>, last: i64| tokens.next().fixed(2).filter(|part| *part <= last);
     let hour = two(tokens, 24)?;
-    let last = if hour == 24 { 0 } else { 59 };
     time.add(hour);
     tokens.skip(Token::Symbol(b':')).then_some(())?;
-    time.add(two(tokens, last)?);
+    time.add(two(tokens, 59)?);
     if tokens.skip(Token::Symbol(b':')) {
-        time.add(two(tokens, last)?);
+        time.add(two(tokens, 59)?);
         if tokens.skip(Token::Symbol(b'.')) {
             let Token::Number { value, length } = tokens.next() else { return None };
+            // What is cut off counts as well: midnight has no fraction at all.
             if hour == 24 && value > 0 {
                 return None;
             }

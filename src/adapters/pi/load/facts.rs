@@ -19,10 +19,9 @@ pub(super) type Labels<'a> = BTreeMap<Cow<'a, [u8]>, Vec<u8>>;
 /// one name.
 pub(super) fn model(tree: &Tree<'_>, path: &[Index]) -> Option<String> {
     path.iter().rev().find_map(|index| {
-        let entry = tree.records.value(*index);
         let (source, name) = match tree.records.kind(*index) {
-            Kind::ModelChange => (entry, "modelId"),
-            Kind::Message => (Some(entry.get("message")).filter(|message| message.get("role").is("assistant"))?, "model"),
+            Kind::ModelChange => (tree.records.value(*index), "modelId"),
+            Kind::Message => (Some(tree.records.message(*index)).filter(|message| message.get("role").is("assistant"))?, "model"),
             Kind::Session
             | Kind::BrokenMessage
             | Kind::ThinkingLevelChange

@@ -61,7 +61,7 @@ impl Migration {
 
 fn has_ids(records: &Records<'_>) -> bool {
     let is_entry = |index: &usize| !matches!(records.kind(*index), Kind::Session | Kind::Scalar);
-    (0..records.len()).filter(is_entry).any(|index| records.value(index).get("id").type_of() == Type::String)
+    (0..records.len()).filter(is_entry).any(|index| records.id(index).type_of() == Type::String)
 }
 
 /// Whether the harness would take every line of the file.

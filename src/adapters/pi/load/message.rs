@@ -56,7 +56,8 @@ impl Projection {
         Projection { flavour, line: Vec::new() }
     }
 
-    /// Shows the messages of one entry.
+    /// Shows the messages of one entry, of which a message entry gives only its
+    /// message.
     ///
     /// # Errors
     /// Where the program would throw.
@@ -69,7 +70,7 @@ impl Projection {
         show: &mut dyn FnMut(&[u8]),
     ) -> Result<(), Failure> {
         match (kind, self.flavour) {
-            (Kind::Message, _) => self.message(entry.get("message"), edit, show),
+            (Kind::Message, _) => self.message(entry, edit, show),
             (Kind::Compaction, Flavour::Harness) => self.compaction(entry, Edit::None, show),
             (Kind::Compaction, _) if place == Place::First => self.compaction(entry, edit, show),
             (Kind::CustomMessage, Flavour::Pi(_) | Flavour::Harness) => self.custom_message(entry, edit, show),

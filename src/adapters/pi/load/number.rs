@@ -74,9 +74,7 @@ pub(super) fn of_text(text: &str) -> f64 {
         return sign * f64::INFINITY;
     }
     // Rust reads more words than JavaScript, but the same digits.
-    let is_decimal = size.bytes().next().is_some_and(|b| b.is_ascii_digit() || b == b'.')
-        && size.bytes().all(|b| matches!(b, b'0'..=b'9' | b'.' | b'e' | b'E' | b'+' | b'-'));
-    if !is_decimal {
+    if !size.starts_with(|c: char| c.is_ascii_digit() || c == '.') {
         return f64::NAN;
     }
     size.parse::<f64>().map_or(f64::NAN, |number| sign * number)

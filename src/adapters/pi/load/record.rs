@@ -1,8 +1,10 @@
 //! The records of a file: what `JSON.parse` makes of its lines, as far as it is
 //! needed to find one's way.
 
+use crate::model::json::{Dialect, Member, scan_object};
+
 use super::lines::{first_line, lines};
-use super::value::{Type, Value};
+use super::value::{Type, Value, pick};
 
 /// What a record is, by its `type`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,13 +30,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    fn of(value: Value<'_>) -> Kind {
-        match value.type_of() {
-            Type::Object => {}
-            Type::Array => return Kind::Other,
-            Type::Undefined | Type::Null | Type::Boolean | Type::Number | Type::String => return Kind::Scalar,
-        }
-        let [kind, message] = value.get_all(["type", "message"]);
+    fn of(kind: Value<'_>, message: Value<'_>) -> Kind {
         match kind.text().as_deref() {
             Some(b"session") => Kind::Session,
             Some(b"message") if message.is_nullish() => Kind::BrokenMessage,
@@ -54,11 +50,46 @@ impl Kind {
     }
 }
 
-/// A record by its place in the file.
+/// The place of a value in its line; nowhere is `undefined`.
+#[derive(Debug, Clone, Copy, Default)]
+struct Span {
+    from: u32,
+    len: u32,
+}
+
+impl Span {
+    fn of(value: Value<'_>, line: &[u8]) -> Span {
+        let from = value.token().as_ptr().addr().saturating_sub(line.as_ptr().addr());
+        match (u32::try_from(from), u32::try_from(value.token().len())) {
+            (Ok(from), Ok(len)) if len > 0 => Span { from, len },
+            // JavaScript has no strings of such a length, and so no such line.
+            (Ok(_) | Err(_), Ok(_) | Err(_)) => Span::default(),
+        }
+    }
+}
+
+/// A record by its place in the file, with the values that lead to others.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Record {
+struct Record {
     start: usize,
-    pub(super) kind: Kind,
+    kind: Kind,
+    id: Span,
+    parent: Span,
+    message: Span,
+}
+
+impl Record {
+    fn read<'a>(start: usize, line: &'a [u8], members: &mut Vec<Member<'a>>) -> Option<Record> {
+        let bare = |kind| Record { start, kind, id: Span::default(), parent: Span::default(), message: Span::default() };
+        if !line.trim_ascii_start().starts_with(b"{") {
+            let value = Value::parse(line).filter(|value| value.is_truthy())?;
+            return Some(bare(if value.type_of() == Type::Array { Kind::Other } else { Kind::Scalar }));
+        }
+        scan_object(line, Dialect::Strict, members).ok()?;
+        let [kind, id, parent, message] = pick(members.iter(), ["type", "id", "parentId", "message"]);
+        let (id, parent, span) = (Span::of(id, line), Span::of(parent, line), Span::of(message, line));
+        Some(Record { id, parent, message: span, ..bare(Kind::of(kind, message)) })
+    }
 }
 
 /// A record's place among all records of its file, the header's being 0.
@@ -75,12 +106,8 @@ impl<'a> Records<'a> {
     /// Lines that are no JSON are passed over, and so are `null`, `false`, `0`
     /// and `""`.
     pub(super) fn read(text: &'a [u8]) -> Records<'a> {
-        let all = lines(text)
-            .filter_map(|(start, line)| {
-                let value = Value::parse(line).filter(|value| value.is_truthy())?;
-                Some(Record { start, kind: Kind::of(value) })
-            })
-            .collect();
+        let mut members = Vec::new();
+        let all = lines(text).filter_map(|(start, line)| Record::read(start, line, &mut members)).collect();
         Records { text, all }
     }
 
@@ -95,6 +122,28 @@ impl<'a> Records<'a> {
     pub(super) fn value(&self, index: Index) -> Value<'a> {
         let from = self.all.get(index).and_then(|record| self.text.get(record.start..));
         from.map_or(Value::UNDEFINED, |from| Value::accepted(first_line(from)))
+    }
+
+    /// The `id` of a record.
+    pub(super) fn id(&self, index: Index) -> Value<'a> {
+        self.span(index, |record| record.id)
+    }
+
+    /// The `parentId` of a record.
+    pub(super) fn parent_id(&self, index: Index) -> Value<'a> {
+        self.span(index, |record| record.parent)
+    }
+
+    /// The `message` of a record.
+    pub(super) fn message(&self, index: Index) -> Value<'a> {
+        self.span(index, |record| record.message)
+    }
+
+    fn span(&self, index: Index, of: impl Fn(&Record) -> Span) -> Value<'a> {
+        let Some(record) = self.all.get(index) else { return Value::UNDEFINED };
+        let Span { from, len } = of(record);
+        let from = record.start + from as usize;
+        Value::accepted(self.text.get(from..from + len as usize).unwrap_or_default())
     }
 
     /// The records of one kind, in the order of the file.

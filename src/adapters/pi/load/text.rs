@@ -33,6 +33,10 @@ pub(super) fn decode(token: &[u8]) -> Cow<'_, [u8]> {
 /// Raw bytes as the program decodes them: what is no UTF-8 becomes U+FFFD, one
 /// for each longest prefix of a character.
 pub(super) fn push_decoded(bytes: &[u8], out: &mut Vec<u8>) {
+    if std::str::from_utf8(bytes).is_ok() {
+        out.extend_from_slice(bytes);
+        return;
+    }
     for chunk in bytes.utf8_chunks() {
         out.extend_from_slice(chunk.valid().as_bytes());
         if !chunk.invalid().is_empty() {

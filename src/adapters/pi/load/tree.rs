@@ -106,11 +106,11 @@ impl<'a> Tree<'a> {
     fn link(&mut self) {
         let entries: Vec<Index> = (0..self.records.len()).filter(|index| self.is_entry(*index)).collect();
         for &index in &entries {
-            self.by_id.insert(Key::of(self.records.value(index).get("id")), index);
+            self.by_id.insert(Key::of(self.records.id(index)), index);
         }
         self.parents = vec![Parent::Root; self.records.len()];
         for &index in &entries {
-            let parent = self.records.value(index).get("parentId");
+            let parent = self.records.parent_id(index);
             if parent.is_truthy()
                 && let Some(place) = self.parents.get_mut(index)
             {
@@ -132,7 +132,7 @@ impl<'a> Tree<'a> {
             };
         }
         // An id of `null` says that there is no leaf; one that is missing does not.
-        if entry.get("id").type_of() == Type::Null { Leaf::Nowhere } else { Leaf::Entry(last) }
+        if self.records.id(last).type_of() == Type::Null { Leaf::Nowhere } else { Leaf::Entry(last) }
     }
 
     /// The id of an entry as the program knows it; new ids are random, and
@@ -140,7 +140,7 @@ impl<'a> Tree<'a> {
     pub(super) fn id(&self, index: Index) -> Value<'a> {
         match self.flavour {
             Flavour::Pi(Migration::Chain) => Value::UNDEFINED,
-            Flavour::Pi(Migration::Hooks | Migration::None) | Flavour::Harness | Flavour::Tutorial => self.records.value(index).get("id"),
+            Flavour::Pi(Migration::Hooks | Migration::None) | Flavour::Harness | Flavour::Tutorial => self.records.id(index),
         }
     }
 

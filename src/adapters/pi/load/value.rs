@@ -2,9 +2,9 @@
 //! what `JSON.parse` made of it: the last of equal keys counts, numbers are
 //! doubles, strings are UTF-16, and what is missing is `undefined`.
 
-use std::borrow::Cow;
+use std::borrow::{Borrow, Cow};
 
-use crate::model::json::{Dialect, Kind, elements, kind_of, members, scan_value};
+use crate::model::json::{Dialect, Kind, Member, kind_of, members, scan_value};
 
 use super::text;
 
@@ -39,6 +39,12 @@ impl<'a> Value<'a> {
     /// The value that a line holds of which it is known that it holds one.
     pub(super) fn accepted(line: &'a [u8]) -> Value<'a> {
         Value(line.trim_ascii())
+    }
+
+    /// The value at the start of an accepted text, and its length.
+    pub(super) fn first(text: &'a [u8]) -> (Value<'a>, usize) {
+        let len = scan_value(text, Dialect::Strict).map_or(text.len(), |scan| scan.end).max(1);
+        (Value(text.get(..len).unwrap_or(text)), len)
     }
 
     pub(super) fn token(self) -> &'a [u8] {
@@ -104,26 +110,29 @@ impl<'a> Value<'a> {
         members(object).map(|member| (member.key, Value(member.value)))
     }
 
-    pub(super) fn elements(self) -> impl Iterator<Item = Value<'a>> {
-        let array = if self.type_of() == Type::Array { self.0 } else { b"[]" };
-        elements(array).map(Value)
-    }
-
     /// Several properties in one go; what is missing is `undefined`.
     pub(super) fn get_all<const N: usize>(self, names: [&str; N]) -> [Value<'a>; N] {
-        let mut found = [Value::UNDEFINED; N];
-        for (key, value) in self.members() {
-            if let Some((_, place)) = names.iter().zip(&mut found).find(|(name, _)| is_key(key, name)) {
-                *place = value;
-            }
-        }
-        found
+        let object = if self.type_of() == Type::Object { self.0 } else { b"{}" };
+        pick(members(object), names)
     }
 
     pub(super) fn get(self, name: &str) -> Value<'a> {
         let [found] = self.get_all([name]);
         found
     }
+}
+
+/// The values that have these names among the members of one object; of equal
+/// names the last counts.
+pub(super) fn pick<'a, const N: usize>(members: impl IntoIterator<Item = impl Borrow<Member<'a>>>, names: [&str; N]) -> [Value<'a>; N] {
+    let mut found = [Value::UNDEFINED; N];
+    for member in members {
+        let member = member.borrow();
+        if let Some((_, place)) = names.iter().zip(&mut found).find(|(name, _)| is_key(member.key, name)) {
+            *place = Value(member.value);
+        }
+    }
+    found
 }
 
 /// Whether a key token, quotes included, spells this name.

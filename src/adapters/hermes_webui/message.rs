@@ -1,0 +1,292 @@
+//! Rows to messages: their normal form, and what tells two of them apart.
+
+use foldhash::fast::FixedState;
+use std::hash::BuildHasher;
+
+use crate::adapters::mapping::{NoIds, ParentId, Parents, Rendered, Setting};
+use crate::model::ids::Seq;
+use crate::model::json::{self, Escapes, Kind, Member, Style};
+use crate::model::shape::Shapes;
+
+use super::content::Rows;
+use super::wire::{MESSAGE, MESSAGE_ORDER, NOT_SENT};
+
+/// Why a message is hidden from the loader, as its payload says it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Hidden {
+    /// The same unfinished answer once more: the loader keeps the first.
+    Collapsed,
+    /// A record of a file that the program cannot read.
+    Salvaged,
+}
+
+impl Hidden {
+    fn payload(self) -> &'static [u8] {
+        match self {
+            Hidden::Collapsed => br#"{"from":["loader"],"why":"the same partial answer once more"}"#,
+            Hidden::Salvaged => br#"{"from":["loader"],"why":"salvaged from a file that cannot be read"}"#,
+        }
+    }
+}
+
+/// A row in its normal form.
+pub(super) struct Normal<'a> {
+    pub members: Vec<Member<'a>>,
+    pub ts: String,
+    /// The payload without its closing brace.
+    pub payload: Vec<u8>,
+}
+
+impl<'a> Normal<'a> {
+    /// The normal form of an object.
+    pub(super) fn of(row: &'a [u8], writer: Escapes, hidden: Option<Hidden>) -> Normal<'a> {
+        let members: Vec<Member<'a>> = json::members(row).collect();
+        let setting = Setting { writer, parent: ParentId::Unwritten };
+        let mut payload = Vec::with_capacity(row.len() + 64);
+        // The table opens nothing, so every object can be taken apart.
+        let mut taken = MESSAGE.take(&members, setting, &NoIds).unwrap_or_default();
+        if let Some(hidden) = hidden {
+            taken.say("hidden", hidden.payload().to_vec());
+        }
+        taken.push_payload(&MESSAGE_ORDER, &Rows, &MESSAGE, 0, writer, &mut payload);
+        payload.pop();
+        let ts = taken.seconds.unwrap_or_default();
+        Normal { members, ts, payload }
+    }
+
+    /// The number of the shape that its keys stand in.
+    pub(super) fn shape(&self, shapes: &mut Shapes) -> usize {
+        MESSAGE.shape(&self.members, shapes)
+    }
+
+    /// The payload as it stands in the log.
+    pub(super) fn finished(&self, shape: usize) -> Vec<u8> {
+        let mut whole = self.payload.clone();
+        if shape > 0 {
+            whole.extend_from_slice(format!(",\"shape\":{shape}").as_bytes());
+        }
+        whole.push(b'}');
+        whole
+    }
+
+    /// What tells this row from others, order of keys included: as it is, and
+    /// as the program sends it to a browser.
+    pub(super) fn prints(&self) -> Prints {
+        let hasher = FixedState::with_seed(1);
+        let keys = |kept: &dyn Fn(&str) -> bool| {
+            self.members.iter().map(Member::name).filter(|name| kept(name)).fold(String::new(), |all, name| all + &name + "\u{0}")
+        };
+        let whole = self.finished(0);
+        let is_sent = |name: &str| !NOT_SENT.contains(&name);
+        let stored = hasher.hash_one((&self.ts, &whole, keys(&|_| true)));
+        if self.members.iter().all(|member| is_sent(&member.name())) {
+            return Prints { stored, sent: stored };
+        }
+        Prints { stored, sent: hasher.hash_one((&self.ts, sent_payload(&whole), keys(&is_sent))) }
+    }
+}
+
+/// Hashes of a row; collisions are excluded by the proof.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Prints {
+    pub stored: u64,
+    pub sent: u64,
+}
+
+/// A message's payload without what the program sends to nobody.
+pub(super) fn sent_payload(payload: &[u8]) -> Vec<u8> {
+    let mut out = vec![b'{'];
+    let mut put = |key: &[u8], value: &[u8]| {
+        if out.len() > 1 {
+            out.push(b',');
+        }
+        out.extend_from_slice(key);
+        out.push(b':');
+        out.extend_from_slice(value);
+    };
+    for member in json::members(payload) {
+        if member.key != b"\"ext\"" {
+            put(member.key, member.value);
+            continue;
+        }
+        let mut kept = vec![b'{'];
+        for held in json::members(member.value).filter(|held| !NOT_SENT.contains(&held.name().as_ref())) {
+            if kept.len() > 1 {
+                kept.push(b',');
+            }
+            kept.extend_from_slice(held.key);
+            kept.push(b':');
+            kept.extend_from_slice(held.value);
+        }
+        if kept.len() > 1 {
+            kept.push(b'}');
+            put(member.key, &kept);
+        }
+    }
+    out.push(b'}');
+    out
+}
+
+/// Renders a message as the row that it was; `None` where it names a shape
+/// that there is not.
+pub(super) fn render(payload: &[u8], ts: Option<&str>, shapes: &Shapes, style: Style, depth: usize, out: &mut Vec<u8>) -> Option<()> {
+    let rendered = Rendered { payload, ts, parent: Seq::ROOT, parents: Parents::Unwritten };
+    MESSAGE.render(&rendered, shapes, &Rows, &mut NoIds, style, depth, out)
+}
+
+/// What the program compares two unfinished answers by; `None` for rows that
+/// are none.
+pub(super) fn partial_signature(row: &[u8]) -> Option<Vec<u8>> {
+    if json::kind_of(row) != Kind::Object || memchr::memmem::find(row, b"_partial").is_none() {
+        return None;
+    }
+    let members: Vec<Member<'_>> = json::members(row).collect();
+    let get = |name: &str| last(&members, name);
+    if !is_true(get("_partial")) {
+        return None;
+    }
+    let mut signature = Vec::new();
+    for name in ["content", "reasoning"] {
+        signature.extend_from_slice(text_of(get(name)).trim().as_bytes());
+        signature.push(0);
+    }
+    let calls = get("_partial_tool_calls").filter(|calls| json::kind_of(calls) == Kind::Array);
+    for call in calls.into_iter().flat_map(json::elements).filter(|call| json::kind_of(call) == Kind::Object) {
+        let members: Vec<Member<'_>> = json::members(call).collect();
+        let get = |name: &str| last(&members, name);
+        let shown = if is_true(get("preview")) { get("preview") } else { get("snippet") };
+        signature.extend_from_slice(text_of(get("name")).as_bytes());
+        signature.push(1);
+        sorted(get("args").filter(|args| is_true(Some(args))).unwrap_or(b"{}"), &mut signature);
+        signature.extend_from_slice(format!("{}{}", is_true(get("done")), is_true(get("is_error"))).as_bytes());
+        signature.extend_from_slice(text_of(shown).as_bytes());
+        signature.push(0);
+    }
+    Some(signature)
+}
+
+fn last<'v>(members: &[Member<'v>], name: &str) -> Option<&'v [u8]> {
+    members.iter().rev().find(|member| member.name() == name).map(|member| member.value)
+}
+
+/// Whether Python takes a value for true.
+pub(super) fn is_true(value: Option<&[u8]>) -> bool {
+    let Some(value) = value else { return false };
+    match json::kind_of(value) {
+        Kind::String => value.len() > 2,
+        Kind::Array => json::elements(value).next().is_some(),
+        Kind::Object => json::members(value).next().is_some(),
+        Kind::Number => std::str::from_utf8(value).ok().and_then(|text| text.parse::<f64>().ok()).is_none_or(|number| number != 0.0),
+        Kind::True => true,
+        Kind::False | Kind::Null => false,
+    }
+}
+
+/// A value as Python's `str` has it, as far as that matters here.
+fn text_of(value: Option<&[u8]>) -> String {
+    match value.filter(|value| is_true(Some(value))) {
+        None => String::new(),
+        Some(value) if json::kind_of(value) == Kind::String => json::unescape(value).into_owned(),
+        Some(value) => {
+            let mut plain = Vec::new();
+            sorted(value, &mut plain);
+            String::from_utf8_lossy(&plain).into_owned()
+        }
+    }
+}
+
+/// A value with its keys in order, so that equal values are equal bytes. Deep
+/// ones stay as they are.
+fn sorted(value: &[u8], out: &mut Vec<u8>) {
+    sorted_at(value, 0, out);
+}
+
+fn sorted_at(value: &[u8], depth: usize, out: &mut Vec<u8>) {
+    match json::kind_of(value) {
+        Kind::Object if depth < 100 => {
+            let by_name: std::collections::BTreeMap<_, _> = json::members(value).map(|member| (member.name(), member.value)).collect();
+            out.push(b'{');
+            for (name, value) in by_name {
+                json::push_string(&name, out);
+                sorted_at(value, depth + 1, out);
+            }
+            out.push(b'}');
+        }
+        Kind::Array if depth < 100 => {
+            out.push(b'[');
+            for element in json::elements(value) {
+                sorted_at(element, depth + 1, out);
+                out.push(b',');
+            }
+            out.push(b']');
+        }
+        Kind::String => json::push_string(&json::unescape(value), out),
+        Kind::Object | Kind::Array | Kind::Number | Kind::True | Kind::False | Kind::Null => out.extend_from_slice(value),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::adapters::hermes_webui::wire::{DOCUMENT_STYLE, JOURNAL_STYLE};
+
+    fn through(row: &str, style: Style) -> (String, String) {
+        let mut shapes = Shapes::new(MESSAGE.order());
+        let normal = Normal::of(row.as_bytes(), style.escapes, None);
+        let shape = normal.shape(&mut shapes);
+        let payload = normal.finished(shape);
+        let mut out = Vec::new();
+        render(&payload, Some(&normal.ts).filter(|ts| !ts.is_empty()).map(String::as_str), &shapes, style, 0, &mut out).unwrap();
+        (String::from_utf8(payload).unwrap(), String::from_utf8(out).unwrap())
+    }
+
+    #[test]
+    fn rows_of_every_writer_come_back() {
+        for row in [
+            r#"{"role":"user","content":"hi","_db_persisted":true,"timestamp":1794785646.2492297,"id":1,"_active_turn_token":"a:1","api_content":"x"}"#,
+            r#"{"role":"assistant","content":"yes","reasoning":"hm","finish_reason":"stop","reasoning_content":"hm","id":2}"#,
+            r#"{"role":"assistant","content":"yes","reasoning":"hm","reasoning_content":"other"}"#,
+            r#"{"role":"assistant","content":null,"reasoning":null,"tool_calls":[{"id":"c","call_id":"c","response_item_id":"f","type":"function","function":{"name":"t","arguments":"{\"a\": 1}"}},{"id":"d","type":"function","function":{"name":"t","arguments":"{}"}}]}"#,
+            r#"{"role":"assistant","content":"","tool_calls":[{"id":"c","type":"other","function":{"name":"t","arguments":"{}"}}]}"#,
+            r#"{"role":"assistant","content":"","tool_calls":[]}"#,
+            r#"{"role":"tool","name":"t","tool_name":"t","content":"{\"ok\": 1}","tool_call_id":"c","_db_persisted":true,"id":4,"timestamp":7}"#,
+            r#"{"role":"tool","tool_call_id":"c","content":"x"}"#,
+            r#"{"role":"tool","content":[{"type":"text","text":"a"}],"timestamp":1,"tool_call_id":"c","tool_name":"t","name":"u"}"#,
+            r#"{"role":"user","content":[{"type":"text","text":"a"},{"type":"image_url","image_url":{"url":"data:x"}},{"type":"tool_use","id":"t"},7]}"#,
+            r#"{"role":"user","content":[],"name":"bob"}"#,
+            r#"{"role":7,"content":{"a":1},"timestamp":"soon","id":"x","_error":null,"tool_call_id":null}"#,
+            r#"{"role":"assistant","content":"e","_error":true,"provider_details":"d","timestamp":1794785041}"#,
+            r#"{}"#,
+        ] {
+            assert_eq!(through(row, JOURNAL_STYLE).1, row);
+        }
+        let indented = "{\n  \"role\": \"user\",\n  \"content\": [\n    {\n      \"type\": \"text\",\n      \"text\": \"a\"\n    }\n  ],\n  \"x\": {}\n}";
+        assert_eq!(through(indented, DOCUMENT_STYLE).1, indented);
+    }
+
+    #[test]
+    fn what_is_not_sent_makes_no_other_row() {
+        let stored =
+            Normal::of(br#"{"role":"user","content":"a","id":1,"_active_turn_token":"t","api_content":"b","x":1}"#, Escapes::Utf8, None);
+        let sent = Normal::of(br#"{"role":"user","content":"a","id":1,"x":1}"#, Escapes::Utf8, None);
+        let ordered = Normal::of(br#"{"role":"user","content":"a","x":1,"id":1}"#, Escapes::Utf8, None);
+        assert_ne!(stored.prints().stored, sent.prints().stored);
+        assert_eq!(stored.prints().sent, sent.prints().sent);
+        assert_eq!(sent.prints().stored, sent.prints().sent);
+        assert_ne!(ordered.prints().sent, sent.prints().sent);
+    }
+
+    #[test]
+    fn unfinished_answers_are_compared_as_the_program_compares_them() {
+        let sign = |row: &str| partial_signature(row.as_bytes());
+        let one = sign(r#"{"_partial":true,"content":" a ","timestamp":1,"_partial_tool_calls":[{"name":"t","args":{"a":1,"b":2}}]}"#);
+        assert!(one.is_some());
+        assert_eq!(
+            one,
+            sign(r#"{"_partial":1,"content":"a","reasoning":null,"_partial_tool_calls":[{"args":{"b":2,"a":1},"name":"t","done":false}]}"#)
+        );
+        assert_ne!(one, sign(r#"{"_partial":true,"content":"a","_partial_tool_calls":[{"name":"t","args":{"a":1,"b":2},"done":true}]}"#));
+        assert_eq!(sign(r#"{"_partial":false,"content":"a"}"#), None);
+        assert_eq!(sign(r#"{"content":"_partial"}"#), None);
+    }
+}

@@ -1,0 +1,407 @@
+//! Sidecars and their backups: whole-file objects with two lists of rows. And
+//! the files that serve a whole folder.
+
+use crate::adapters::adapter::Check;
+use crate::adapters::document::{Document as Whole, DocumentPiece, Frame};
+use crate::adapters::known::Origin;
+use crate::adapters::place::Placing;
+use crate::adapters::surgery::Wound;
+use crate::model::event::{Body, Draft, EventKind};
+use crate::model::files::{RelPath, SourceFile};
+use crate::model::finding::FindingCode;
+use crate::model::heads::{HeadKind, HeadName};
+use crate::model::ids::Seq;
+use crate::model::json::{self, Dialect, Escapes, Kind, Style};
+use crate::model::location::Location;
+use crate::model::recipe::RecipeBuilder;
+use crate::model::stream::{EventSink, StreamError};
+
+use super::message::{Hidden, Normal, is_true, partial_signature, render};
+use super::read::Reader;
+use super::turns::{DEEPEST, LONGEST_INTEGER};
+use super::wire::{CONTEXT, DOCUMENT_STYLE, MESSAGES, SIDECAR};
+use super::write::SIDECARS;
+
+/// Which of a session's documents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Which {
+    Sidecar,
+    Backup,
+}
+
+impl Which {
+    fn head(self, list: &str) -> HeadName {
+        match (self, list == MESSAGES) {
+            (Which::Sidecar, true) => HeadName::main(),
+            (Which::Sidecar, false) => HeadName::new(HeadKind::Context, "main"),
+            (Which::Backup, true) => HeadName::new(HeadKind::Backup, "bak"),
+            (Which::Backup, false) => HeadName::new(HeadKind::Backup, "bak-context"),
+        }
+    }
+
+    fn word(self) -> &'static str {
+        match self {
+            Which::Sidecar => "\"sidecar\"",
+            Which::Backup => "\"backup\"",
+        }
+    }
+}
+
+/// A document, or why it is none.
+pub(super) struct Document<'a> {
+    path: &'a RelPath,
+    bytes: &'a [u8],
+    whole: Result<Whole<'a>, (usize, &'static str)>,
+}
+
+impl<'a> Document<'a> {
+    pub(super) fn of(path: &'a RelPath, file: &'a SourceFile, which: Which) -> Document<'a> {
+        let bytes = file.bytes.as_slice();
+        let whole = match std::str::from_utf8(bytes) {
+            Err(error) => Err((error.valid_up_to(), "not UTF-8")),
+            Ok(_) => match Whole::parse(bytes, Dialect::Python, &SIDECAR) {
+                Err(error) => Err((error.at, error.what)),
+                Ok(whole) if whole.facts.depth >= DEEPEST => Err((0, "nested deeper than its parser goes")),
+                Ok(whole) if whole.facts.longest_integer > LONGEST_INTEGER => Err((0, "an integer longer than its parser takes")),
+                Ok(whole) if which == Which::Sidecar && !has_paths(&whole) => Err((0, "a folder that is no path")),
+                Ok(whole) => Ok(whole),
+            },
+        };
+        Document { path, bytes, whole }
+    }
+
+    pub(super) fn get(&self, key: &str) -> Option<&'a [u8]> {
+        self.whole.as_ref().ok().and_then(|whole| whole.get(key))
+    }
+
+    /// How many rows the program counts in it; -1 where it cannot.
+    pub(super) fn count(&self) -> i64 {
+        match (&self.whole, self.get(MESSAGES)) {
+            (Ok(_), Some(list)) if json::kind_of(list) == Kind::Array => json::elements(list).count() as i64,
+            _ => -1,
+        }
+    }
+
+    /// Why the program cannot read it, and where.
+    pub(super) fn fault(&self) -> Option<(Location, &'static str)> {
+        let (at, why) = self.whole.as_ref().err()?;
+        Some((Location::of_offset(self.path.to_string(), self.bytes, *at), why))
+    }
+}
+
+/// Whether what the program takes for paths can be some: it cannot make a
+/// session of anything else.
+fn has_paths(whole: &Whole<'_>) -> bool {
+    let is_path = |value: &[u8]| json::kind_of(value) == Kind::String && !json::unescape(value).contains('\0');
+    let optional = ["created_workspace", "worktree_path", "worktree_repo_root"];
+    whole.get("workspace").is_none_or(is_path)
+        && optional.iter().filter_map(|key| whole.get(key)).all(|value| !is_true(Some(value)) || is_path(value))
+}
+
+/// One list of rows on its way into the log.
+struct List {
+    name: &'static str,
+    placing: Placing,
+    /// The last unfinished answer, which the next rows may only repeat.
+    partial: Option<Vec<u8>>,
+}
+
+/// What a row is, and where it goes.
+struct Place<'r> {
+    recipe: &'r mut RecipeBuilder,
+    style: Style,
+    hidden: Option<Hidden>,
+}
+
+impl<'a> Reader<'a, '_> {
+    /// Reads a sidecar or its backup.
+    pub(super) fn document(&mut self, document: &Document<'a>, which: Which) -> Result<(), StreamError> {
+        let Ok(whole) = &document.whole else { return self.broken(document, which) };
+        let style = whole.style(escapes_of(document.bytes));
+        let mut payload = whole.payload(&SIDECAR, &[("of", which.word())], style.escapes);
+        payload.push(b'}');
+        let frame = Frame::put(&mut self.to, &SIDECAR, &payload, style)?;
+        let mut recipe = RecipeBuilder::default();
+        let mut list: Option<List> = None;
+        let mut seen = Vec::new();
+        for piece in whole.pieces() {
+            match piece {
+                DocumentPiece::Part(n, bytes) => frame.part(&mut self.to, &mut recipe, n, bytes)?,
+                DocumentPiece::Gap(bytes) => recipe.gap(&String::from_utf8_lossy(bytes)),
+                DocumentPiece::Record { list: name, offset, bytes, end } => {
+                    if list.as_ref().is_none_or(|list| list.name != name) {
+                        self.finish_list(list.take())?;
+                        list = Some(Self::begin_list(name, which, &seen));
+                        seen.push(name);
+                    }
+                    let Some(list) = &mut list else { continue };
+                    recipe.line_end(&String::from_utf8_lossy(end));
+                    // Behind the row's last byte the list goes on.
+                    let following = json::elements(&document.bytes[offset + bytes.len() - 1..]);
+                    let place = Place { recipe: &mut recipe, style, hidden: None };
+                    self.row(list, which, bytes, place, following)?;
+                }
+            }
+        }
+        self.finish_list(list)?;
+        // A list without rows, or what stands in place of one, is a head all
+        // the same where the program would have one.
+        for name in [MESSAGES, CONTEXT] {
+            let is_list = whole.get(name).is_some_and(|value| json::kind_of(value) == Kind::Array);
+            if !seen.contains(&name) && (is_list || name == MESSAGES) {
+                self.to.put_head(&which.head(name), Seq::ROOT, crate::model::heads::HeadOp::Branch)?;
+            }
+        }
+        self.to.rebuilt(document.path, SIDECARS, style.unless(DOCUMENT_STYLE), recipe);
+        Ok(())
+    }
+
+    fn begin_list(name: &'static str, which: Which, before: &[&str]) -> List {
+        let head = which.head(name);
+        // The log starts on the main branch: it need not be made.
+        let placing = if before.is_empty() && head == HeadName::main() { Placing::without_head() } else { Placing::for_head(head) };
+        List { name, placing, partial: None }
+    }
+
+    fn finish_list(&mut self, list: Option<List>) -> Result<(), StreamError> {
+        if let Some(list) = list {
+            list.placing.finish(self.to.events, &mut self.repeats)?;
+        }
+        Ok(())
+    }
+
+    fn row(
+        &mut self,
+        list: &mut List,
+        which: Which,
+        row: &'a [u8],
+        mut place: Place<'_>,
+        following: impl Iterator<Item = &'a [u8]>,
+    ) -> Result<(), StreamError> {
+        if json::kind_of(row) != Kind::Object {
+            return self.odd_row(list, row, place);
+        }
+        // Only the program's own load of the main list drops repeats.
+        let signature = if which == Which::Sidecar && list.name == MESSAGES { partial_signature(row) } else { None };
+        if signature.is_some() && signature == list.partial {
+            place.hidden = Some(Hidden::Collapsed);
+        }
+        list.partial = signature;
+        let hash = self.known.hash(row);
+        if place.hidden.is_none()
+            && let Some(seq) = self.known.by_hash(hash, row, 0)
+        {
+            self.place_known(list, seq, following)?;
+            return self.row_piece(seq, row, place, None);
+        }
+        let normal = Normal::of(row, place.style.escapes, place.hidden);
+        match self.known.by_normal(&normal.ts, &normal.payload) {
+            Ok(seq) => {
+                self.place_known(list, seq, following)?;
+                let shape = normal.shape(&mut self.shapes);
+                let other = (shape != self.shape_of.get(&seq).copied().unwrap_or(0)).then_some(shape);
+                self.row_piece(seq, row, place, other)
+            }
+            Err(normal_hash) => {
+                let parent = list.placing.parent_of_new(self.to.events, &mut self.repeats)?;
+                let seq = self.put_row(&normal, parent)?;
+                let origin = Origin { record: row, hash, escapes: place.style.escapes, file_time: u32::from(place.hidden.is_some()) };
+                self.known.add(origin, normal_hash, seq);
+                list.placing.added(seq);
+                self.row_piece(seq, row, place, None)
+            }
+        }
+    }
+
+    /// Puts a message that the log does not have yet.
+    pub(super) fn put_row(&mut self, normal: &Normal<'_>, parent: Seq) -> Result<Seq, StreamError> {
+        let shape = normal.shape(&mut self.shapes);
+        let payload = normal.finished(shape);
+        let ts = Some(normal.ts.as_str()).filter(|ts| !ts.is_empty());
+        let seq = self.to.events.put(Draft { ts, parent: Some(parent), body: Body::Json(EventKind::Message, &payload) })?;
+        if shape > 0 {
+            self.shape_of.insert(seq, shape);
+        }
+        self.note_prints(normal.prints(), seq);
+        Ok(seq)
+    }
+
+    fn place_known(&mut self, list: &mut List, seq: Seq, mut following: impl Iterator<Item = &'a [u8]>) -> Result<(), StreamError> {
+        let mut seen = vec![Some(seq)];
+        let known = &self.known;
+        let mut ahead = |n: usize| {
+            while seen.len() <= n {
+                seen.push(following.next().and_then(|row| known.by_record(row, 0)));
+            }
+            seen[n]
+        };
+        list.placing.known(seq, self.to.events, &mut self.repeats, &mut ahead)
+    }
+
+    /// A row that is no object: the loader keeps it as it is.
+    fn odd_row(&mut self, list: &mut List, row: &'a [u8], place: Place<'_>) -> Result<(), StreamError> {
+        let mut payload = br#"{"type":"row","data":"#.to_vec();
+        json::push_carried_value(row, place.style.escapes, &mut payload);
+        payload.push(b'}');
+        list.partial = None;
+        let parent = list.placing.parent_of_new(self.to.events, &mut self.repeats)?;
+        let seq = self.to.put(EventKind::Custom, None, Some(parent), &payload)?;
+        list.placing.added(seq);
+        let rendered = (self.to.check == Check::EachRecord).then(|| {
+            let mut out = Vec::new();
+            let data = json::members(&payload).find(|member| member.name() == "data").map_or(&b""[..], |member| member.value);
+            place.style.push_value_at(data, 2, &mut out);
+            out
+        });
+        self.piece(seq, row, place.recipe, rendered);
+        Ok(())
+    }
+
+    /// Adds a row to its file's recipe: by its message, by its message in
+    /// another shape, or as a residual.
+    fn row_piece(&mut self, seq: Seq, row: &'a [u8], place: Place<'_>, shape: Option<usize>) -> Result<(), StreamError> {
+        if let Some(shape) = shape {
+            if self.rendered(seq, place.style, shape) == row {
+                place.recipe.own(format!("{{\"message\":{seq},\"shape\":{shape}}}"));
+                return Ok(());
+            }
+            let usual = self.rendered(seq, place.style, self.shape_of.get(&seq).copied().unwrap_or(0));
+            self.piece(seq, row, place.recipe, Some(usual));
+            return Ok(());
+        }
+        let own = self.shape_of.get(&seq).copied().unwrap_or(0);
+        // A copy in other bytes is looked at at once: its message's own record
+        // proves nothing about it.
+        let is_own = self.known.origin(seq).is_some_and(|(record, _, _)| record == row);
+        let rendered = (self.to.check == Check::EachRecord || !is_own).then(|| self.rendered(seq, place.style, own));
+        self.piece(seq, row, place.recipe, rendered);
+        Ok(())
+    }
+
+    pub(super) fn piece(&mut self, seq: Seq, row: &'a [u8], recipe: &mut RecipeBuilder, rendered: Option<Vec<u8>>) {
+        match rendered {
+            Some(rendered) if rendered != row => {
+                let count = self.to.residual((seq, seq), &rendered, row);
+                recipe.residual(count);
+            }
+            _ => recipe.events(seq, seq, |end, next| no_record_between(self.to.events, end, next)),
+        }
+    }
+
+    /// What a message renders to in a document. It is made again from the row
+    /// that it was first read from.
+    fn rendered(&self, seq: Seq, style: Style, shape: usize) -> Vec<u8> {
+        let mut out = Vec::new();
+        let Some((row, escapes, _)) = self.known.origin(seq) else { return out };
+        let normal = Normal::of(row, escapes, None);
+        let ts = Some(normal.ts.as_str()).filter(|ts| !ts.is_empty());
+        // A shape of our own table is always there.
+        let _ = render(&normal.finished(shape), ts, &self.shapes, style, 2, &mut out);
+        out
+    }
+
+    /// A document that the program cannot read: its bytes are damage, but for
+    /// the whole rows in it.
+    fn broken(&mut self, document: &Document<'a>, which: Which) -> Result<(), StreamError> {
+        let bytes = document.bytes;
+        if let (Which::Backup, Some((place, why))) = (which, document.fault()) {
+            self.to.findings.add(FindingCode::BackupUnreadable, place, format!("this backup cannot be read: {why}"));
+            self.outcome.failures.insert(which.head(MESSAGES).to_string(), "backup cannot be read".to_owned());
+        }
+        let wound = match std::str::from_utf8(bytes) {
+            Err(_) => Wound::BadUtf8,
+            Ok(text) if text.bytes().all(|b| b == 0) => Wound::NulRun,
+            Ok(_) => Wound::NotJson,
+        };
+        let mut recipe = RecipeBuilder::default();
+        let mut list: Option<List> = None;
+        let mut done = 0;
+        let damage = |reader: &mut Self, recipe: &mut RecipeBuilder, from: usize, to: usize| -> Result<(), StreamError> {
+            if from < to {
+                let line = memchr::memchr_iter(b'\n', &bytes[..from]).count() as u64 + 1;
+                let seq = reader.to.put_damage(document.path, line, from, wound.word(), &bytes[from..to])?;
+                recipe.events(seq, seq, |end, next| no_record_between(reader.to.events, end, next));
+            }
+            Ok(())
+        };
+        recipe.line_end("");
+        let style = Style { escapes: escapes_of(bytes), ..DOCUMENT_STYLE };
+        for (start, end) in whole_rows(bytes) {
+            damage(self, &mut recipe, done, start)?;
+            let list = list.get_or_insert_with(|| Self::begin_list(MESSAGES, which, &[]));
+            let place = Place { recipe: &mut recipe, style, hidden: Some(Hidden::Salvaged) };
+            list.partial = None;
+            self.salvaged_row(list, &bytes[start..end], place)?;
+            done = end;
+        }
+        damage(self, &mut recipe, done, bytes.len())?;
+        match list {
+            Some(list) => self.finish_list(Some(list))?,
+            None => self.to.put_head(&which.head(MESSAGES), Seq::ROOT, crate::model::heads::HeadOp::Branch)?,
+        }
+        self.to.rebuilt(document.path, SIDECARS, style.unless(DOCUMENT_STYLE), recipe);
+        Ok(())
+    }
+
+    fn salvaged_row(&mut self, list: &mut List, row: &'a [u8], place: Place<'_>) -> Result<(), StreamError> {
+        let normal = Normal::of(row, place.style.escapes, place.hidden);
+        let seq = match self.known.by_normal(&normal.ts, &normal.payload) {
+            Ok(seq) => {
+                list.placing.known(seq, self.to.events, &mut self.repeats, &mut |n| (n == 0).then_some(seq))?;
+                seq
+            }
+            Err(normal_hash) => {
+                let parent = list.placing.parent_of_new(self.to.events, &mut self.repeats)?;
+                let seq = self.put_row(&normal, parent)?;
+                let origin = Origin { record: row, hash: self.known.hash(row), escapes: place.style.escapes, file_time: 1 };
+                self.known.add(origin, normal_hash, seq);
+                list.placing.added(seq);
+                seq
+            }
+        };
+        let shape = normal.shape(&mut self.shapes);
+        let other = (shape != self.shape_of.get(&seq).copied().unwrap_or(0)).then_some(shape);
+        self.row_piece(seq, row, place, other)
+    }
+}
+
+/// How a document escapes: the program leaves everything raw, but an older
+/// tool may have rewritten it.
+pub(super) fn escapes_of(bytes: &[u8]) -> Escapes {
+    let beyond_ascii = |at: usize| {
+        let digits = bytes.get(at + 2..at + 6).and_then(|digits| std::str::from_utf8(digits).ok());
+        digits.and_then(|digits| u16::from_str_radix(digits, 16).ok()).is_some_and(|unit| unit > 0x9f)
+    };
+    let is_escaped = bytes.is_ascii() && memchr::memmem::find_iter(bytes, b"\\u").any(beyond_ascii);
+    if is_escaped { Escapes::Ascii } else { Escapes::Utf8 }
+}
+
+/// Whether no record of a document stands between two events.
+fn no_record_between(events: &dyn EventSink, end: Seq, next: Seq) -> bool {
+    let is_record = |kind: EventKind| matches!(kind, EventKind::Message | EventKind::Custom | EventKind::Damage | EventKind::Meta);
+    (end.number() + 1..next.number()).map(Seq::new).all(|seq| !is_record(events.kind(seq)))
+}
+
+/// The rows of a broken document's main list that are whole.
+fn whole_rows(bytes: &[u8]) -> Vec<(usize, usize)> {
+    let mut rows = Vec::new();
+    let blank = |at: usize| at + bytes[at.min(bytes.len())..].iter().take_while(|b| b.is_ascii_whitespace()).count();
+    let Some(key) = memchr::memmem::find(bytes, b"\"messages\":") else { return rows };
+    let mut at = blank(key + b"\"messages\":".len());
+    if bytes.get(at) != Some(&b'[') {
+        return rows;
+    }
+    loop {
+        at = blank(at + 1);
+        match json::scan_value(&bytes[at.min(bytes.len())..], Dialect::Python) {
+            Ok(scan) if bytes[at] == b'{' && std::str::from_utf8(&bytes[at..at + scan.end]).is_ok() => {
+                rows.push((at, at + scan.end));
+                at = blank(at + scan.end);
+                if bytes.get(at) != Some(&b',') {
+                    return rows;
+                }
+            }
+            _ => return rows,
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! Objects inside a record, and whole documents, as objects of a payload.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+
+use crate::model::json::{self, Escapes, Kind, Member};
+
+use super::ext::{ABSENT, Ext, source_key};
+use super::render::Rendering;
+use super::{Goes, ParentId, Table, To};
+
+/// The member of a nested object that lists its keys, where they stand in
+/// another order than usual.
+const ORDER: &str = "order";
+
+impl Table {
+    /// An object of the source as one of the payload: its members by this
+    /// table, others in an `ext` of its own. `None` where it is no object, or
+    /// cannot be given back.
+    pub(in crate::adapters) fn object(&self, value: &[u8], writer: Escapes) -> Option<Vec<u8>> {
+        if json::kind_of(value) != Kind::Object {
+            return None;
+        }
+        let record: Vec<Member<'_>> = json::members(value).collect();
+        let mut out = Vec::with_capacity(value.len() + 16);
+        self.push_object(&record, &[], writer, &mut out).then_some(out)
+    }
+
+    /// The same, with members of our own in front.
+    pub(in crate::adapters) fn push_object(
+        &self,
+        record: &[Member<'_>],
+        front: &[(&str, &str)],
+        writer: Escapes,
+        out: &mut Vec<u8>,
+    ) -> bool {
+        let start = out.len();
+        let mut taken: Vec<Option<&[u8]>> = vec![None; self.0.len()];
+        let mut ext = Ext::default();
+        let (mut next, mut usual) = (0, true);
+        if has_a_name_twice(record) {
+            return false;
+        }
+        for member in record {
+            match self.row_of(member) {
+                Some((at, goes)) => {
+                    usual &= at >= next;
+                    next = at.saturating_add(1).max(next);
+                    match goes {
+                        Goes::Constant(text) if member.value == text.as_bytes() => taken[at] = Some(member.value),
+                        Goes::To(_, takes) if takes.accepts(member.value) => taken[at] = Some(member.value),
+                        Goes::Object(_, table) if table.object(member.value, writer).is_some() => taken[at] = Some(member.value),
+                        Goes::List if json::kind_of(member.value) == Kind::Array => taken[at] = Some(member.value),
+                        _ => ext.carried(member, writer),
+                    }
+                }
+                None => {
+                    next = usize::MAX;
+                    ext.carried(member, writer);
+                }
+            }
+        }
+        let absent =
+            self.0.iter().filter(|(key, goes)| goes.is_always_written(ParentId::Unwritten) && !record.iter().any(|member| member.is(key)));
+        ext.absent(&absent.map(|(key, _)| *key).collect::<Vec<_>>());
+        out.push(b'{');
+        for (name, value) in front {
+            member_key(name, start, out);
+            out.extend_from_slice(value.as_bytes());
+        }
+        for ((_, goes), value) in self.0.iter().zip(&taken) {
+            let Some(value) = value else { continue };
+            match goes {
+                Goes::To(name, _) => {
+                    member_key(name, start, out);
+                    json::push_carried_value(value, writer, out);
+                }
+                Goes::Object(name, table) => {
+                    member_key(name, start, out);
+                    out.extend_from_slice(&table.object(value, writer).unwrap_or_default());
+                }
+                _ => {}
+            }
+        }
+        if !ext.0.is_empty() {
+            member_key("ext", start, out);
+            out.extend_from_slice(&ext.into_object());
+        }
+        if !usual {
+            member_key(ORDER, start, out);
+            out.push(b'[');
+            for (n, member) in record.iter().enumerate() {
+                if n > 0 {
+                    out.push(b',');
+                }
+                json::push_carried_string(member.key, writer, out);
+            }
+            out.push(b']');
+        }
+        out.push(b'}');
+        true
+    }
+
+    /// The inverse of [`Table::object`].
+    pub(in crate::adapters) fn render_object(&self, payload: &[u8], to: To<'_>) {
+        self.render_frame(payload, to);
+    }
+
+    /// The same for a document: its lists are left empty, and where their
+    /// records would stand is returned, in order.
+    pub(in crate::adapters) fn render_frame(&self, payload: &[u8], to: To<'_>) -> Vec<usize> {
+        let To { style, depth, out } = to;
+        let given: Vec<Member<'_>> = json::members(payload).collect();
+        let get = |name: &str| given.iter().find(|member| member.is(name)).map(|member| member.value);
+        let ext: Vec<Member<'_>> = get("ext").map(|ext| json::members(ext).collect()).unwrap_or_default();
+        // By name, because a foreign object may have very many members.
+        let named: HashMap<Cow<'_, str>, &Member<'_>> =
+            ext.iter().filter_map(|member| source_key(member).map(|name| (name, member))).collect();
+        let absent = ext.iter().find(|member| member.name() == ABSENT);
+        let absent: Vec<Cow<'_, str>> = absent.map(|list| json::elements(list.value).map(json::unescape).collect()).unwrap_or_default();
+        let order: Option<Vec<Cow<'_, str>>> = get(ORDER).map(|order| json::elements(order).map(json::unescape).collect());
+        let keys = order.unwrap_or_else(|| self.0.iter().map(|(key, _)| Cow::Borrowed(*key)).collect());
+        let mut lists = Vec::new();
+        let mut object = Rendering::open(style, depth, out);
+        for key in &keys {
+            if let Some(member) = named.get(key) {
+                object.value(key, member.value);
+                continue;
+            }
+            let Some((_, goes)) = self.row(key).filter(|_| !absent.contains(key)) else { continue };
+            match goes {
+                Goes::Constant(text) => object.value(key, text.as_bytes()),
+                Goes::To(name, _) => {
+                    if let Some(value) = get(name) {
+                        object.value(key, value);
+                    }
+                }
+                Goes::Object(name, table) => {
+                    if let Some(value) = get(name) {
+                        table.render_object(value, object.key(key));
+                    }
+                }
+                Goes::List => {
+                    let To { out, .. } = object.key(key);
+                    out.push(b'[');
+                    lists.push(out.len());
+                    out.push(b']');
+                }
+                Goes::Unless(name, usual) => object.value(key, get(name).unwrap_or(usual.as_bytes())),
+                Goes::Time | Goes::Seconds | Goes::Given(_) | Goes::Ext | Goes::Word(..) => {}
+                Goes::Parent | Goes::Node(_) | Goes::Content(_) | Goes::Open(_) => {}
+            }
+        }
+        let written: HashSet<&Cow<'_, str>> = keys.iter().collect();
+        for member in &ext {
+            if let Some(name) = source_key(member).filter(|name| !written.contains(name)) {
+                object.value(&name, member.value);
+            }
+        }
+        object.close();
+        lists
+    }
+}
+
+/// Whether a key stands twice in an object.
+pub(in crate::adapters) fn has_a_name_twice(record: &[Member<'_>]) -> bool {
+    const FEW: usize = 12;
+    if record.len() <= FEW {
+        return record.iter().enumerate().any(|(n, member)| record[..n].iter().any(|before| before.name() == member.name()));
+    }
+    let mut names = HashSet::with_capacity(record.len());
+    !record.iter().all(|member| names.insert(member.name()))
+}
+
+fn member_key(name: &str, start: usize, out: &mut Vec<u8>) {
+    if out.len() > start + 1 {
+        out.push(b',');
+    }
+    json::push_string(name, out);
+    out.push(b':');
+}

@@ -1,0 +1,262 @@
+//! A record taken apart by its table, and written as a payload.
+
+use crate::model::ids::Seq;
+use crate::model::json::{self, Escapes, Kind, Member};
+use crate::model::shape::Shapes;
+use crate::model::time::{from_epoch, is_log_time};
+
+use super::ext::{AROUND, Ext};
+use super::object::has_a_name_twice;
+use super::{Beside, Content, Goes, Ids, ParentId, Setting, Table};
+
+/// A record taken apart by its table.
+#[derive(Default)]
+pub(in crate::adapters) struct Taken<'a> {
+    members: Vec<(&'static str, &'a [u8])>,
+    nodes: Vec<(&'static str, Seq)>,
+    objects: Vec<(&'static str, Vec<u8>)>,
+    content: Vec<(&'static str, &'a [u8])>,
+    ext: Vec<Member<'a>>,
+    around: Vec<Member<'a>>,
+    absent: Vec<&'static str>,
+    absent_around: Vec<&'static str>,
+    /// The members of the object that the table opens.
+    opened: Vec<Member<'a>>,
+    /// The time in the log's form.
+    pub ts: Option<&'a str>,
+    /// The same, where the record says it in seconds.
+    pub seconds: Option<String>,
+}
+
+impl Table {
+    /// Takes a record apart. `None` where an object that the table opens is
+    /// none.
+    pub(in crate::adapters) fn take<'a>(&self, record: &[Member<'a>], setting: Setting<'_>, ids: &dyn Ids) -> Option<Taken<'a>> {
+        let mut taken = Taken::default();
+        let opened = self.opens();
+        for member in record {
+            let goes = self.row_of(member).map(|(_, goes)| goes);
+            if let Some(Goes::Open(table)) = goes {
+                if json::kind_of(member.value) != Kind::Object {
+                    return None;
+                }
+                let inner: Vec<Member<'a>> = json::members(member.value).collect();
+                for inner in &inner {
+                    let goes = table.row_of(inner).map(|(_, goes)| goes);
+                    if !taken.place(goes, *inner, setting, ids) {
+                        taken.ext.push(*inner);
+                    }
+                }
+                taken.absent = table.missing(&inner, setting.parent);
+                taken.opened = inner;
+            } else if !taken.place(goes, *member, setting, ids) {
+                match opened {
+                    Some(_) => taken.around.push(*member),
+                    None => taken.ext.push(*member),
+                }
+            }
+        }
+        let has = |key: &str| record.iter().any(|member| member.is(key));
+        if opened.is_some_and(|(key, _)| !has(key)) {
+            return None;
+        }
+        let absent = self.0.iter().filter(|(key, goes)| goes.is_always_written(setting.parent) && !has(key)).map(|(key, _)| *key).collect();
+        match opened {
+            Some(_) => taken.absent_around = absent,
+            None => taken.absent = absent,
+        }
+        Some(taken)
+    }
+
+    fn missing(&self, object: &[Member<'_>], parents: ParentId<'_>) -> Vec<&'static str> {
+        let has = |key: &str| object.iter().any(|member| member.is(key));
+        self.0.iter().filter(|(key, goes)| goes.is_always_written(parents) && !has(key)).map(|(key, _)| *key).collect()
+    }
+
+    fn key_of_content(&self, name: &str) -> &'static str {
+        let inner = self.opens().map(|(_, table)| table);
+        let rows = self.0.iter().chain(inner.into_iter().flat_map(|table| table.0));
+        rows.into_iter().find_map(|(key, goes)| matches!(goes, Goes::Content(held) if *held == name).then_some(*key)).unwrap_or_default()
+    }
+}
+
+impl<'a> Taken<'a> {
+    fn place(&mut self, goes: Option<&'static Goes>, member: Member<'a>, setting: Setting<'_>, ids: &dyn Ids) -> bool {
+        let value = member.value;
+        match goes {
+            None | Some(Goes::Open(_) | Goes::Ext | Goes::List) => false,
+            Some(Goes::Word(name, words)) => {
+                // A word of ours in the source's mouth could not be told back.
+                let fits = json::kind_of(value) == Kind::String
+                    && !words.iter().any(|(_, ours)| ours.as_bytes() == value)
+                    && !self.members.iter().any(|(known, _)| known == name);
+                if fits {
+                    let word = words.iter().find(|(theirs, _)| theirs.as_bytes() == value).map(|(_, ours)| ours.as_bytes());
+                    self.members.push((name, word.unwrap_or(value)));
+                }
+                fits
+            }
+            Some(Goes::Constant(text)) => value == text.as_bytes(),
+            Some(Goes::Given(name)) => ids.given(name).is_some_and(|given| given == value),
+            Some(Goes::Unless(name, usual)) => {
+                let fits = !self.members.iter().any(|(known, _)| known == name);
+                if fits && value != usual.as_bytes() {
+                    self.members.push((name, value));
+                }
+                fits
+            }
+            Some(Goes::To(name, takes)) => {
+                let fits = takes.accepts(value) && !self.members.iter().any(|(known, _)| known == name);
+                if fits {
+                    self.members.push((name, value));
+                }
+                fits
+            }
+            Some(Goes::Time) => {
+                let time = value.strip_prefix(b"\"").and_then(|v| v.strip_suffix(b"\"")).filter(|inner| is_log_time(inner));
+                self.ts = self.ts.or(time.and_then(|time| std::str::from_utf8(time).ok()));
+                time.is_some()
+            }
+            Some(Goes::Seconds) => {
+                let time = from_epoch(value).filter(|_| self.seconds.is_none());
+                let fits = time.is_some();
+                self.seconds = self.seconds.take().or(time);
+                fits
+            }
+            Some(Goes::Parent) => match setting.parent {
+                ParentId::Written(id) => id.map_or(value == b"null", |id| id == value),
+                ParentId::Unwritten => false,
+            },
+            Some(Goes::Node(name)) => match ids.event(value) {
+                Some(seq) if json::kind_of(value) == Kind::String => {
+                    self.nodes.push((name, seq));
+                    true
+                }
+                _ => false,
+            },
+            Some(Goes::Content(name)) => {
+                self.content.push((name, value));
+                true
+            }
+            Some(Goes::Object(name, table)) => {
+                let object = table.object(value, setting.writer);
+                let fits = object.is_some();
+                self.objects.extend(object.map(|object| (*name, object)));
+                fits
+            }
+        }
+    }
+
+    /// Whether a key stands twice in the object that the table opens.
+    pub(in crate::adapters) fn opens_a_name_twice(&self) -> bool {
+        has_a_name_twice(&self.opened)
+    }
+
+    /// The number of the shape that renders this record; 0 where it has none.
+    pub(in crate::adapters) fn shape(&self, table: &Table, record: &[Member<'_>], shapes: &mut Shapes) -> usize {
+        let inner_is_usual = table.opens().is_none_or(|(_, inner)| inner.keys_are_usual(&self.opened));
+        if inner_is_usual && table.keys_are_usual(record) { 0 } else { table.shape(record, shapes) }
+    }
+
+    /// Adds a member that the record does not say in these words.
+    pub(in crate::adapters) fn say(&mut self, name: &'static str, value: Vec<u8>) {
+        self.objects.push((name, value));
+    }
+
+    /// Adds a member that every payload has and the record has not.
+    pub(in crate::adapters) fn supply(&mut self, name: &'static str, key: &'static str, value: Vec<u8>) {
+        self.say(name, value);
+        self.absent.push(key);
+    }
+
+    /// Says a member in other words than the record, whose own stand in `ext`.
+    pub(in crate::adapters) fn reword(&mut self, name: &'static str, key: &'static [u8], value: &'static [u8]) {
+        if let Some((_, said)) = self.members.iter_mut().find(|(known, _)| *known == name) {
+            self.ext.push(Member { key, value: std::mem::replace(said, value) });
+        }
+    }
+
+    /// Adds a member that names an event.
+    pub(in crate::adapters) fn point(&mut self, name: &'static str, seq: Seq) {
+        self.nodes.push((name, seq));
+    }
+
+    /// Whether a member names an event.
+    pub(in crate::adapters) fn points(&self, name: &str) -> bool {
+        self.nodes.iter().any(|(known, _)| *known == name)
+    }
+
+    /// The value of a member.
+    pub(in crate::adapters) fn member(&self, name: &str) -> Option<&'a [u8]> {
+        self.members.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
+    }
+
+    /// Writes the payload: its members in this order, then `ext`, then the
+    /// number of its shape. `content` stands where the order names it.
+    pub(in crate::adapters) fn push_payload(
+        &mut self,
+        order: &[&'static str],
+        content: &dyn Content,
+        source_keys: &Table,
+        shape: usize,
+        writer: Escapes,
+        out: &mut Vec<u8>,
+    ) {
+        out.push(b'{');
+        let mut first = true;
+        let mut open = |name: &str, out: &mut Vec<u8>| {
+            if !std::mem::take(&mut first) {
+                out.push(b',');
+            }
+            json::push_string(name, out);
+            out.push(b':');
+        };
+        let mut beside = Beside::default();
+        for name in order {
+            if *name == "content" {
+                open(name, out);
+                beside = content.encode(&self.content, writer, out);
+            } else if let Some((_, value)) = self.members.iter().find(|(known, _)| known == name) {
+                open(name, out);
+                json::push_carried_value(value, writer, out);
+            } else if let Some((_, seq)) = self.nodes.iter().find(|(known, _)| known == name) {
+                open(name, out);
+                out.extend_from_slice(seq.to_string().as_bytes());
+            } else if let Some((_, object)) = self.objects.iter().find(|(known, _)| known == name) {
+                open(name, out);
+                out.extend_from_slice(object);
+            }
+        }
+        let mut ext = Ext::default();
+        for member in &self.ext {
+            ext.carried(member, writer);
+        }
+        for name in beside.left {
+            let key = source_keys.key_of_content(name);
+            for (_, value) in self.content.iter().filter(|(held, _)| *held == name) {
+                ext.named(key, value, writer);
+            }
+        }
+        for mark in beside.marks {
+            ext.raw(mark, b"true");
+        }
+        ext.absent(&self.absent);
+        if !self.around.is_empty() || !self.absent_around.is_empty() {
+            let mut around = Ext::default();
+            for member in &self.around {
+                around.carried(member, writer);
+            }
+            around.absent(&self.absent_around);
+            ext.raw(AROUND, &around.into_object());
+        }
+        if !ext.0.is_empty() {
+            open("ext", out);
+            out.extend_from_slice(&ext.into_object());
+        }
+        if shape > 0 {
+            open("shape", out);
+            out.extend_from_slice(shape.to_string().as_bytes());
+        }
+        out.push(b'}');
+    }
+}

@@ -1,0 +1,140 @@
+//! What picoclaw itself would show: its loaders, written again from their
+//! behaviour. It owns the rules of `JSONLStore.GetHistory` and of the older
+//! session manager, odd ones included, and shares nothing with the rest of this
+//! adapter, so that the two cannot be wrong together.
+//!
+//! Messages are shown in the very bytes that the program would write for them.
+
+mod cursor;
+mod encode;
+mod fill;
+mod history;
+mod legacy;
+mod message;
+mod meta;
+mod moment;
+mod text;
+
+use std::collections::BTreeMap;
+
+use crate::model::files::{Entry, Files};
+use crate::model::heads::{HeadKind, HeadName};
+use crate::model::loaded::{LoadOutcome, Loader};
+
+use cursor::Refused;
+use legacy::Legacy;
+use meta::Meta;
+
+const BAD_META: &str = "memory: decode meta";
+const LONG_LINE: &str = "memory: scan jsonl: token too long";
+const BAD_LEGACY: &str = "legacy file cannot be decoded";
+const NO_FILE: &str = "no session file";
+
+/// The loader of one session.
+#[must_use]
+pub fn loader(files: &Files) -> Box<dyn Loader + '_> {
+    Box::new(Session::new(files))
+}
+
+/// Where the program would look for the messages.
+enum Place<'f> {
+    /// In a file of lines, beside which another says what of it counts; either
+    /// may be missing.
+    Lines { lines: &'f [u8], meta: Option<Result<Meta<'f>, Refused>> },
+    /// In one whole file, whose name may have to serve as the key.
+    Whole { name: &'f [u8], file: &'f [u8] },
+    /// Nowhere: only what was set aside is left.
+    Nowhere,
+}
+
+struct Session<'f> {
+    place: Place<'f>,
+    /// The whole files that were set aside once their messages had moved on, by
+    /// the name of their head.
+    backups: BTreeMap<String, &'f [u8]>,
+}
+
+impl<'f> Session<'f> {
+    fn new(files: &'f Files) -> Session<'f> {
+        let mut backups = BTreeMap::new();
+        let (mut lines, mut meta, mut whole) = (None, None, None);
+        for (path, entry) in files.iter() {
+            let name = path.as_bytes();
+            let bytes = match entry {
+                Entry::File(file) => Some(file.bytes.as_slice()),
+                // A link leads out of what there is: nothing is found there.
+                Entry::Link { .. } | Entry::EmptyFolder => None,
+            };
+            if name.ends_with(b".meta.json.migrated") {
+                // Nothing reads these.
+            } else if name.ends_with(b".json.migrated") {
+                backups.extend(bytes.map(|bytes| (path.key(), bytes)));
+            } else if name.ends_with(b".jsonl") {
+                lines = Some(bytes);
+            } else if name.ends_with(b".meta.json") {
+                meta = Some(bytes);
+            } else if let Some(stem) = name.strip_suffix(b".json") {
+                whole = bytes.map(|file| Place::Whole { name: stem, file });
+            }
+        }
+        let place = if lines.is_some() || meta.is_some() {
+            Place::Lines { lines: lines.flatten().unwrap_or_default(), meta: meta.flatten().map(fill::read) }
+        } else {
+            whole.unwrap_or(Place::Nowhere)
+        };
+        Session { place, backups }
+    }
+
+    fn load_default(&self, show: &mut dyn FnMut(&[u8])) -> LoadOutcome {
+        let loaded = match &self.place {
+            Place::Lines { lines, meta } => load_lines(lines, meta.as_ref(), show),
+            Place::Whole { name, file } => load_whole(name, file, show),
+            Place::Nowhere => LoadOutcome { error: Some(NO_FILE.to_owned()), ..LoadOutcome::default() },
+        };
+        LoadOutcome { active: Some(HeadName::main()), ..loaded }
+    }
+}
+
+impl Loader for Session<'_> {
+    fn heads(&mut self) -> Vec<HeadName> {
+        let backups = self.backups.keys().map(|name| HeadName::new(HeadKind::Backup, name));
+        std::iter::once(HeadName::main()).chain(backups).collect()
+    }
+
+    fn load(&mut self, head: Option<&HeadName>, show: &mut dyn FnMut(&[u8])) -> LoadOutcome {
+        let Some(head) = head else { return self.load_default(show) };
+        let backup = Some(&head.name).filter(|_| head.kind == HeadKind::Backup).and_then(|name| self.backups.get(name));
+        let error = match backup {
+            Some(file) => load_whole(b"", file, show).error,
+            None if *head == HeadName::main() => self.load_default(show).error,
+            None => Some(NO_FILE.to_owned()),
+        };
+        LoadOutcome { error, ..LoadOutcome::default() }
+    }
+}
+
+fn load_lines(lines: &[u8], meta: Option<&Result<Meta<'_>, Refused>>, show: &mut dyn FnMut(&[u8])) -> LoadOutcome {
+    let meta = match meta {
+        Some(Err(Refused)) => return LoadOutcome { error: Some(BAD_META.to_owned()), ..LoadOutcome::default() },
+        Some(Ok(meta)) => Some(meta),
+        None => None,
+    };
+    let error = history::show(lines, meta.map_or(0, |meta| meta.skip), show).err().map(|history::TokenTooLong| LONG_LINE.to_owned());
+    let summary = meta.filter(|_| error.is_none()).and_then(|meta| filled(&meta.summary));
+    LoadOutcome { summary, error, facts: meta.map(Meta::facts).unwrap_or_default(), ..LoadOutcome::default() }
+}
+
+fn load_whole(name: &[u8], file: &[u8], show: &mut dyn FnMut(&[u8])) -> LoadOutcome {
+    let decoded = fill::read::<Legacy<'_>>(file).and_then(|legacy| legacy.show(show).map(|()| legacy));
+    match decoded {
+        Ok(legacy) => LoadOutcome { summary: filled(&legacy.summary), facts: legacy.facts(name), ..LoadOutcome::default() },
+        Err(Refused) => LoadOutcome { error: Some(BAD_LEGACY.to_owned()), ..LoadOutcome::default() },
+    }
+}
+
+fn filled(text: &str) -> Option<String> {
+    Some(text.to_owned()).filter(|text| !text.is_empty())
+}
+
+#[cfg(test)]
+mod tests;
