@@ -119,7 +119,7 @@ impl Search<'_> {
         if let Some(surest) = claims.iter().filter(|(_, claim)| is_whole(claim)).map(|(_, claim)| claim.confidence).max() {
             claims.retain(|(_, claim)| claim.confidence > surest || (is_whole(claim) && claim.confidence == surest));
         }
-        claims.sort_by(|(_, a), (_, b)| b.confidence.cmp(&a.confidence));
+        claims.sort_by_key(|(_, b)| std::cmp::Reverse(b.confidence));
         let mut owners: HashMap<RelPath, (&'static str, Confidence)> = HashMap::new();
         let mut whole = false;
         for (adapter, claim) in claims {

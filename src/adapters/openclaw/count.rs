@@ -72,6 +72,15 @@ fn is_shown(entry: &Entry<'_>) -> bool {
     match entry.kind {
         Record::UserMessage | Record::AssistantMessage | Record::ResultMessage | Record::CustomMessage => true,
         Record::BranchSummary => with_members(entry, |members| get(members, "summary").is_some_and(|summary| !js::is_falsy(summary))),
-        _ => false,
+        Record::Header
+        | Record::Thinking
+        | Record::Model
+        | Record::Compaction
+        | Record::Custom
+        | Record::Label
+        | Record::Info
+        | Record::Usage
+        | Record::Edit
+        | Record::Whole => false,
     }
 }

@@ -62,7 +62,20 @@ fn row(entry: &Entry<'_>, is_linear: bool) -> Row {
         }
         _ if !has_id || !is_parent => Row::Inert,
         _ if entry.is_other("leaf") => leaf_row(entry),
-        _ => Row::Opaque,
+        Record::UserMessage
+        | Record::AssistantMessage
+        | Record::ResultMessage
+        | Record::CustomMessage
+        | Record::Thinking
+        | Record::Model
+        | Record::Compaction
+        | Record::BranchSummary
+        | Record::Custom
+        | Record::Label
+        | Record::Info
+        | Record::Usage
+        | Record::Edit
+        | Record::Whole => Row::Opaque,
     }
 }
 

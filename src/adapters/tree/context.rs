@@ -56,7 +56,18 @@ pub(in crate::adapters) fn is_timed(entry: &Entry<'_>) -> bool {
     match entry.kind {
         Record::CustomMessage | Record::Compaction => true,
         Record::BranchSummary => with_members(entry, |members| get(members, "summary").is_some_and(|summary| !js::is_falsy(summary))),
-        _ => false,
+        Record::Header
+        | Record::UserMessage
+        | Record::AssistantMessage
+        | Record::ResultMessage
+        | Record::Thinking
+        | Record::Model
+        | Record::Custom
+        | Record::Label
+        | Record::Info
+        | Record::Usage
+        | Record::Edit
+        | Record::Whole => false,
     }
 }
 
@@ -96,7 +107,16 @@ pub(in crate::adapters) fn can_be_edited(entry: &Entry<'_>, knows_hooks: bool) -
             with_members(entry, |members| get(members, "message").is_some_and(role_of))
         }
         Record::Compaction => with_members(entry, |members| get(members, "systemMessage").is_some_and(role_of)),
-        _ => false,
+        Record::Header
+        | Record::Thinking
+        | Record::Model
+        | Record::BranchSummary
+        | Record::Custom
+        | Record::Label
+        | Record::Info
+        | Record::Usage
+        | Record::Edit
+        | Record::Whole => false,
     }
 }
 
