@@ -32,6 +32,8 @@ pub(super) struct Reader<'a, 's> {
     pub shapes: Shapes,
     /// The shape of each message that is not in the usual one.
     pub shape_of: HashMap<Seq, usize>,
+    /// Whether rows will be looked for by what tells them apart: only runs do.
+    pub wants_prints: bool,
     /// Messages by what tells their rows apart: as stored, and as sent.
     pub by_stored: HashMap<u64, Seq>,
     pub by_sent: HashMap<u64, Seq>,
@@ -49,6 +51,7 @@ pub(super) fn read(files: &Files, check: Check, events: &mut dyn EventSink, find
         repeats: Repeats::default(),
         shapes: Shapes::new(MESSAGE.order()),
         shape_of: HashMap::new(),
+        wants_prints: !unit.runs.is_empty(),
         by_stored: HashMap::new(),
         by_sent: HashMap::new(),
         session: Vec::new(),

@@ -238,7 +238,11 @@ impl<'a> Reader<'a, '_> {
         if shape > 0 {
             self.shape_of.insert(seq, shape);
         }
-        self.note_prints(normal.prints(), seq);
+        if self.wants_prints
+            && let Some(prints) = normal.prints()
+        {
+            self.note_prints(prints, seq);
+        }
         Ok(seq)
     }
 
