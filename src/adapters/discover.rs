@@ -53,6 +53,12 @@ pub struct Discovery {
 }
 
 impl Discovery {
+    /// Forgets what was found of other files than this one.
+    pub fn keep_only(&mut self, file: &RelPath) {
+        self.findings.retain(|finding| finding.location.file == file.to_string());
+        self.ties.retain(|tie| tie.folder == *file);
+    }
+
     /// Whether anything was recognised, even if it cannot be converted.
     #[must_use]
     pub fn recognised_any(&self) -> bool {

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use crate::adapters::tree::entry::{Entry, get, with_members};
-use crate::adapters::tree::forest;
+use crate::adapters::tree::forest::{self, Lineage};
 use crate::adapters::tree::js;
 use crate::adapters::tree::scan::Scan;
 use crate::adapters::tree::tables::Record;
@@ -35,7 +35,7 @@ fn by_last_line(scan: &Scan<'_>, judged: &Judged) -> usize {
     if entries.iter().any(|entry| entry.line.text.trim_ascii() == b"null") {
         return 0;
     }
-    if judged.is_linear {
+    if judged.lineage == Lineage::ByLine {
         return shown(entries, &forest::path(&judged.placed.parents, judged.leaf), &judged.placed.first_kept);
     }
     let by_id = forest::by_id(entries, |n| entries[n].kind != Record::Header);

@@ -10,6 +10,7 @@ use crate::model::json::{self, Kind};
 
 use super::entry::{Entry, get, with_members};
 use super::js;
+use super::read::Renames;
 use super::tables::Record;
 
 /// The part of a path that is shown.
@@ -91,10 +92,10 @@ pub(in crate::adapters) fn lacks_replacement(entry: &Entry<'_>) -> bool {
 
 /// Whether the content of what an entry shows can be replaced, so that an edit
 /// without a replacement fails.
-pub(in crate::adapters) fn can_be_edited(entry: &Entry<'_>, knows_hooks: bool) -> bool {
+pub(in crate::adapters) fn can_be_edited(entry: &Entry<'_>, renames: Renames) -> bool {
     let is_known = |role: Option<&[u8]>| match js::map_key(role).as_deref() {
         Some(b"\"user\"" | b"\"assistant\"" | b"\"toolResult\"" | b"\"custom\"") => true,
-        Some(b"\"hookMessage\"") => knows_hooks,
+        Some(b"\"hookMessage\"") => renames == Renames::Hooks,
         _ => false,
     };
     let role_of = |object: &[u8]| {
