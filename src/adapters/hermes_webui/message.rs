@@ -3,7 +3,7 @@
 use foldhash::fast::FixedState;
 use std::hash::BuildHasher;
 
-use crate::adapters::mapping::{NoIds, ParentId, Parents, Rendered, Setting, has_a_name_twice};
+use crate::adapters::mapping::{self, NoIds, ParentId, Parents, Rendered, Setting, has_a_name_twice};
 use crate::model::ids::Seq;
 use crate::model::json::{self, Escapes, Kind, Member, Style};
 use crate::model::shape::Shapes;
@@ -141,7 +141,7 @@ pub(super) fn sent_payload(payload: &[u8]) -> Vec<u8> {
 /// that there is not.
 pub(super) fn render(payload: &[u8], ts: Option<&str>, shapes: &Shapes, style: Style, depth: usize, out: &mut Vec<u8>) -> Option<()> {
     let rendered = Rendered { payload, ts, parent: Seq::ROOT, parents: Parents::Unwritten };
-    MESSAGE.render(&rendered, shapes, &Rows, &mut NoIds, style, depth, out)
+    MESSAGE.render(&rendered, shapes, &Rows, &mut NoIds, mapping::To { style, depth, out })
 }
 
 /// What the program compares two unfinished answers by; `None` for rows that

@@ -34,12 +34,10 @@ impl Table {
         shapes: &Shapes,
         content: &dyn Content,
         ids: &mut dyn Ids,
-        style: Style,
-        depth: usize,
-        out: &mut Vec<u8>,
+        to: To<'_>,
     ) -> Option<()> {
         let given: Vec<Member<'_>> = json::members(event.payload).collect();
-        self.render_members(event, &given, shapes, content, ids, To { style, depth, out })
+        self.render_members(event, &given, shapes, content, ids, to)
     }
 
     /// The same for a payload whose members are known already.
