@@ -1,9 +1,11 @@
 //! One file per command, each handed a resolved job and a printer.
 
+pub mod audit;
 pub mod batch;
 pub mod convert;
 pub mod detect;
 pub mod error;
+mod evidence;
 pub mod formats;
 pub mod logs;
 pub mod migrate;

@@ -2,12 +2,14 @@
 //! with its receipts, blobs and lock, and atomic replacement.
 
 pub mod blobs;
+pub mod database;
 pub mod disk;
 pub mod error;
 pub mod layout;
 pub mod listing;
 pub mod live;
 pub mod lock;
+pub mod processes;
 pub mod receipts;
 pub mod replace;
 pub mod restored;
