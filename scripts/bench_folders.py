@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes session folders for `bench`: invented, but byte for byte in the way gptme writes.
+"""Writes session folders for `bench`: invented, but byte for byte in the way gptme and picoclaw write.
 
     bench_folders.py KIND FOLDER [--scale X]
 
@@ -13,6 +13,8 @@ KIND, at scale 1:
     huge             3 sessions of 300 MB
     branching        20 sessions of about 13 MB with 20 backup branches each and an event log as 0.33
                      kept it (nothing is dropped, and the whole list again every 50 events)
+    legacy           200 whole-file sessions of picoclaw, 100 MB: what its own migration imports
+    lines            400 sessions of picoclaw as lines beside meta files, 100 MB
     growth-1, -10    one session of 20,000 and of 200,000 messages
     sessions-1, -10  1,000 and 10,000 small sessions
 """
@@ -242,6 +244,53 @@ def branching_session(root, rng, texts, number, length=400, backups=20):
     put(folder / "events.jsonl", log.lines)
 
 
+def go_json(value, indent=None):
+    """As Go's encoder writes it: HTML characters escaped, other text as it is."""
+    separators = (",", ":") if indent is None else (",", ": ")
+    text = json.dumps(value, ensure_ascii=False, indent=indent, separators=separators)
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text
+
+
+def picoclaw_messages(rng, texts, size, has_times):
+    """Turns of picoclaw, with a tool call and its result in each, of about so many bytes."""
+    clock = datetime(2026, 3, 2, tzinfo=timezone.utc) + timedelta(days=rng.randint(0, 100))
+    messages, written = [], 0
+    while written < size:
+        call = f"call_{rng.getrandbits(48):012x}"
+        arguments = go_json({"path": f"{rng.choice(WORDS)}/{rng.choice(NAMES)}.py"})
+        function = {"name": rng.choice(TOOLS), "arguments": arguments}
+        turn = [
+            {"role": "user", "content": texts.text(rng, 200)},
+            {"role": "assistant", "content": "", "tool_calls": [{"id": call, "type": "function", "function": function}]},
+            {"role": "tool", "content": texts.text(rng, 1500), "tool_call_id": call},
+            {"role": "assistant", "content": texts.text(rng, 700)},
+        ]
+        for message in turn:
+            clock += timedelta(microseconds=rng.randint(1, 10**7))
+            if has_times:
+                rest = {key: value for key, value in message.items() if key not in ("role", "content")}
+                stamp = {"created_at": clock.isoformat().replace("+00:00", "Z")}
+                message = {"role": message["role"], "content": message["content"], **stamp, **rest}
+            messages.append(message)
+            written += len(message["content"]) + 120
+    return messages
+
+
+def picoclaw_session(root, rng, texts, number, size, whole):
+    key, at = f"agent:main:telegram:direct:{number}", "2026-06-13T18:19:35.12+08:00"
+    base = root / key.replace(":", "_")
+    messages = picoclaw_messages(rng, texts, size, has_times=not whole)
+    if whole:
+        session = {"key": key, "messages": messages, "summary": texts.text(rng, 300), "created": at, "updated": at}
+        base.with_suffix(".json").write_text(go_json(session, 2), encoding="utf-8")
+        return
+    meta = {"key": key, "summary": "", "skip": 0, "count": len(messages), "created_at": at, "updated_at": at}
+    base.with_suffix(".jsonl").write_text("".join(go_json(message) + "\n" for message in messages), encoding="utf-8")
+    base.with_suffix(".meta.json").write_text(go_json(meta, 2), encoding="utf-8")
+
+
 def make(kind, root, scale):
     rng = random.Random(f"everlog {kind}")
     texts = Texts(rng)
@@ -262,6 +311,10 @@ def make(kind, root, scale):
     elif kind == "branching":
         for number in range(max(int(20 * scale), 1)):
             branching_session(root, rng, texts, number)
+    elif kind in ("legacy", "lines"):
+        count = {"legacy": 200, "lines": 400}[kind]
+        for number in range(max(int(count * scale), 1)):
+            picoclaw_session(root, rng, texts, number, 100_000_000 // count, whole=kind == "legacy")
     elif kind in ("growth-1", "growth-10"):
         messages = max(int(20_000 * scale), 10) * (10 if kind == "growth-10" else 1)
         conversation(root, rng, texts, 0, messages=messages)

@@ -7,8 +7,10 @@ mod support;
 
 use everlog::adapters::ALL;
 use everlog::commands::convert::Mode;
+use everlog::commands::fork::ForkJob;
 use everlog::commands::migrate::{Live, MigrateJob, Sources, Trust, run};
 use everlog::commands::source::Selection;
+use everlog::log::{LogView, SealState};
 use everlog::report::printer::{Form, Printer, Talk};
 use everlog::store::StoreError;
 use everlog::store::disk::{Disk, RealDisk};
@@ -64,6 +66,14 @@ impl Disk for DyingDisk {
     fn append(&self, path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
         self.step(path).and_then(|()| RealDisk.append(path, bytes))
     }
+    fn extend(&self, path: &Path, at: u64, bytes: &[u8]) -> Result<(), StoreError> {
+        // Death comes in the middle of the bytes.
+        self.step(path).inspect_err(|_| RealDisk.extend(path, at, &bytes[..bytes.len() / 2]).unwrap_or_default())?;
+        RealDisk.extend(path, at, bytes)
+    }
+    fn truncate(&self, path: &Path, len: u64) -> Result<(), StoreError> {
+        self.step(path).and_then(|()| RealDisk.truncate(path, len))
+    }
     fn remove(&self, path: &Path) -> Result<(), StoreError> {
         self.step(path).and_then(|()| RealDisk.remove(path))
     }
@@ -113,8 +123,22 @@ fn contents(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     tree(folder).into_iter().filter(|(name, _)| !name.ends_with("/lock")).map(|(name, (bytes, _))| (name, bytes)).collect()
 }
 
+/// Whether logs are forked before the source changes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Forks {
+    None,
+    /// At the first message and at the last.
+    Two,
+}
+
+fn fork(log: &Path, at: &str, name: &str, disk: &dyn Disk) -> Result<(), String> {
+    let job = ForkJob { log: log.to_owned(), at: at.to_owned(), name: Some(name.to_owned()), disk };
+    let out = Printer::to(Box::new(std::io::sink()), Form::Json, Talk::Quiet);
+    everlog::commands::fork::run(&job, &out).map(|_| ()).map_err(|error| error.to_string())
+}
+
 /// Runs a scenario that dies at every step in turn; returns how many there were.
-fn die_everywhere(before: Option<usize>, after: usize, sources: Sources) -> usize {
+fn die_everywhere(before: Option<usize>, forks: Forks, after: usize, sources: Sources) -> usize {
     let scratch = TempDir::new().unwrap();
     let prepare = |name: &str| {
         let (source, dest) = (scratch.path().join(name).join("logs"), scratch.path().join(name).join("dest"));
@@ -122,6 +146,10 @@ fn die_everywhere(before: Option<usize>, after: usize, sources: Sources) -> usiz
         if let Some(messages) = before {
             make_source(&source, messages);
             assert!(migrate(&source, &dest, &RealDisk, Sources::Stay));
+        }
+        for n in (0..6).filter(|_| forks == Forks::Two) {
+            fork(&dest.join(format!("s{n}.everlog.jsonl")), "#2", "first", &RealDisk).unwrap();
+            fork(&dest.join(format!("s{n}.everlog.jsonl")), "main", "last", &RealDisk).unwrap();
         }
         let old = contents(&dest);
         make_source(&source, after);
@@ -156,14 +184,69 @@ fn die_everywhere(before: Option<usize>, after: usize, sources: Sources) -> usiz
 fn dying_at_any_step_and_running_again_ends_the_same() {
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let scenarios = [
-        ("new", die_everywhere(None, 4, Sources::Stay)),
-        ("grown", die_everywhere(Some(3), 5, Sources::Stay)),
-        ("shrunk", die_everywhere(Some(5), 3, Sources::Stay)),
-        ("retired", die_everywhere(None, 4, Sources::Retire)),
+        ("new", die_everywhere(None, Forks::None, 4, Sources::Stay)),
+        ("grown", die_everywhere(Some(3), Forks::None, 5, Sources::Stay)),
+        ("shrunk", die_everywhere(Some(5), Forks::None, 3, Sources::Stay)),
+        ("retired", die_everywhere(None, Forks::None, 4, Sources::Retire)),
+        ("forked and grown", die_everywhere(Some(3), Forks::Two, 5, Sources::Stay)),
+        ("forked and shrunk", die_everywhere(Some(5), Forks::Two, 3, Sources::Stay)),
     ];
     for (name, steps) in scenarios {
         assert!(steps > 5, "{name} has only {steps} steps");
         eprintln!("{name}: {steps} crash points tried");
+    }
+}
+
+/// What is left of an unfinished fork before the one that is tried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Leftover {
+    None,
+    Half,
+}
+
+#[test]
+fn dying_at_any_step_of_a_fork_leaves_the_old_log_good() {
+    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let scratch = TempDir::new().unwrap();
+    let (source, dest) = (scratch.path().join("logs"), scratch.path().join("dest"));
+    make_source(&source, 4);
+    assert!(migrate(&source, &dest, &RealDisk, Sources::Stay));
+    let log = dest.join("s0.everlog.jsonl");
+    let old = fs::read(&log).unwrap();
+    fork(&log, "#3", "mine", &RealDisk).unwrap();
+    let whole = fs::read(&log).unwrap();
+    for leftover in [Leftover::None, Leftover::Half] {
+        let begun = if leftover == Leftover::Half { &whole[..(old.len() + whole.len()) / 2] } else { &old[..] };
+        let mut steps = 0;
+        for alive_for in 0.. {
+            for next in ["fork", "migrate"] {
+                fs::write(&log, begun).unwrap();
+                let disk = DyingDisk { steps: AtomicUsize::new(0), alive_for };
+                let done = fork(&log, "#3", "mine", &disk);
+                steps = disk.steps.load(Ordering::SeqCst);
+                let now = fs::read(&log).unwrap();
+                assert!(now.starts_with(&old), "step {alive_for}: what was there was touched");
+                assert!(whole.starts_with(&now), "step {alive_for}: a third thing");
+                let is_good = matches!(LogView::open(now.clone()).unwrap().seal(), SealState::Good { .. });
+                assert_eq!(is_good, now == old || now == whole, "step {alive_for}");
+                assert!(done.is_err() || now == whole, "step {alive_for}: it says that it is done");
+                if next == "migrate" {
+                    assert!(migrate(&source, &dest, &RealDisk, Sources::Stay));
+                    assert!([&old, &whole].contains(&&fs::read(&log).unwrap()), "step {alive_for}: not cleaned");
+                    assert!(!dest.join(".everlog/earlier").exists(), "step {alive_for}: a leftover was kept");
+                }
+                let again = fork(&log, "#3", "mine", &RealDisk);
+                assert!(again.is_ok() || again.is_err_and(|error| error.contains("already")), "step {alive_for}");
+                assert!(fs::read(&log).unwrap() == whole, "step {alive_for}: another end");
+            }
+            if steps <= alive_for {
+                break;
+            }
+        }
+        // The lock's folder, the bytes, their sync; and for a leftover a cut and
+        // its sync.
+        assert_eq!(steps, if leftover == Leftover::Half { 5 } else { 3 }, "{leftover:?}");
+        eprintln!("{leftover:?}: {steps} crash points tried");
     }
 }
 

@@ -101,10 +101,10 @@ fn fixtures_give_the_logs_and_findings_that_were_reviewed() {
             let (converted, _) = convert_and_prove(unit.found.adapter, &files).map_err(|difference| format!("{difference:?}"))?;
             ours.insert(Store::log_name(&unit.name).to_string(), converted.log);
             for (path, code, message) in &unit.found.left_out {
-                findings.push_str(&format!("{:?} {code:?} {}/{path}: {message}\n", code.severity(), unit.name));
+                findings.push_str(&format!("{:?} {code:?} {}/{path}: {message}\n", code.severity(), unit.reported_folder()));
             }
             for finding in converted.findings.list() {
-                findings.push_str(&text::finding(finding, &unit.name.to_string()));
+                findings.push_str(&text::finding(finding, &unit.reported_folder().to_string()));
                 findings.push('\n');
             }
         }

@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::result_large_err)]
 
-use everlog::adapters::adapter::{Adapter, Check, ReadSummary, UnitClaim};
+use everlog::adapters::adapter::{Adapter, Check, Found, ReadSummary};
 use everlog::log::{LogView, LogWriter};
 use everlog::model::event::{Body, Draft, EventKind, Outcome, Session, SessionKind, to_log_json};
 use everlog::model::files::{Entry, Files, RelPath, SourceFile};
@@ -38,8 +38,8 @@ impl Adapter for Told {
         "nothing"
     }
 
-    fn discover(&self, _: &FolderView<'_>) -> Vec<UnitClaim> {
-        Vec::new()
+    fn discover(&self, _: &FolderView<'_>) -> Found {
+        Found::default()
     }
 
     fn read(&self, _: &Files, _: Check, _: &mut dyn EventSink, _: &mut Findings) -> Result<ReadSummary, StreamError> {

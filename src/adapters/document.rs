@@ -23,12 +23,12 @@ use crate::model::stream::{LogAccess, RecordSink, StreamError};
 #[derive(Debug)]
 pub(super) struct Document<'a> {
     bytes: &'a [u8],
+    /// All of them, equal keys included.
+    pub all: Vec<Member<'a>>,
     /// Its members; of equal keys the last, as every loader has it.
     pub members: Vec<Member<'a>>,
     /// Its lists of records, in file order.
     lists: Vec<List<'a>>,
-    /// Whether a key stands twice.
-    pub has_a_key_twice: bool,
     /// What else was noticed.
     pub facts: Facts,
     start: usize,
@@ -73,7 +73,6 @@ impl<'a> Document<'a> {
         for (at, member) in all.iter().enumerate() {
             last.insert(member.name(), at);
         }
-        let has_a_key_twice = last.len() < all.len();
         let members: Vec<Member<'a>> = all.iter().enumerate().filter(|(at, m)| last[&m.name()] == *at).map(|(_, m)| *m).collect();
         let is_list = |member: &Member<'a>| {
             let row = table.0.iter().find(|(key, goes)| matches!(goes, Goes::List) && member.name() == *key);
@@ -82,17 +81,12 @@ impl<'a> Document<'a> {
         let lists = members.iter().filter_map(is_list).collect();
         let start = bytes.iter().position(|b| *b == b'{').unwrap_or(0);
         let end = bytes.iter().rposition(|b| *b == b'}').map_or(bytes.len(), |at| at + 1);
-        Ok(Document { bytes, members, lists, has_a_key_twice, facts, start, end })
+        Ok(Document { bytes, all, members, lists, facts, start, end })
     }
 
     /// The value of a member.
     pub(super) fn get(&self, key: &str) -> Option<&'a [u8]> {
         self.members.iter().find(|member| member.name() == key).map(|member| member.value)
-    }
-
-    /// All its members, equal keys included.
-    pub(super) fn all_members(&self) -> impl Iterator<Item = Member<'a>> + use<'a> {
-        json::members(&self.bytes[self.start..self.end])
     }
 
     /// What stands between its members.
@@ -151,11 +145,10 @@ fn records<'a>(bytes: &'a [u8], list: List<'a>, open: usize, close: usize) -> im
     let mut elements = json::elements(list.array).peekable();
     let first = elements.peek().map_or(close, |first| offset_in(bytes, first));
     let before = (open < first).then(|| DocumentPiece::Gap(&bytes[open..first]));
-    let mut behind = first;
     let inside = std::iter::from_fn(move || {
         let record = elements.next()?;
         let offset = offset_in(bytes, record);
-        behind = offset + record.len();
+        let behind = offset + record.len();
         // White space behind the last record stands before the frame goes on.
         let end = elements.peek().map_or(close, |next| offset_in(bytes, next));
         Some(DocumentPiece::Record { list: list.name, offset, bytes: record, end: &bytes[behind..end] })

@@ -44,6 +44,30 @@ pub enum Command {
     Verify(Verify),
     /// Print the messages of a log.
     Replay(Replay),
+    /// Draw the branches of a log.
+    Tree {
+        /// The log.
+        log: PathBuf,
+        /// A line for every node, not only for those of note.
+        #[arg(long)]
+        all: bool,
+    },
+    /// Add a branch to a log, at any node, and touch nothing that is there.
+    Fork {
+        /// The log.
+        log: PathBuf,
+        /// The node: the source's own id of it, #SEQ for the log's number, or a head.
+        #[arg(long, value_name = "ID", allow_hyphen_values = true)]
+        at: String,
+        /// The branch's name; `fork-1`, `fork-2` … if not given.
+        #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
+        name: Option<String>,
+    },
+    /// Show each turn of a session: its state, who settled it, what is missing.
+    Turns {
+        /// The log.
+        log: PathBuf,
+    },
     /// Rebuild the original files from logs, byte for byte.
     Restore {
         /// Logs, or folders of logs.

@@ -5,6 +5,7 @@ use clap::{CommandFactory, Parser, error::ErrorKind};
 use glob::Pattern;
 use jiff::{Span, Timestamp, Zoned, civil};
 use std::ffi::OsString;
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -13,16 +14,19 @@ use crate::adapters::{ALL, by_id};
 use crate::commands::audit::AuditJob;
 use crate::commands::convert::Mode;
 use crate::commands::detect::DetectJob;
+use crate::commands::fork::ForkJob;
 use crate::commands::migrate::{Live, MigrateJob, Sources, Trust};
 use crate::commands::replay::{ReplayJob, Salvage, Shape, View};
 use crate::commands::restore::RestoreJob;
 use crate::commands::source::Selection;
+use crate::commands::tree::{Nodes, TreeJob};
 use crate::commands::verify::{Annotations, Strictness, VerifyJob};
-use crate::commands::{CommandError, audit, detect, formats, migrate, replay, restore, verify};
+use crate::commands::{CommandError, audit, detect, fork, formats, migrate, replay, restore, tree, turns, verify};
 use crate::model::heads::HeadName;
 use crate::model::ids::Seq;
 use crate::report::exit::ExitStatus;
 use crate::report::printer::{Form, Printer, Talk};
+use crate::report::terminal::{Colours, Terminal};
 use crate::report::text::{self, Quoting};
 use crate::store::disk::{Disk, RealDisk};
 
@@ -82,6 +86,12 @@ fn dispatch(args: Args, out: &Printer) -> Result<ExitStatus, Problem> {
         Command::Migrate(args) => run_migrate(args, jobs, out),
         Command::Verify(args) => Ok(verify::run(&verify_job(args, jobs), out)?),
         Command::Replay(args) => Ok(replay::run(&replay_job(args), out)?),
+        Command::Tree { log, all } => {
+            let nodes = if all { Nodes::All } else { Nodes::OfNote };
+            Ok(tree::run(&TreeJob { log, nodes, terminal: terminal() }, out)?)
+        }
+        Command::Fork { log, at, name } => Ok(fork::run(&ForkJob { log, at, name, disk: &RealDisk }, out)?),
+        Command::Turns { log } => Ok(turns::run(&log, out)?),
         Command::Restore { logs, output } => Ok(restore::run(&RestoreJob { logs, dest: output, jobs, disk: &RealDisk }, out)?),
         Command::Audit { source, format, include, exclude } => {
             stop_politely();
@@ -184,6 +194,17 @@ fn since(text: &str) -> Result<i64, Problem> {
         text.parse::<civil::DateTime>().ok().and_then(|date| date.to_zoned(zone).ok()).ok_or_else(wrong)?.timestamp()
     };
     i64::try_from(moment.as_nanosecond()).map_err(|_| wrong())
+}
+
+/// How wide lines may be, and whether they are coloured: `COLUMNS` says it, else
+/// the terminal; where neither does it is 80.
+fn terminal() -> Terminal {
+    let stdout = std::io::stdout();
+    let said = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+    let asked = said("COLUMNS").and_then(|columns| columns.to_str()?.trim().parse().ok()).filter(|columns| *columns > 0);
+    let measured = || rustix::termios::tcgetwinsize(&stdout).ok().map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0);
+    let is_plain = said("NO_COLOR").is_some() || said("TERM").is_some_and(|term| term == "dumb") || !stdout.is_terminal();
+    Terminal { columns: asked.or_else(measured).unwrap_or(80), colours: if is_plain { Colours::None } else { Colours::Shown } }
 }
 
 fn verify_job(args: args::Verify, jobs: usize) -> VerifyJob {

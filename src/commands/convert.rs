@@ -3,25 +3,26 @@
 
 use std::fmt;
 use std::fs::File;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use crate::adapters::adapter::{Check, ReadSummary};
-use crate::log::contain::{self, Missing};
+use crate::log::fork::Fork;
 use crate::log::{LogProblem, LogView, LogWriter, SealState, Written};
 use crate::model::digest::sha256_hex;
 use crate::model::files::{Entry, Files, RelPath, Slice};
-use crate::model::finding::{Finding, FindingCode, Findings};
+use crate::model::finding::{Finding, Findings};
 use crate::model::folder::Listing;
 use crate::model::location::Location;
-use crate::model::stream::{ReadAt, StreamError};
-use crate::report::text;
+use crate::model::stream::StreamError;
 use crate::store::disk::{self, Disk};
-use crate::store::layout::{LOG_SUFFIX, Store};
+use crate::store::layout::Store;
 use crate::store::receipts::{Counts, FileReceipt, Receipt};
 use crate::store::replace::{Ready, temporary_in};
 use crate::store::{StoreError, blobs, snapshot};
 use crate::verify::{Difference, Proof, prove};
 
+use super::earlier::{Earlier, Existing, Successor, existing, old_name};
 use super::source::SourceUnit;
 
 /// Why a session could not be converted.
@@ -128,6 +129,8 @@ pub struct Converted {
     pub ready: Option<Ready>,
     /// Earlier logs that the new one contains.
     pub superseded: Vec<PathBuf>,
+    /// What was found that this run alone can see.
+    pub notes: Vec<Finding>,
 }
 
 /// What a new log is to the one that is there.
@@ -242,29 +245,6 @@ fn attempt(
     Ok(proven.map(|proof| Made { temporary: scratch, written, summary, proof }))
 }
 
-/// What stands under a log's name.
-enum Existing {
-    Nothing,
-    Log(Box<LogView<File>>),
-    /// Something that is no log any more: kept, because nobody can say what
-    /// it holds.
-    Unreadable,
-}
-
-fn existing(path: &Path) -> Result<Existing, ConvertError> {
-    let file = match disk::open(path) {
-        Ok(file) => file,
-        Err(StoreError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => return Ok(Existing::Nothing),
-        Err(error) => return Err(error.into()),
-    };
-    match LogView::open(file) {
-        Ok(view) => Ok(Existing::Log(Box::new(view))),
-        Err(LogProblem::Version(version)) => Err(ConvertError::NewerLog(version)),
-        Err(LogProblem::Io(source)) => Err(StoreError::Io { doing: "read", path: path.to_owned(), source }.into()),
-        Err(_) => Ok(Existing::Unreadable),
-    }
-}
-
 /// One session at the end of the road.
 struct Arrival<'a> {
     unit: &'a SourceUnit,
@@ -279,31 +259,42 @@ impl Arrival<'_> {
     /// Compares a proven log with what the store has, and makes it ready.
     fn settle(self, made: Made, mut findings: Findings) -> Result<Converted, ConvertError> {
         let Made { temporary, written, summary, proof } = made;
-        let current = existing(&self.log_path)?;
-        // Only where there is something to compare it with.
-        let open_new = || LogView::open(&temporary.file).map_err(ConvertError::Log);
-        let mut earlier = Earlier::look(self.target.store, &self.log_name, &open_new)?;
+        let mut notes = Vec::new();
+        let mut new = Successor::Closed(&temporary.file);
+        let mut earlier = Earlier::default();
         let mut keep_as = None;
-        let change = match current {
+        let keep = |seal: &SealState| -> Result<Option<PathBuf>, ConvertError> {
+            Ok(Some(self.target.store.earlier(&self.log_name, &old_name(seal, &self.log_path)?)))
+        };
+        let change = match existing(&self.log_path, self.target, &mut notes)? {
             Existing::Nothing => Change::Created,
             Existing::Unreadable => {
-                keep_as = Some(self.target.store.earlier(&self.log_name, &sha256_hex(&disk::read(&self.log_path)?)));
-                earlier.kept += 1;
+                keep_as = keep(&SealState::Missing)?;
+                earlier.add_unjudged();
                 Change::Changed
             }
-            Existing::Log(old) if is_same(&old, &written) => Change::Unchanged,
+            Existing::Log(old) if old.began_as(written.bytes, &written.sha256) => {
+                new = Successor::Standing(old);
+                Change::Unchanged
+            }
             Existing::Log(mut old) => {
-                let missing = contain::missing(&mut old, &mut open_new()?)?;
-                // A log without a good seal, or one that was added to, says things
-                // that no conversion can say again.
-                if !missing.is_nothing() || old.was_extended() || !matches!(old.seal(), SealState::Good { .. }) {
-                    keep_as = Some(self.target.store.earlier(&self.log_name, &old_name(old.seal(), &self.log_path)?));
-                    earlier.add(missing);
+                let lacking = new.lacks(&mut old)?;
+                if !lacking.is_nothing() || old.was_extended() {
+                    keep_as = keep(old.seal())?;
+                    earlier.add(lacking);
                 }
                 Change::Changed
             }
+            Existing::Doubtful(mut old) => {
+                keep_as = keep(old.seal())?;
+                earlier.add(new.lacks(&mut old)?);
+                Change::Changed
+            }
         };
+        earlier.look(self.target, &self.log_name, &mut new, &mut notes)?;
         earlier.note(&self.log_name, &mut findings);
+        add_forks(&temporary.file, new.forks(&self.log_name, &mut notes)?)?;
+        drop(new);
         let receipt = self.receipt(&written, &summary, proof, findings.into_list());
         let replaces = self.target.mode == Mode::Replace && change != Change::Unchanged;
         if self.target.mode == Mode::Replace {
@@ -311,7 +302,7 @@ impl Arrival<'_> {
         }
         let ready = if replaces { temporary.keep().map(|from| Ready { from, to: self.log_path.clone(), keep_as }) } else { None };
         let superseded = if self.target.mode == Mode::Replace { earlier.superseded } else { Vec::new() };
-        Ok(Converted { receipt, change, ready, superseded })
+        Ok(Converted { receipt, change, ready, superseded, notes })
     }
 
     /// Stores the companions that the log names by their hash.
@@ -355,6 +346,21 @@ impl Arrival<'_> {
     }
 }
 
+/// Puts forks behind the end of a new log, and reads it back. Its receipt goes on
+/// naming what stands before them.
+fn add_forks(mut file: &File, (lines, forks): (Vec<u8>, &[Fork])) -> Result<(), ConvertError> {
+    if forks.is_empty() {
+        return Ok(());
+    }
+    file.write_all(&lines).map_err(|source| StreamError::Io { doing: "write the log", source })?;
+    let log = LogView::open(file).map_err(ConvertError::Log)?;
+    let stands = |fork: &Fork| log.state().head(&fork.name) == Some(fork.node);
+    if matches!(log.seal(), SealState::Good { .. }) && log.forks().len() == forks.len() && forks.iter().all(stands) {
+        return Ok(());
+    }
+    Err(ConvertError::Unproven(Box::new(Difference::plain("the new log does not carry the forks of the old one", Location::file("log")))))
+}
+
 /// What files of the whole folder say of a session, hashed; nothing where they
 /// say nothing.
 pub(super) fn beside_sha256(beside: &[Slice]) -> Option<String> {
@@ -366,78 +372,4 @@ pub(super) fn beside_sha256(beside: &[Slice]) -> Option<String> {
         }
     }
     (!beside.is_empty()).then(|| sha256_hex(&all))
-}
-
-/// The hash in an earlier log's name: its seal's, or that of its bytes.
-fn old_name(seal: &SealState, path: &Path) -> Result<String, StoreError> {
-    match seal {
-        SealState::Good { sha256 } => Ok(sha256.clone()),
-        SealState::Behind { .. } | SealState::Broken { .. } | SealState::Missing => Ok(sha256_hex(&disk::read(path)?)),
-    }
-}
-
-/// Whether a log is the one that was just written, byte for byte.
-fn is_same(old: &LogView<File>, written: &Written) -> bool {
-    matches!(old.seal(), SealState::Good { sha256 } if *sha256 == written.sha256) && old.bytes() == written.bytes
-}
-
-/// The earlier logs of a unit, beside its new one.
-#[derive(Default)]
-struct Earlier {
-    /// Those that hold nothing which the new one lacks.
-    superseded: Vec<PathBuf>,
-    /// How many hold more, or cannot be judged.
-    kept: u64,
-    missing: Missing,
-}
-
-impl Earlier {
-    fn look<R: ReadAt>(
-        store: &Store,
-        log_name: &RelPath,
-        open_new: &impl Fn() -> Result<LogView<R>, ConvertError>,
-    ) -> Result<Earlier, ConvertError> {
-        let mut found = Earlier::default();
-        let (folder, prefix) = store.earlier_prefix(log_name);
-        let Ok(entries) = std::fs::read_dir(folder) else { return Ok(found) };
-        let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-        paths.sort();
-        for path in paths {
-            let name = path.file_name().map(|name| name.as_encoded_bytes().to_vec()).unwrap_or_default();
-            // Prefix, 16 hex digits, suffix: else it is another unit's.
-            if name.strip_prefix(prefix.as_slice()).is_none_or(|rest| rest.len() != 16 + LOG_SUFFIX.len()) {
-                continue;
-            }
-            match existing(&path)? {
-                Existing::Log(mut old) if matches!(old.seal(), SealState::Good { .. }) && !old.was_extended() => {
-                    let missing = contain::missing(&mut old, &mut open_new()?)?;
-                    if missing.is_nothing() { found.superseded.push(path) } else { found.add(missing) }
-                }
-                Existing::Log(_) | Existing::Unreadable => found.kept += 1,
-                Existing::Nothing => {}
-            }
-        }
-        Ok(found)
-    }
-
-    fn add(&mut self, missing: Missing) {
-        self.kept += 1;
-        self.missing.messages += missing.messages;
-        self.missing.others += missing.others;
-    }
-
-    /// Says what is kept, in every run: it stays true until the source has it
-    /// again.
-    fn note(&self, log_name: &RelPath, findings: &mut Findings) {
-        if self.kept == 0 {
-            return;
-        }
-        let message = format!(
-            "the source no longer has {} and {} of earlier logs; {} kept",
-            text::count(self.missing.messages, "message"),
-            text::count(self.missing.others, "other fact"),
-            if self.kept == 1 { "1 such log is".to_owned() } else { format!("{} such logs are", self.kept) }
-        );
-        findings.add(FindingCode::SourceShrunk, Location::file(log_name.to_string()), message);
-    }
 }

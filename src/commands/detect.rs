@@ -33,7 +33,12 @@ pub struct DetectJob {
 #[derive(Debug, Serialize)]
 struct Detected {
     unit: String,
+    /// The folder that its files lie in.
+    #[serde(skip)]
+    folder: String,
     format: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    version: Option<String>,
     kind: SessionKind,
     #[serde(skip_serializing_if = "Option::is_none")]
     title: Option<String>,
@@ -99,10 +104,10 @@ fn look_at(unit: &SourceUnit, source: &Source, locks: &HeldLocks) -> Detected {
     for (path, code, message) in &unit.found.left_out {
         findings.add(*code, Location::file(path.to_string()), message.clone());
     }
-    let (mut kind, mut title) = (SessionKind::Session, None);
+    let (mut kind, mut title, mut version) = (SessionKind::Session, None, None);
     if unit.found.standing != Standing::Retired {
         match session_of(unit, source, &mut findings) {
-            Ok(Some(session)) => (kind, title) = (session.kind, session.title),
+            Ok(Some(session)) => (kind, title, version) = (session.kind, session.title, session.format_version),
             Ok(None) => {}
             Err(error) => findings.add(FindingCode::Unreadable, Location::file(""), error.to_string()),
         }
@@ -110,7 +115,9 @@ fn look_at(unit: &SourceUnit, source: &Source, locks: &HeldLocks) -> Detected {
     let live_process = unit.found.left_out.iter().find_map(|(path, _, _)| locks.holder(&path_below(&folder, path)).map(str::to_owned));
     Detected {
         unit: unit.name.to_string(),
+        folder: unit.reported_folder().to_string(),
         format: unit.found.adapter.id(),
+        version,
         kind,
         title,
         files: unit.found.files.len(),
@@ -182,12 +189,14 @@ fn print_unit(unit: &Detected, out: &Printer) {
     let notes = if notes.is_empty() { String::new() } else { format!("  [{}]", notes.join(", ")) };
     out.text(&format!(
         "{:12} {}{title}  {}, {}{notes}",
-        unit.format,
+        unit.version
+            .as_ref()
+            .map_or_else(|| unit.format.to_owned(), |version| format!("{} {}", unit.format, crate::verify::difference::visible(version))),
         crate::verify::difference::visible(&unit.unit),
         text::count(unit.files as u64, "file"),
         text::size(unit.bytes)
     ));
     for finding in unit.findings.iter().filter(|finding| finding.severity >= Severity::Warn) {
-        out.say(&text::finding(finding, &unit.unit));
+        out.say(&text::finding(finding, &unit.folder));
     }
 }

@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use crate::log::LogProblem;
+use crate::model::ids::Seq;
 use crate::model::stream::StreamError;
 use crate::store::StoreError;
 
@@ -65,6 +66,30 @@ pub enum CommandError {
         /// What was asked for.
         leaf: String,
     },
+    /// An id that fits several nodes.
+    Ambiguous {
+        /// What was asked for.
+        id: String,
+        /// Two that it fits.
+        nodes: [Seq; 2],
+    },
+    /// A head that the log has already.
+    HeadExists {
+        /// Which one.
+        head: String,
+    },
+    /// A name that no branch can have.
+    BadName {
+        /// The name.
+        name: String,
+    },
+    /// A log that nothing is added to.
+    NotForked {
+        /// Which one.
+        path: PathBuf,
+        /// Why not.
+        why: &'static str,
+    },
     /// A log in a format that this build does not know.
     UnknownFormat {
         /// The format.
@@ -98,7 +123,16 @@ impl CommandError {
             CommandError::Nested { .. } => Some("choose a destination beside the source with `-o`".to_owned()),
             CommandError::Live { .. } => Some("stop it first, or convert what is there now with `--allow-live`".to_owned()),
             CommandError::NoSuchHead { known, .. } => Some(format!("the log has {}", known.join(", "))),
-            CommandError::NoSuchNode { .. } => Some("a leaf is the `source_id` of a node, or `#` and its `seq`".to_owned()),
+            CommandError::NoSuchNode { .. } => {
+                Some("a node is named by its `source_id`, or by `#` and its `seq`; `everlog tree` shows them".to_owned())
+            }
+            CommandError::Ambiguous { nodes: [one, other], .. } => Some(format!("say which: #{one} or #{other}")),
+            CommandError::HeadExists { .. } => Some("choose another name with `--name`, or none".to_owned()),
+            CommandError::BadName { .. } => Some(
+                "a branch's name is not empty, holds no control characters and does not begin with `view:`, `events:` and the like"
+                    .to_owned(),
+            ),
+            CommandError::NotForked { .. } => Some("restore it from a copy, or migrate the source again".to_owned()),
             CommandError::UnknownFormat { .. } => Some("`everlog formats` lists what this build knows".to_owned()),
             CommandError::Bug(_) => Some("this is a bug in everlog, please report it".to_owned()),
             CommandError::Interrupted { .. } => Some("run the same command again: it goes on where it stopped".to_owned()),
@@ -122,6 +156,10 @@ impl fmt::Display for CommandError {
             }
             CommandError::NoSuchHead { head, .. } => write!(f, "the log has no head {head}"),
             CommandError::NoSuchNode { leaf } => write!(f, "the log has no node {leaf}"),
+            CommandError::Ambiguous { id, .. } => write!(f, "{id} names several nodes"),
+            CommandError::HeadExists { head } => write!(f, "the log has a head {head} already"),
+            CommandError::BadName { name } => write!(f, "{name:?} is no name for a branch"),
+            CommandError::NotForked { path, why } => write!(f, "{} is not forked: {why}", path.display()),
             CommandError::UnknownFormat { format } => write!(f, "the format {format} is unknown to this build"),
             CommandError::Bug(what) => write!(f, "a bug in everlog: {what}"),
             CommandError::Interrupted { done, of } => write!(f, "interrupted: {done} of {of} sessions are done, the others untouched"),
@@ -141,6 +179,10 @@ impl std::error::Error for CommandError {
             | CommandError::Live { .. }
             | CommandError::NoSuchHead { .. }
             | CommandError::NoSuchNode { .. }
+            | CommandError::Ambiguous { .. }
+            | CommandError::HeadExists { .. }
+            | CommandError::BadName { .. }
+            | CommandError::NotForked { .. }
             | CommandError::UnknownFormat { .. }
             | CommandError::Bug(_)
             | CommandError::Interrupted { .. } => None,

@@ -63,13 +63,21 @@ pub fn find(path: &Path) -> Result<Vec<LogFile>, CommandError> {
     if logs.is_empty() { Err(CommandError::NoLogs { path: path.to_owned() }) } else { Ok(logs) }
 }
 
+/// Opens a log of whatever format.
+///
+/// # Errors
+/// When it is no log that this build understands.
+pub fn open_any(path: &Path, until: Option<Seq>) -> Result<LogView<Arc<File>>, CommandError> {
+    let file = Arc::new(disk::open(path)?);
+    LogView::open_until(file, until).map_err(|source| CommandError::Log { path: path.to_owned(), source })
+}
+
 /// Opens a log and finds its adapter.
 ///
 /// # Errors
 /// When it is no log that this build understands.
 pub fn open(path: &Path, until: Option<Seq>) -> Result<(LogView<Arc<File>>, &'static dyn Adapter), CommandError> {
-    let file = Arc::new(disk::open(path)?);
-    let view = LogView::open_until(file, until).map_err(|source| CommandError::Log { path: path.to_owned(), source })?;
+    let view = open_any(path, until)?;
     let adapter = by_id(&view.session.format).ok_or_else(|| CommandError::UnknownFormat { format: view.session.format.clone() })?;
     Ok((view, adapter))
 }

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::adapters::adapter::{Adapter, Standing};
 use crate::model::files::RelPath;
-use crate::model::finding::{FindingCode, Findings, Severity};
+use crate::model::finding::{Finding, FindingCode, Findings, Severity};
 use crate::report::exit::ExitStatus;
 use crate::report::printer::Printer;
 use crate::report::text;
@@ -20,10 +20,11 @@ use crate::store::receipts::{self, Receipt, Receipts};
 use crate::store::replace::{Ready, commit, sweep};
 
 use super::convert::{ConvertError, Converted, Mode, Target, convert};
+use super::earlier::existing;
 use super::error::CommandError;
 use super::migrate_report::{Status, UnitReport, report_all, report_of};
 use super::source::{Selection, Source, SourceUnit};
-use super::unchanged::{as_before, log_is_there};
+use super::unchanged::{Standing as LogStanding, as_before, log_standing};
 use super::{batch, retire};
 
 /// What to migrate, and how.
@@ -261,8 +262,8 @@ fn convert_all(
 
 /// What happened to one unit.
 pub(super) enum Outcome {
-    /// It is as its receipt says.
-    AsBefore(Box<Receipt>),
+    /// It is as its receipt says; and what this run alone has seen.
+    AsBefore(Box<Receipt>, Vec<Finding>),
     Converted(Box<Converted>),
     Retired(retire::RetiredUnit),
 }
@@ -275,18 +276,30 @@ fn one_unit(
     known: &Receipts,
     target: Target<'_>,
 ) -> Result<Outcome, ConvertError> {
-    let receipt = known.get(&unit.name).filter(|receipt| log_is_there(receipt, store));
+    let mut notes = Vec::new();
+    let receipt = match known.get(&unit.name).map(|receipt| (receipt, log_standing(receipt, store))) {
+        Some((receipt, LogStanding::Unfinished)) => {
+            existing(&store.path(&RelPath::from_key(&receipt.log)), target, &mut notes)?;
+            Some(receipt).filter(|receipt| log_standing(receipt, store) == LogStanding::There)
+        }
+        Some((receipt, LogStanding::There)) => Some(receipt),
+        Some((_, LogStanding::Other)) | None => None,
+    };
     if unit.found.standing == Standing::Retired {
-        return retire::look_at(unit, source, store).map(Outcome::Retired);
+        let mut retired = retire::look_at(unit, source, store)?;
+        retired.findings.splice(..0, notes);
+        return Ok(Outcome::Retired(retired));
     }
     // Before a source is renamed nothing is believed: its log must be proven now.
     let trust = if job.sources == Sources::Retire { Trust::Nothing } else { job.trust };
     if let Some(receipt) = receipt.filter(|receipt| receipt.format == unit.found.adapter.id())
         && let Some(same) = as_before(unit, source, receipt, trust)?
     {
-        return Ok(Outcome::AsBefore(Box::new(same)));
+        return Ok(Outcome::AsBefore(Box::new(same), notes));
     }
-    convert(unit, &source.folder_of(unit), &source.listing, target).map(|converted| Outcome::Converted(Box::new(converted)))
+    let mut converted = convert(unit, &source.folder_of(unit), &source.listing, target)?;
+    converted.notes.splice(..0, notes);
+    Ok(Outcome::Converted(Box::new(converted)))
 }
 
 /// The process that has the session open.

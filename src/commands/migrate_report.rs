@@ -34,6 +34,9 @@ pub enum Status {
 #[derive(Debug, Serialize)]
 pub struct UnitReport {
     unit: String,
+    /// Where its files lie.
+    #[serde(skip)]
+    folder: String,
     format: &'static str,
     /// What became of it.
     pub(super) status: Status,
@@ -60,6 +63,7 @@ pub(super) fn report_of(unit: &SourceUnit, result: Result<Outcome, ConvertError>
     let files = unit.found.files.iter().map(|file| unit.reported(file).to_string()).collect();
     let mut report = UnitReport {
         unit: unit.name.to_string(),
+        folder: unit.reported_folder().to_string(),
         format: unit.found.adapter.id(),
         status: Status::Failed,
         files,
@@ -82,8 +86,9 @@ pub(super) fn report_of(unit: &SourceUnit, result: Result<Outcome, ConvertError>
             report.log = known.get(&unit.name).map(|receipt| RelPath::from_key(&receipt.log).to_string());
             return (report, None);
         }
-        Ok(Outcome::AsBefore(receipt)) => {
+        Ok(Outcome::AsBefore(receipt, notes)) => {
             report.status = Status::Unchanged;
+            report.findings = notes;
             *receipt
         }
         Ok(Outcome::Retired(retired)) => {
@@ -99,6 +104,7 @@ pub(super) fn report_of(unit: &SourceUnit, result: Result<Outcome, ConvertError>
                 Change::Changed => Status::Changed,
                 Change::Unchanged => Status::Unchanged,
             };
+            report.findings = converted.notes;
             converted.receipt
         }
     };
@@ -108,7 +114,7 @@ pub(super) fn report_of(unit: &SourceUnit, result: Result<Outcome, ConvertError>
     report.residual_bytes = receipt.counts.residual_bytes;
     report.messages = receipt.counts.messages;
     report.events = receipt.counts.events;
-    report.findings.clone_from(&receipt.findings);
+    report.findings.extend(receipt.findings.iter().cloned());
     (report, Some(receipt))
 }
 
@@ -164,7 +170,7 @@ pub(super) fn report_all(source: &Source, reports: &mut [UnitReport], job: &Migr
             out.object(report);
         }
         for finding in report.findings.iter().filter(|finding| finding.severity >= Severity::Warn) {
-            out.say(&text::finding(finding, &report.unit));
+            out.say(&text::finding(finding, &report.folder));
         }
         if let Some(error) = &report.error {
             let hint = report.hint.map(|hint| format!("\nhint: {hint}")).unwrap_or_default();

@@ -15,7 +15,7 @@ use crate::report::printer::Printer;
 use crate::store::disk;
 
 use super::error::CommandError;
-use super::logs;
+use super::{logs, nodes};
 
 /// Which messages, and in which form.
 #[derive(Debug)]
@@ -124,11 +124,7 @@ fn wanted_node<R: ReadAt>(job: &ReplayJob, view: &mut LogView<R>) -> Result<Seq,
             CommandError::NoSuchHead { head: head.to_string(), known }
         });
     };
-    let found = match leaf.strip_prefix('#').and_then(|number| number.parse().ok()).map(Seq::new) {
-        Some(seq) => Some(seq).filter(|seq| *seq <= view.last_followed() && view.is_node(*seq)),
-        None => view.node_of_source(leaf).map_err(|source| CommandError::Stream { path: job.log.clone(), source })?,
-    };
-    found.ok_or_else(|| CommandError::NoSuchNode { leaf: leaf.clone() })
+    nodes::named(view, &job.log, leaf)
 }
 
 /// A line of the log with what an edit puts into its payload.
@@ -189,8 +185,13 @@ fn failure<'a>(outcome: &'a Outcome, asked: Option<&HeadName>) -> Option<&'a Str
     match asked {
         // An event log fails alone, and no program loads a backup by itself.
         Some(head) if matches!(head.kind, HeadKind::Events | HeadKind::Backup) => outcome.failures.get(&head.to_string()),
-        // A lost transcript does not keep its branches from loading.
-        Some(head) if *head != HeadName::main() => outcome.error.as_ref().filter(|error| *error != "FileNotFoundError"),
+        Some(head) if *head != HeadName::main() => {
+            // A lost transcript does not keep its branches from loading, nor
+            // does an active branch that fails alone.
+            let is_alone = outcome.failures.contains_key(&HeadName::main().to_string());
+            let of_all = outcome.error.as_ref().filter(|error| *error != "FileNotFoundError" && !is_alone);
+            outcome.failures.get(&head.to_string()).or(of_all)
+        }
         Some(_) | None => outcome.error.as_ref(),
     }
 }

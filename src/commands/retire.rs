@@ -73,9 +73,12 @@ pub(super) fn unretire(source: &Source, job: &MigrateJob<'_>, out: &Printer) -> 
     let (mut done, mut failed) = (0, 0);
     for unit in &source.units {
         let folder = source.folder_of(unit);
+        let is_there = |path: &Path| path.symlink_metadata().is_ok();
+        let was_retired = unit.found.retires.iter().all(|path| is_there(&path_below(&folder, &retired_name(path))));
         for path in &unit.found.retires {
             let (from, to) = (path_below(&folder, &retired_name(path)), path_below(&folder, path));
-            if from.symlink_metadata().is_err() {
+            // A program may make such names itself, beside a session that lives.
+            if !is_there(&from) || (is_there(&to) && !was_retired) {
                 continue;
             }
             match job.disk.rename_new(&from, &to).and_then(|()| job.disk.sync(&folder)) {

@@ -68,9 +68,14 @@ impl SourceUnit {
     /// source's parent where the source is the unit.
     #[must_use]
     pub fn reported(&self, file: &RelPath) -> RelPath {
+        file.below(self.reported_folder())
+    }
+
+    /// The folder that its files lie in, in the same way.
+    #[must_use]
+    pub fn reported_folder(&self) -> &RelPath {
         // A source that is itself the unit has a name that its listing lacks.
-        let folder = if self.found.name.as_bytes().is_empty() { &self.name } else { &self.found.root };
-        file.below(folder)
+        if self.found.name.as_bytes().is_empty() { &self.name } else { &self.found.root }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Whether a session is still what its receipt says, so that it need not be
 //! converted again.
 
+use crate::log::fork;
 use crate::model::digest::sha256_hex;
 use crate::model::files::{Entry, RelPath};
 use crate::model::finding::{Finding, FindingCode};
@@ -15,15 +16,35 @@ use super::convert::{ConvertError, beside_sha256};
 use super::migrate::Trust;
 use super::source::{Source, SourceUnit};
 
-/// Whether the log of a receipt is the one that was written then: its size,
-/// and the hash in its last line.
-pub(super) fn log_is_there(receipt: &Receipt, store: &Store) -> bool {
+/// What stands under the name of a receipt's log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// The log that was written then, with or without forks behind it.
+    There,
+    /// The same, and behind it something that no seal ends.
+    Unfinished,
+    /// Something else, or nothing.
+    Other,
+}
+
+/// Whether the log of a receipt is the one that was written then, or begins
+/// with it: its size, and the hash in its last line.
+pub(super) fn log_standing(receipt: &Receipt, store: &Store) -> Standing {
     let path = store.path(&RelPath::from_key(&receipt.log));
-    let Ok(file) = disk::open(&path) else { return false };
+    let Ok(file) = disk::open(&path) else { return Standing::Other };
+    let end = receipt.log_bytes;
     let mut tail = Vec::new();
-    file.size().is_ok_and(|size| size == receipt.log_bytes)
-        && file.fill_at(&mut tail, receipt.log_bytes.saturating_sub(256), 256).is_ok()
-        && memchr::memmem::find(&tail, receipt.log_sha256.as_bytes()).is_some()
+    let Ok(size) = file.size() else { return Standing::Other };
+    let is_it = size >= end
+        && file.fill_at(&mut tail, end.saturating_sub(256), end.min(256) as usize).is_ok()
+        && tail.ends_with(b"\n")
+        && memchr::memmem::find(&tail, receipt.log_sha256.as_bytes()).is_some();
+    match is_it {
+        false => Standing::Other,
+        true if size == end => Standing::There,
+        true if fork::ends_in_seal(&file, end).unwrap_or(false) => Standing::There,
+        true => Standing::Unfinished,
+    }
 }
 
 /// The receipt, brought up to date, of a source that has not changed.

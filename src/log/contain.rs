@@ -107,7 +107,7 @@ const PLACES: &[&str] = &["first_kept", "from", "target", "shape"];
 /// What makes an event the same in two logs: of a message role, content and
 /// time; of damage its bytes; of anything else all it says but the numbers by
 /// which it names other events.
-fn identity(event: &EventRef<'_>) -> u64 {
+pub(super) fn identity(event: &EventRef<'_>) -> u64 {
     let hasher = FixedState::with_seed(0);
     if event.kind == EventKind::Message {
         let mut role: &[u8] = b"";

@@ -8,10 +8,11 @@ use crate::model::digest::hex;
 use crate::model::event::{Body, Draft, EventKind, Seal, to_log_json};
 use crate::model::heads::HeadName;
 use crate::model::ids::Seq;
-use crate::model::stream::{EventSink, StreamError};
+use crate::model::stream::{EventSink, ReadAt, StreamError};
 
 use super::fold::{State, checkpoint};
 use super::index::Index;
+use super::view::LogView;
 
 const BUFFER: usize = 256 * 1024;
 
@@ -57,11 +58,31 @@ impl<W: Write> LogWriter<W> {
         }
     }
 
+    /// Goes on behind the end of a log that is sealed.
+    pub(super) fn behind<R: ReadAt>(log: &LogView<R>, out: W) -> Self {
+        LogWriter {
+            out,
+            buffer: Vec::new(),
+            hash: log.hash().clone(),
+            index: log.index().clone(),
+            state: log.state().clone(),
+            since_checkpoint: 0,
+            last_checkpoint: 0,
+            facts_closed: true,
+        }
+    }
+
     /// Writes the seal and hands the file back.
     ///
     /// # Errors
     /// When the log cannot be written.
     pub fn finish(mut self) -> Result<(W, Written), StreamError> {
+        let written = self.seal()?;
+        Ok((self.out, written))
+    }
+
+    /// Writes a seal.
+    pub(super) fn seal(&mut self) -> Result<Written, StreamError> {
         self.flush()?;
         let events = self.index.last().number();
         let sha256 = hex(&self.hash.clone().finalize());
@@ -69,7 +90,12 @@ impl<W: Write> LogWriter<W> {
         let payload = json(&seal)?;
         self.line(EventKind::Seal, None, None, None, &payload)?;
         self.flush()?;
-        Ok((self.out, Written { bytes: self.index.end(), events: events + 1, sha256 }))
+        Ok(Written { bytes: self.index.end(), events: events + 1, sha256 })
+    }
+
+    /// Hands the file back as it is.
+    pub(super) fn into_inner(self) -> W {
+        self.out
     }
 
     fn flush(&mut self) -> Result<(), StreamError> {

@@ -3,17 +3,21 @@
 //!
 #![doc = include_str!("FORMAT.md")]
 
+mod carry;
 pub mod contain;
 mod decode;
 mod encode;
 mod fold;
+pub mod fork;
 mod index;
 mod pass;
 mod projection;
 pub mod restore;
 mod tail;
+pub mod turns;
 mod view;
 
+pub use carry::Carry;
 pub use decode::decode_line;
 pub use encode::{LogWriter, Written};
 pub use fold::State;

@@ -5,7 +5,7 @@ use sha2::{Digest, Sha256};
 
 use crate::model::digest::hex;
 use crate::model::event::{EventKind, EventRef, LOG_VERSION, Outcome, Seal, Session};
-use crate::model::heads::{Head, Repeat};
+use crate::model::heads::{Head, HeadKind, HeadName, HeadOp, Repeat};
 use crate::model::ids::Seq;
 use crate::model::json::{self, Dialect};
 use crate::model::shape::Order;
@@ -16,10 +16,18 @@ use super::fold::State;
 use super::index::Index;
 use super::view::{LogProblem, SealState, WINDOW};
 
+/// A seal that was passed and not yet checked.
+struct PendingSeal {
+    seal: Seal,
+    /// Where its line begins and ends.
+    span: (u64, u64),
+    line: u64,
+}
+
 /// The one pass over a log.
 pub(super) struct Pass {
     pub index: Index,
-    hash: Sha256,
+    pub hash: Sha256,
     /// How many bytes the hash has seen.
     hashed: u64,
     pub until: Option<Seq>,
@@ -28,8 +36,10 @@ pub(super) struct Pass {
     pub state: State,
     pub files: Vec<Seq>,
     pub shapes: Vec<Order>,
-    /// Seals of the current window, with offset and line, not yet checked.
-    pending_seals: Vec<(Seal, u64, u64)>,
+    /// Seals of the current window.
+    pending_seals: Vec<PendingSeal>,
+    /// Where the first good seal ends, and its hash.
+    pub first_seal: Option<(u64, String)>,
     /// Line and hash of the last good seal.
     pub good_seal: Option<(u64, String)>,
     broken_seal: Option<u64>,
@@ -37,8 +47,12 @@ pub(super) struct Pass {
     torn: bool,
     /// The line behind the last good seal, where the log goes on behind it.
     pub behind: Option<u64>,
-    pub seals: u32,
+    seals: u32,
     pub unknown_events: bool,
+    /// The heads that were added behind the first seal, as they came.
+    pub forks: Vec<HeadName>,
+    /// Whether more than heads was added there.
+    pub more_than_forks: bool,
 }
 
 impl Pass {
@@ -99,12 +113,15 @@ impl Pass {
             files: Vec::new(),
             shapes: Vec::new(),
             pending_seals: Vec::new(),
+            first_seal: None,
             good_seal: None,
             broken_seal: None,
             torn: false,
             behind: None,
             seals: 0,
             unknown_events: false,
+            forks: Vec::new(),
+            more_than_forks: false,
         }
     }
 
@@ -113,12 +130,13 @@ impl Pass {
     fn hash(&mut self, window: &[u8]) {
         let start = self.hashed;
         let mut from = 0;
-        for (seal, offset, line) in std::mem::take(&mut self.pending_seals) {
-            let to = usize::try_from(offset - start).unwrap_or(window.len()).min(window.len());
+        for PendingSeal { seal, span, line } in std::mem::take(&mut self.pending_seals) {
+            let to = usize::try_from(span.0 - start).unwrap_or(window.len()).min(window.len());
             self.hash.update(&window[from..to]);
             from = to;
             let sha256 = hex(&self.hash.clone().finalize());
             if seal.sha256 == sha256 && u64::from(seal.events) + 1 == line {
+                self.first_seal.get_or_insert_with(|| (span.1, sha256.clone()));
                 self.good_seal = Some((line, sha256));
             } else {
                 self.broken_seal = Some(line);
@@ -167,7 +185,10 @@ impl Pass {
                 return Err(problem("has a parent that is no node"));
             }
         }
-        let repeat = self.note(&event, number).map_err(|what| problem(&what))?;
+        if self.seals > 0 && !matches!(event.kind, EventKind::Head | EventKind::Checkpoint | EventKind::Seal) {
+            self.more_than_forks = true;
+        }
+        let repeat = self.note(&event, line.len() as u64 + 1).map_err(|what| problem(&what))?;
         if event.parent.is_some() && self.follows(event.seq) {
             self.state.node(event.seq, event.kind);
         }
@@ -182,7 +203,7 @@ impl Pass {
 
     /// Takes what the log itself needs to know from an event; returns the run of
     /// a repeat. Heads move only as far as they are followed.
-    fn note(&mut self, event: &EventRef<'_>, line: u64) -> Result<Option<(Seq, Seq)>, String> {
+    fn note(&mut self, event: &EventRef<'_>, len: u64) -> Result<Option<(Seq, Seq)>, String> {
         if event.kind == EventKind::Repeat {
             let run: Repeat = parse(event.payload)?;
             if run.last >= event.seq {
@@ -195,6 +216,9 @@ impl Pass {
                 return Err("moves a head to a node that does not stand before it".to_owned());
             }
             if self.follows(event.seq) {
+                if self.seals > 0 {
+                    self.note_fork(&head, event);
+                }
                 self.state.head_moved(&head);
             }
         } else if event.kind == EventKind::Outcome {
@@ -207,9 +231,23 @@ impl Pass {
             self.unknown_events = true;
         } else if event.kind == EventKind::Seal {
             self.seals += 1;
-            self.pending_seals.push((parse(event.payload)?, self.index.end(), line));
+            let start = self.index.end();
+            let line = u64::from(event.seq.number());
+            self.pending_seals.push(PendingSeal { seal: parse(event.payload)?, span: (start, start + len), line });
         }
         Ok(None)
+    }
+
+    /// A head behind the first seal is a fork, if it is a new branch and
+    /// nothing else.
+    fn note_fork(&mut self, head: &Head, event: &EventRef<'_>) {
+        let name = head.head_name();
+        let is_new = head.kind == HeadKind::Branch && self.state.head(&name).is_none();
+        if is_new && event.ts.is_none() && *head == Head::to(&name, head.node, HeadOp::Branch) {
+            self.forks.push(name);
+        } else {
+            self.more_than_forks = true;
+        }
     }
 }
 

@@ -1,13 +1,13 @@
 //! A log read through a window: one pass numbers the lines, checks the seal
 //! and follows the heads; after that any event is read by its offset.
 
+use sha2::Sha256;
 use std::fmt;
 use std::sync::Arc;
 
 use crate::model::event::{Checkpoint, EventKind, EventRef, LOG_VERSION, Outcome, Session};
 use crate::model::heads::HeadName;
 use crate::model::ids::Seq;
-use crate::model::json::{self, Kind};
 use crate::model::shape::Order;
 use crate::model::stream::{LogAccess, ReadAt, StreamError};
 
@@ -99,8 +99,12 @@ pub struct LogView<R> {
     files: Vec<Seq>,
     shapes: Vec<Order>,
     seal: SealState,
-    seals: u32,
+    first_seal: Option<(u64, String)>,
+    forks: Vec<HeadName>,
+    more_than_forks: bool,
     unknown_events: bool,
+    /// Of all bytes up to the end, so that a log can be gone on with.
+    hash: Sha256,
     until: Option<Seq>,
     /// For reading back and forth: a second window, so that a look back does
     /// not cost the place at which reading goes on.
@@ -150,8 +154,11 @@ impl<R: ReadAt> LogView<R> {
             files: pass.files,
             shapes: pass.shapes,
             seal,
-            seals: pass.seals,
+            first_seal: pass.first_seal,
+            forks: pass.forks,
+            more_than_forks: pass.more_than_forks,
             unknown_events: pass.unknown_events,
+            hash: pass.hash,
             until: pass.until,
             back_window: Vec::new(),
             back_start: 0,
@@ -175,8 +182,11 @@ impl<R: ReadAt> LogView<R> {
             files: self.files.clone(),
             shapes: self.shapes.clone(),
             seal: self.seal.clone(),
-            seals: self.seals,
+            first_seal: self.first_seal.clone(),
+            forks: self.forks.clone(),
+            more_than_forks: self.more_than_forks,
             unknown_events: self.unknown_events,
+            hash: self.hash.clone(),
             until: self.until,
             back_window: Vec::new(),
             back_start: 0,
@@ -207,11 +217,44 @@ impl<R: ReadAt> LogView<R> {
         &self.shapes
     }
 
-    /// Whether the log says more than a conversion could: it was added to after
-    /// it was sealed, or by a version that knows more.
+    /// Whether the log says more than a conversion could, forks aside: something
+    /// else was added after it was sealed, or by a version that knows more.
     #[must_use]
     pub fn was_extended(&self) -> bool {
-        self.seals > 1 || self.unknown_events
+        self.more_than_forks || self.unknown_events
+    }
+
+    /// The heads that were added after the log was sealed, in that order.
+    #[must_use]
+    pub fn forks(&self) -> &[HeadName] {
+        &self.forks
+    }
+
+    /// Whether the log as it was sealed first had this size and hash: it is
+    /// that one, with or without forks.
+    #[must_use]
+    pub fn began_as(&self, bytes: u64, sha256: &str) -> bool {
+        self.first_seal.as_ref().is_some_and(|(end, first)| *end == bytes && first == sha256)
+    }
+
+    pub(super) fn index(&self) -> &Index {
+        &self.index
+    }
+
+    /// The hash of all bytes up to the end, not yet closed.
+    pub(super) fn hash(&self) -> &Sha256 {
+        &self.hash
+    }
+
+    /// The bytes themselves, with what stands behind the end.
+    pub(super) fn source(&self) -> &R {
+        &self.source
+    }
+
+    /// The first and the last message that a repeat stands for.
+    #[must_use]
+    pub fn repeat(&self, seq: Seq) -> Option<(Seq, Seq)> {
+        self.index.repeat(seq)
     }
 
     /// Whether an event is a node, to which a head may point.
@@ -270,7 +313,7 @@ impl<R: ReadAt> LogView<R> {
     pub fn node_of_source(&mut self, source_id: &str) -> Result<Option<Seq>, StreamError> {
         let mut found = None;
         for seq in (1..=self.last_followed().number()).map(Seq::new) {
-            if self.is_node(seq) && is_of_source(self.event(seq)?.payload, source_id) {
+            if self.is_node(seq) && self.event(seq)?.source_id().is_some_and(|id| id == source_id) {
                 found = Some(seq);
             }
         }
@@ -323,12 +366,6 @@ impl<R: ReadAt> LogView<R> {
         let to = (end - self.window_start) as usize - 1;
         self.window.get(from..to).ok_or_else(|| StreamError::log(seq, "was cut off while reading"))
     }
-}
-
-fn is_of_source(payload: &[u8], id: &str) -> bool {
-    memchr::memmem::find(payload, b"\"source_id\":").is_some()
-        && json::members(payload)
-            .any(|member| member.name() == "source_id" && json::kind_of(member.value) == Kind::String && json::unescape(member.value) == id)
 }
 
 impl<R: ReadAt> LogAccess for LogView<R> {

@@ -3,11 +3,12 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::heads::{Head, Repeat};
 use super::ids::Seq;
-use super::json;
+use super::json::{self, Kind};
 
 /// The version of the log format that this build writes.
 pub const LOG_VERSION: u32 = 1;
@@ -107,7 +108,15 @@ pub struct EventRef<'a> {
     pub payload: &'a [u8],
 }
 
-impl EventRef<'_> {
+impl<'a> EventRef<'a> {
+    /// The source's own id of it, where that is a text.
+    #[must_use]
+    pub fn source_id(&self) -> Option<Cow<'a, str>> {
+        memchr::memmem::find(self.payload, b"\"source_id\":")?;
+        let member = json::members(self.payload).find(|member| member.name() == "source_id")?;
+        (json::kind_of(member.value) == Kind::String).then(|| json::unescape(member.value))
+    }
+
     /// Whether this is a message that the `loader`, the `display` or a `model`
     /// would not see.
     #[must_use]

@@ -2,6 +2,7 @@
 
 pub mod exit;
 pub mod printer;
+pub mod terminal;
 pub mod text;
 
 pub use exit::ExitStatus;

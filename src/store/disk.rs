@@ -58,6 +58,19 @@ pub trait Disk: Sync + std::fmt::Debug {
     /// When it cannot.
     fn append(&self, path: &Path, bytes: &[u8]) -> Result<(), StoreError>;
 
+    /// Adds bytes at the end of a file that is there and ends at `at`. Not
+    /// synced.
+    ///
+    /// # Errors
+    /// When it cannot, or the file ends elsewhere.
+    fn extend(&self, path: &Path, at: u64, bytes: &[u8]) -> Result<(), StoreError>;
+
+    /// Takes away what stands behind `len` in a file. Not synced.
+    ///
+    /// # Errors
+    /// When it cannot.
+    fn truncate(&self, path: &Path, len: u64) -> Result<(), StoreError>;
+
     /// Removes a file.
     ///
     /// # Errors
@@ -129,6 +142,19 @@ impl Disk for RealDisk {
     fn append(&self, path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
         let mut file = File::options().create(true).append(true).mode(0o600).open(path).map_err(StoreError::io("open", path))?;
         io::Write::write_all(&mut file, bytes).map_err(StoreError::io("write", path))
+    }
+
+    fn extend(&self, path: &Path, at: u64, bytes: &[u8]) -> Result<(), StoreError> {
+        let file = File::options().write(true).open(path).map_err(StoreError::io("open", path))?;
+        if file.size().map_err(StoreError::io("read", path))? != at {
+            return Err(StoreError::Unsteady { path: path.to_owned() });
+        }
+        file.write_all_at(bytes, at).map_err(StoreError::io("write", path))
+    }
+
+    fn truncate(&self, path: &Path, len: u64) -> Result<(), StoreError> {
+        let file = File::options().write(true).open(path).map_err(StoreError::io("open", path))?;
+        file.set_len(len).map_err(StoreError::io("shorten", path))
     }
 
     fn remove(&self, path: &Path) -> Result<(), StoreError> {

@@ -5,6 +5,7 @@ pub mod blobs;
 pub mod database;
 pub mod disk;
 pub mod error;
+pub mod extend;
 pub mod layout;
 pub mod listing;
 pub mod live;

@@ -10,6 +10,7 @@ use crate::model::event::{Compaction, Edit, EventKind, EventRef, FileKind, Hide,
 use crate::model::files::{Entry, Files};
 use crate::model::heads::{HeadKind, HeadName};
 use crate::model::ids::Seq;
+use crate::model::json;
 use crate::model::loaded::LoadOutcome;
 use crate::model::location::Location;
 use crate::model::shown::{Place, Shower, Shown};
@@ -151,7 +152,9 @@ fn replays<R: ReadAt>(log: &mut LogView<R>, adapter: &dyn Adapter, files: &Files
     if let Some(difference) = outcome_difference(&outcome, &log.outcome, &active, difference) {
         return Ok(Err(difference));
     }
-    let in_log: BTreeSet<HeadName> = log.state().heads().map(|(name, _)| name.clone()).collect();
+    // A fork was added to the log and is none of the source's.
+    let forks: BTreeSet<&HeadName> = log.forks().iter().collect();
+    let in_log: BTreeSet<HeadName> = log.state().heads().map(|(name, _)| name.clone()).filter(|name| !forks.contains(name)).collect();
     let in_source: BTreeSet<HeadName> = loader.heads().into_iter().collect();
     if let Some(head) = in_log.symmetric_difference(&in_source).next() {
         let side =
@@ -203,22 +206,50 @@ fn outcome_difference(outcome: &LoadOutcome, said: &Outcome, active: &HeadName, 
             return says("the summary differs", format!("{:?}", outcome.summary), format!("{:?}", said.summary));
         }
     }
-    if outcome.model != said.model || outcome.failures != said.failures {
+    // Branches that fail are compared one by one.
+    let is_other = |name: &String| !name.starts_with("branch:");
+    let failing = |failures: &BTreeMap<String, String>| -> BTreeMap<String, String> {
+        failures.iter().filter(|(name, _)| is_other(name)).map(|(name, why)| (name.clone(), why.clone())).collect()
+    };
+    if outcome.model != said.model || failing(&outcome.failures) != failing(&said.failures) {
         let (source, log) = (format!("{:?} {:?}", outcome.model, outcome.failures), format!("{:?} {:?}", said.model, said.failures));
         return says("model or unreadable heads differ", source, log);
     }
-    let name = outcome.facts.keys().chain(said.facts.keys()).find(|name| outcome.facts.get(*name) != said.facts.get(*name))?;
+    let differs = |name: &String| !is_same_fact(outcome.facts.get(name), said.facts.get(name));
+    let name = outcome.facts.keys().chain(said.facts.keys()).find(|name| differs(name))?;
     let side = |facts: &BTreeMap<String, String>| format!("{:?}", facts.get(name));
     says(&format!("the fact `{name}` differs"), side(&outcome.facts), side(&said.facts))
 }
 
+/// Whether a fact is the same on both sides; lists, maps and numbers may be
+/// spelt differently.
+fn is_same_fact(source: Option<&String>, log: Option<&String>) -> bool {
+    let is_json = |text: &str| text.starts_with(['{', '[', '-']) || text.starts_with(|c: char| c.is_ascii_digit());
+    match (source, log) {
+        (Some(source), Some(log)) => {
+            source == log || (is_json(source) && is_json(log) && json::same_value(source.as_bytes(), log.as_bytes()))
+        }
+        (None, None) => true,
+        (Some(_), None) | (None, Some(_)) => false,
+    }
+}
+
 /// Where a head by itself is otherwise than the log says.
 fn head_difference(compared: Compared, said: &Outcome, head: &HeadName) -> Option<Difference> {
-    let Some(error) = compared.outcome.error else { return compared.difference };
+    let said_of_head = said.failures.get(&head.to_string());
+    let Some(error) = compared.outcome.error else {
+        let unfounded = said_of_head.filter(|_| head.kind == HeadKind::Branch).map(|why| Difference {
+            what: format!("{head} loads, and the log says that it fails"),
+            location: Location::file(head.to_string()),
+            source: "it loads".to_owned(),
+            log: why.clone(),
+        });
+        return unfounded.or(compared.difference);
+    };
     let said = match head.kind {
-        // An event log fails alone.
-        HeadKind::Events if said.failures.get(&head.to_string()) == Some(&error) => return None,
-        HeadKind::Events => said.failures.get(&head.to_string()),
+        // An event log fails alone, and so does a branch of a tree.
+        HeadKind::Events | HeadKind::Branch if said_of_head == Some(&error) => return None,
+        HeadKind::Events => said_of_head,
         // A list that fails makes the whole session fail, with the error of
         // whichever of them the program reads first.
         HeadKind::Branch | HeadKind::View | HeadKind::Context if said.error.is_some() => return None,

@@ -12,7 +12,9 @@
 
 pub mod bench;
 pub mod expected;
+pub mod forest;
 pub mod generated;
+pub mod pi;
 
 use everlog::adapters::ALL;
 use everlog::adapters::adapter::{Adapter, Check, ReadSummary};
@@ -152,7 +154,10 @@ pub fn sessions(input: &Path) -> Vec<(SourceUnit, Files)> {
     source
         .units
         .iter()
-        .map(|unit| (unit.clone(), snapshot::take(&source.folder_of(unit), unit.own_name(), &unit.found.files).unwrap()))
+        .map(|unit| {
+            let files = snapshot::take(&source.folder_of(unit), unit.own_name(), &unit.found.files).unwrap();
+            (unit.clone(), files.with_beside(unit.found.beside.clone()))
+        })
         .collect()
 }
 

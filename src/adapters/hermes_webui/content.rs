@@ -83,7 +83,7 @@ impl Content for Rows {
             "tool_name" => of_result("name").filter(|_| marked(SAME_NAME)),
             "content" => {
                 let inside = of_result("content").unwrap_or(parts);
-                return decode_content(inside, marked(LIST), to);
+                return if marked(LIST) { decode_list(inside, to) } else { decode_text(inside, to) };
             }
             "calls" => return decode_calls(parts, to),
             _ => None,
@@ -241,16 +241,20 @@ fn is_usual_call(call: &[u8]) -> bool {
     has_function && member(call, "id").is_some() && member(call, "type") == Some(b"\"function\"") && in_order(call, &CALL_KEYS)
 }
 
-fn decode_content(parts: &[u8], is_list: bool, to: To<'_>) {
-    let own = json::elements(parts).filter(|part| matches!(part_type(part), Some("text" | "image" | "other")));
-    if !is_list {
-        if let Some(text) = own.filter_map(|part| member(part, "text")).next() {
-            to.style.push_value_at(text, to.depth, to.out);
-        }
-        return;
+/// The parts that are the content itself.
+fn own_parts(parts: &[u8]) -> impl Iterator<Item = &[u8]> {
+    json::elements(parts).filter(|part| matches!(part_type(part), Some("text" | "image" | "other")))
+}
+
+fn decode_text(parts: &[u8], to: To<'_>) {
+    if let Some(text) = own_parts(parts).find_map(|part| member(part, "text")) {
+        to.style.push_value_at(text, to.depth, to.out);
     }
+}
+
+fn decode_list(parts: &[u8], to: To<'_>) {
     let mut list = vec![b'['];
-    for part in own {
+    for part in own_parts(parts) {
         if list.len() > 1 {
             list.push(b',');
         }

@@ -102,7 +102,7 @@ impl Group<'_> {
                     claim.retires.push(RelPath::new(name));
                     claim.files.push(path);
                 }
-                Role::Temporary => temporary(path, *is_file, folder, &mut claim),
+                Role::Temporary => temporary(path, folder, &mut claim),
             }
         }
         claim.retires.dedup();
@@ -115,10 +115,11 @@ impl Group<'_> {
     }
 }
 
-/// Sorts what an interrupted write left: a whole document is carried.
-fn temporary(path: RelPath, is_file: bool, folder: &FolderView<'_>, claim: &mut UnitClaim) {
-    let bytes = if is_file { folder.all_bytes(path.as_text().unwrap_or_default()) } else { Vec::new() };
-    if is_whole(&bytes) {
+/// Sorts what an interrupted write left: a whole document is carried. A link
+/// has no bytes to look at.
+fn temporary(path: RelPath, folder: &FolderView<'_>, claim: &mut UnitClaim) {
+    let name = path.as_text().unwrap_or_default();
+    if folder.has_file(name) && is_whole(&folder.all_bytes(name)) {
         let what = "left by an interrupted write; it holds a complete document and is carried".to_owned();
         claim.left_out.push((path.clone(), FindingCode::TemporaryKept, what));
         claim.files.push(path);

@@ -5,6 +5,7 @@
 
 mod content;
 mod discover;
+mod folder;
 mod journal;
 mod layout;
 mod load;
@@ -78,7 +79,7 @@ impl Adapter for HermesWebui {
     fn loader<'f>(&self, files: &'f Files) -> Box<dyn Loader + 'f> {
         match layout::Unit::of(files).shared {
             Some(_) => Box::new(shared::NoSession),
-            None => load::loader(files),
+            None => Box::new(shared::Facts(load::loader(files))),
         }
     }
 }

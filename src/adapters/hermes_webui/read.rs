@@ -18,10 +18,10 @@ use crate::model::shape::Shapes;
 use crate::model::stream::{EventSink, StreamError};
 
 use super::layout::{Role, Unit};
-use super::message::Prints;
+use super::message::{Prints, is_true};
 use super::sidecar::{Document, Which};
 use super::turns;
-use super::wire::MESSAGE;
+use super::wire::{MESSAGE, MESSAGES};
 
 /// One conversion in progress.
 pub(super) struct Reader<'a, 's> {
@@ -60,16 +60,27 @@ pub(super) fn read(files: &Files, check: Check, events: &mut dyn EventSink, find
     reader.to.trailer(reader.shapes.others())
 }
 
+/// A text as it is, any other value as JSON.
+fn plain_text(value: &[u8]) -> String {
+    if json::kind_of(value) == Kind::String {
+        return json::unescape(value).into_owned();
+    }
+    String::from_utf8_lossy(&turns::plain_json(value)).into_owned()
+}
+
 impl<'a> Reader<'a, '_> {
     fn unit(&mut self, unit: &Unit<'a>) -> Result<(), StreamError> {
-        let sidecar = unit.sidecar.map(|(path, file)| Document::of(path, file));
+        let sidecar = unit.sidecar.map(|(path, file)| Document::of(path, file, Which::Sidecar));
         self.begin(unit, sidecar.as_ref())?;
         match &sidecar {
             Some(sidecar) => self.document(sidecar, Which::Sidecar)?,
             None => self.to.put_head(&HeadName::main(), Seq::ROOT, HeadOp::Branch)?,
         }
         if let Some((path, file)) = unit.backup {
-            self.document(&Document::of(path, file), Which::Backup)?;
+            let backup = Document::of(path, file, Which::Backup);
+            self.fact("live_messages", sidecar.as_ref().map_or(-1, Document::count).to_string());
+            self.fact("bak_messages", backup.count().to_string());
+            self.document(&backup, Which::Backup)?;
         }
         for (path, file) in &unit.turns {
             self.journal(path, file, EventKind::Turn)?;
@@ -130,14 +141,27 @@ impl<'a> Reader<'a, '_> {
     }
 
     fn facts_of(&mut self, sidecar: &Document<'a>) {
-        let text = |key: &str| {
-            let value = sidecar.get(key).filter(|value| json::kind_of(value) == Kind::String);
-            value.map(|value| json::unescape(value).into_owned())
-        };
+        let text = |key: &str| sidecar.get(key).filter(|value| json::kind_of(value) != Kind::Null).map(plain_text);
         self.outcome.model = text("model");
-        self.outcome.summary = text("compression_anchor_summary");
-        if let Some(title) = text("title") {
+        self.outcome.summary = text("compression_anchor_summary").filter(|summary| !summary.is_empty());
+        // A session without a title is given one, one without a name for it is not.
+        if let Some(title) = text("title").or(sidecar.get("title").is_none().then(|| "Untitled".to_owned())) {
             self.fact("title", title);
+        }
+        let odd = sidecar.get(MESSAGES).filter(|rows| json::kind_of(rows) != Kind::Array && is_true(Some(rows)));
+        if let Some(odd) = odd {
+            let kind = match json::kind_of(odd) {
+                Kind::Object => "object",
+                Kind::String => "string",
+                Kind::True => "true",
+                Kind::Number | Kind::Array | Kind::False | Kind::Null => "number",
+            };
+            self.fact("messages_kind", kind);
+        }
+        let calls = sidecar.get("tool_calls").filter(|calls| json::kind_of(calls) == Kind::Array);
+        let calls = calls.map_or(0, |calls| json::elements(calls).count());
+        if calls > 0 {
+            self.fact("tool_calls", calls.to_string());
         }
     }
 
@@ -150,6 +174,9 @@ impl<'a> Reader<'a, '_> {
         for (name, value) in view.facts() {
             self.fact(name, value);
         }
+        for (name, value) in turns::run_facts(&unit.runs) {
+            self.fact(name, value);
+        }
         Ok(())
     }
 
@@ -158,9 +185,10 @@ impl<'a> Reader<'a, '_> {
         let kind = if role == Role::Index { SessionKind::Index } else { SessionKind::Store };
         self.to.put_json(EventKind::Session, &Session::new(kind, super::ID, path.to_string()))?;
         self.to.put_head(&HeadName::main(), Seq::ROOT, HeadOp::Branch)?;
-        match kind {
-            SessionKind::Index => self.index(path, file)?,
-            _ => self.store(path, file)?,
+        if role == Role::Index {
+            self.index(path, file)?;
+        } else {
+            self.store(path, file)?;
         }
         self.end()
     }

@@ -16,15 +16,11 @@ use crate::model::location::Location;
 use crate::model::recipe::RecipeBuilder;
 use crate::model::stream::{EventSink, StreamError};
 
-use super::message::{Hidden, Normal, partial_signature, render};
+use super::message::{Hidden, Normal, is_true, partial_signature, render};
 use super::read::Reader;
-use super::wire::{CONTEXT, DOCUMENT_STYLE, MESSAGES, SIDECAR, STORE};
-use super::write::{INDEXES, SIDECARS, STORES};
-
-/// CPython gives up on values nested this deep…
-const DEEPEST: usize = 1000;
-/// …and on integers with more digits than this.
-const LONGEST_INTEGER: usize = 4300;
+use super::turns::{DEEPEST, LONGEST_INTEGER};
+use super::wire::{CONTEXT, DOCUMENT_STYLE, MESSAGES, SIDECAR};
+use super::write::SIDECARS;
 
 /// Which of a session's documents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,7 +55,7 @@ pub(super) struct Document<'a> {
 }
 
 impl<'a> Document<'a> {
-    pub(super) fn of(path: &'a RelPath, file: &'a SourceFile) -> Document<'a> {
+    pub(super) fn of(path: &'a RelPath, file: &'a SourceFile, which: Which) -> Document<'a> {
         let bytes = file.bytes.as_slice();
         let whole = match std::str::from_utf8(bytes) {
             Err(error) => Err((error.valid_up_to(), "not UTF-8")),
@@ -67,6 +63,7 @@ impl<'a> Document<'a> {
                 Err(error) => Err((error.at, error.what)),
                 Ok(whole) if whole.facts.depth >= DEEPEST => Err((0, "nested deeper than its parser goes")),
                 Ok(whole) if whole.facts.longest_integer > LONGEST_INTEGER => Err((0, "an integer longer than its parser takes")),
+                Ok(whole) if which == Which::Sidecar && !has_paths(&whole) => Err((0, "a folder that is no path")),
                 Ok(whole) => Ok(whole),
             },
         };
@@ -77,11 +74,28 @@ impl<'a> Document<'a> {
         self.whole.as_ref().ok().and_then(|whole| whole.get(key))
     }
 
+    /// How many rows the program counts in it; -1 where it cannot.
+    pub(super) fn count(&self) -> i64 {
+        match (&self.whole, self.get(MESSAGES)) {
+            (Ok(_), Some(list)) if json::kind_of(list) == Kind::Array => json::elements(list).count() as i64,
+            _ => -1,
+        }
+    }
+
     /// Why the program cannot read it, and where.
     pub(super) fn fault(&self) -> Option<(Location, &'static str)> {
         let (at, why) = self.whole.as_ref().err()?;
         Some((Location::of_offset(self.path.to_string(), self.bytes, *at), why))
     }
+}
+
+/// Whether what the program takes for paths can be some: it cannot make a
+/// session of anything else.
+fn has_paths(whole: &Whole<'_>) -> bool {
+    let is_path = |value: &[u8]| json::kind_of(value) == Kind::String && !json::unescape(value).contains('\0');
+    let optional = ["created_workspace", "worktree_path", "worktree_repo_root"];
+    whole.get("workspace").is_none_or(is_path)
+        && optional.iter().filter_map(|key| whole.get(key)).all(|value| !is_true(Some(value)) || is_path(value))
 }
 
 /// One list of rows on its way into the log.
@@ -117,7 +131,7 @@ impl<'a> Reader<'a, '_> {
                 DocumentPiece::Record { list: name, offset, bytes, end } => {
                     if list.as_ref().is_none_or(|list| list.name != name) {
                         self.finish_list(list.take())?;
-                        list = Some(self.begin_list(name, which, seen.is_empty()));
+                        list = Some(Self::begin_list(name, which, &seen));
                         seen.push(name);
                     }
                     let Some(list) = &mut list else { continue };
@@ -142,10 +156,10 @@ impl<'a> Reader<'a, '_> {
         Ok(())
     }
 
-    fn begin_list(&self, name: &'static str, which: Which, is_first: bool) -> List {
+    fn begin_list(name: &'static str, which: Which, before: &[&str]) -> List {
         let head = which.head(name);
         // The log starts on the main branch: it need not be made.
-        let placing = if is_first && head == HeadName::main() { Placing::without_head() } else { Placing::for_head(head) };
+        let placing = if before.is_empty() && head == HeadName::main() { Placing::without_head() } else { Placing::for_head(head) };
         List { name, placing, partial: None }
     }
 
@@ -292,6 +306,7 @@ impl<'a> Reader<'a, '_> {
         let bytes = document.bytes;
         if let (Which::Backup, Some((place, why))) = (which, document.fault()) {
             self.to.findings.add(FindingCode::BackupUnreadable, place, format!("this backup cannot be read: {why}"));
+            self.outcome.failures.insert(which.head(MESSAGES).to_string(), "backup cannot be read".to_owned());
         }
         let wound = match std::str::from_utf8(bytes) {
             Err(_) => Wound::BadUtf8,
@@ -313,7 +328,7 @@ impl<'a> Reader<'a, '_> {
         let style = Style { escapes: escapes_of(bytes), ..DOCUMENT_STYLE };
         for (start, end) in whole_rows(bytes) {
             damage(self, &mut recipe, done, start)?;
-            let list = list.get_or_insert_with(|| self.begin_list(MESSAGES, which, true));
+            let list = list.get_or_insert_with(|| Self::begin_list(MESSAGES, which, &[]));
             let place = Place { recipe: &mut recipe, style, hidden: Some(Hidden::Salvaged) };
             list.partial = None;
             self.salvaged_row(list, &bytes[start..end], place)?;
@@ -348,82 +363,11 @@ impl<'a> Reader<'a, '_> {
         let other = (shape != self.shape_of.get(&seq).copied().unwrap_or(0)).then_some(shape);
         self.row_piece(seq, row, place, other)
     }
-
-    /// The sidebar's list: one fact for each row.
-    pub(super) fn index(&mut self, path: &'a RelPath, file: &'a SourceFile) -> Result<(), StreamError> {
-        let bytes = file.bytes.as_slice();
-        let scan = std::str::from_utf8(bytes).ok().and_then(|_| json::scan_value(bytes, Dialect::Python).ok());
-        let start = bytes.iter().position(|b| !b.is_ascii_whitespace()).unwrap_or(0);
-        let is_list = scan.is_some_and(|scan| bytes[start] == b'[' && bytes[scan.end..].trim_ascii().is_empty());
-        let Some(end) = scan.filter(|_| is_list).map(|scan| scan.end) else { return self.unreadable(path, bytes) };
-        let style = Style { escapes: escapes_of(bytes), ..DOCUMENT_STYLE };
-        let mut recipe = RecipeBuilder::default();
-        let mut done = 0;
-        let mut rows = json::elements(&bytes[start..end]).peekable();
-        while let Some(row) = rows.next() {
-            let at = row.as_ptr() as usize - bytes.as_ptr() as usize;
-            if done == 0 {
-                recipe.gap(&String::from_utf8_lossy(&bytes[..at]));
-            }
-            let next = rows.peek().map_or(bytes.len(), |next| next.as_ptr() as usize - bytes.as_ptr() as usize);
-            recipe.line_end(&String::from_utf8_lossy(&bytes[at + row.len()..next]));
-            let mut payload = br#"{"of":"index","data":"#.to_vec();
-            json::push_carried_value(row, style.escapes, &mut payload);
-            payload.push(b'}');
-            let seq = self.to.put(EventKind::Meta, None, None, &payload)?;
-            let rendered = (self.to.check == Check::EachRecord).then(|| {
-                let mut out = Vec::new();
-                let data = json::members(&payload).nth(1).map_or(&b""[..], |member| member.value);
-                style.push_value_at(data, 1, &mut out);
-                out
-            });
-            self.piece(seq, row, &mut recipe, rendered);
-            done = next;
-        }
-        if done < bytes.len() {
-            recipe.gap(&String::from_utf8_lossy(&bytes[done..]));
-        }
-        self.to.rebuilt(path, INDEXES, style.unless(DOCUMENT_STYLE), recipe);
-        Ok(())
-    }
-
-    /// What was deleted: one fact.
-    pub(super) fn store(&mut self, path: &'a RelPath, file: &'a SourceFile) -> Result<(), StreamError> {
-        let bytes = file.bytes.as_slice();
-        let parsed = std::str::from_utf8(bytes).ok().and_then(|_| Whole::parse(bytes, Dialect::Python, &STORE).ok());
-        let Some(whole) = parsed else { return self.unreadable(path, bytes) };
-        let style = whole.style(escapes_of(bytes));
-        let mut payload = whole.payload(&STORE, &[("of", "\"store\"")], style.escapes);
-        payload.push(b'}');
-        let frame = Frame::put(&mut self.to, &STORE, &payload, style)?;
-        let mut recipe = RecipeBuilder::default();
-        for piece in whole.pieces() {
-            match piece {
-                DocumentPiece::Part(n, bytes) => frame.part(&mut self.to, &mut recipe, n, bytes)?,
-                DocumentPiece::Gap(bytes) => recipe.gap(&String::from_utf8_lossy(bytes)),
-                DocumentPiece::Record { .. } => {}
-            }
-        }
-        self.to.rebuilt(path, STORES, style.unless(DOCUMENT_STYLE), recipe);
-        Ok(())
-    }
-
-    fn unreadable(&mut self, path: &'a RelPath, bytes: &'a [u8]) -> Result<(), StreamError> {
-        self.to.findings.add(FindingCode::NotJson, Location::file(path.to_string()), "not what it should be; kept as damage");
-        let mut recipe = RecipeBuilder::default();
-        if !bytes.is_empty() {
-            let reason = if std::str::from_utf8(bytes).is_ok() { Wound::NotJson } else { Wound::BadUtf8 };
-            let seq = self.to.put_damage(path, 1, 0, reason.word(), bytes)?;
-            recipe.events(seq, seq, |_, _| true);
-        }
-        self.to.rebuilt(path, STORES, None, recipe);
-        Ok(())
-    }
 }
 
 /// How a document escapes: the program leaves everything raw, but an older
 /// tool may have rewritten it.
-fn escapes_of(bytes: &[u8]) -> Escapes {
+pub(super) fn escapes_of(bytes: &[u8]) -> Escapes {
     let beyond_ascii = |at: usize| {
         let digits = bytes.get(at + 2..at + 6).and_then(|digits| std::str::from_utf8(digits).ok());
         digits.and_then(|digits| u16::from_str_radix(digits, 16).ok()).is_some_and(|unit| unit > 0x9f)

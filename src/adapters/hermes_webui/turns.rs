@@ -1,116 +1,295 @@
-//! The turn journals as the program's own reader sees them: which events it
-//! takes, and what state it derives for each turn.
+//! The journals as the program's own readers see them: which events they take,
+//! and what state they derive for each turn and each run.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
 use crate::model::files::{RelPath, SourceFile};
 use crate::model::json::{self, Dialect, Kind, Member};
 use crate::model::jsonl::{Lines, Newlines, trim_unicode};
 
 use super::journal::broken;
+use super::layout::run_id;
 use super::message::is_true;
+use super::wire::JOURNAL_STYLE;
 
-/// What the reader makes of all journals of one session.
+/// CPython gives up on values nested this deep…
+pub(super) const DEEPEST: usize = 995;
+/// …and on integers with more digits than this.
+pub(super) const LONGEST_INTEGER: usize = 4300;
+
+/// What the reader makes of all turn journals of one session.
 #[derive(Default)]
 pub(super) struct View<'a> {
     events: Vec<Event<'a>>,
     malformed: u64,
-    /// The whole reading fails: one file is not UTF-8, or cannot be parsed.
-    fails: bool,
+    /// Why the reading fails as a whole.
+    fails: Option<&'static str>,
     /// Turns that end more than once, each with the place of its last end.
     pub collisions: Vec<(&'a RelPath, u64, String)>,
-    states: BTreeMap<String, String>,
+    /// The last event of each turn, in the order of their first ones.
+    states: Vec<(String, usize)>,
 }
 
 struct Event<'a> {
     path: &'a RelPath,
     line: u64,
     turn: String,
+    /// The event's name as the journal has it, and as a text.
+    event: Vec<u8>,
     state: String,
     /// When; `None` where Python could not make a number of it.
     at: Option<f64>,
+}
+
+/// What one line of a journal is to its reader.
+enum Read<'t> {
+    Object(Vec<Member<'t>>),
+    Malformed,
+    /// The reader gives up.
+    Fatal,
 }
 
 impl<'a> View<'a> {
     pub(super) fn of(journals: &[(&'a RelPath, &'a SourceFile)]) -> View<'a> {
         let mut view = View::default();
         for (path, file) in journals {
-            if std::str::from_utf8(&file.bytes).is_err() {
-                view.fails = true;
-                continue;
-            }
-            for line in Lines::new(&file.bytes, Newlines::Universal) {
-                for (at, len, _) in broken(line.text) {
-                    view.line(path, line.number, &line.text[at..at + len]);
+            for (number, text) in lines(&file.bytes) {
+                match read(text) {
+                    Read::Object(members) => view.events.push(Event::of(path, number, &members)),
+                    Read::Malformed => view.malformed += 1,
+                    Read::Fatal => view.fails = Some(UNREADABLE),
                 }
             }
+            if std::str::from_utf8(&file.bytes).is_err() {
+                view.fails = Some(UNREADABLE);
+            }
         }
-        if !view.fails {
+        if view.fails.is_none() {
             view.derive();
         }
         view
     }
 
-    fn line(&mut self, path: &'a RelPath, number: u64, text: &[u8]) {
-        if trim_unicode(text).is_empty() {
-            return;
-        }
-        let mut members = Vec::new();
-        match json::scan_object(text, Dialect::Python, &mut members) {
-            Ok(facts) if facts.depth >= 1000 || facts.longest_integer > 4300 => self.fails = true,
-            Ok(_) => self.events.push(Event::of(path, number, &members)),
-            Err(_) => self.malformed += 1,
-        }
-    }
-
     fn derive(&mut self) {
         self.events.sort_by(|a, b| a.at.unwrap_or(0.0).total_cmp(&b.at.unwrap_or(0.0)));
-        let mut latest: BTreeMap<&str, &Event<'a>> = BTreeMap::new();
-        let mut ends: BTreeMap<&str, Vec<&Event<'a>>> = BTreeMap::new();
-        for event in self.events.iter().filter(|event| !event.turn.is_empty()) {
+        let mut place: HashMap<&str, usize> = HashMap::new();
+        let mut states: Vec<(String, usize)> = Vec::new();
+        let mut ends: Vec<(usize, Vec<&Event<'a>>)> = Vec::new();
+        for (n, event) in self.events.iter().enumerate().filter(|(_, event)| !event.turn.is_empty()) {
+            let at = *place.entry(&event.turn).or_insert_with(|| {
+                states.push((event.turn.clone(), n));
+                ends.push((n, Vec::new()));
+                states.len() - 1
+            });
             if matches!(event.state.as_str(), "completed" | "interrupted") {
-                ends.entry(&event.turn).or_default().push(event);
+                ends[at].0 = ends[at].0.min(n);
+                ends[at].1.push(event);
             }
-            latest.insert(&event.turn, event);
+            if states[at].1 == n {
+                continue;
+            }
+            // Only now are the two times looked at.
+            match (event.at, self.events[states[at].1].at) {
+                (Some(now), Some(before)) if now >= before => states[at].1 = n,
+                (Some(_), Some(_)) => {}
+                _ => self.fails = Some(UNDERIVABLE),
+            }
         }
-        self.states = latest.into_iter().map(|(turn, event)| (turn.to_owned(), event.state.clone())).collect();
-        let twice = ends.into_iter().filter(|(_, ends)| ends.len() > 1);
-        self.collisions = twice.filter_map(|(turn, ends)| ends.last().map(|last| (last.path, last.line, turn.to_owned()))).collect();
+        let mut twice: Vec<&(usize, Vec<&Event<'a>>)> = ends.iter().filter(|(_, ends)| ends.len() > 1).collect();
+        twice.sort_by_key(|(first, _)| *first);
+        let last = |ends: &[&Event<'a>]| ends.last().map(|last| (last.path, last.line, last.turn.clone()));
+        self.collisions = twice.into_iter().filter_map(|(_, ends)| last(ends)).collect();
+        self.states = states;
     }
 
     /// What a load would derive from the journals.
     pub(super) fn facts(&self) -> Vec<(&'static str, String)> {
         let mut facts = Vec::new();
-        if !self.states.is_empty() {
-            let mut text = b"{".to_vec();
-            for (turn, state) in &self.states {
-                if text.len() > 1 {
-                    text.push(b',');
-                }
-                json::push_string(turn, &mut text);
-                text.push(b':');
-                json::push_string(state, &mut text);
+        if let Some(why) = self.fails {
+            facts.push(("journal_error", why.to_owned()));
+            if why == UNREADABLE {
+                return facts;
             }
-            text.push(b'}');
-            facts.push(("turns", String::from_utf8_lossy(&text).into_owned()));
+        }
+        if !self.events.is_empty() {
+            facts.push(("journal_events", self.events.len().to_string()));
         }
         if self.malformed > 0 {
             facts.push(("journal_malformed", self.malformed.to_string()));
         }
+        if self.fails.is_some() {
+            return facts;
+        }
+        if !self.states.is_empty() {
+            let states = self.states.iter().map(|(turn, last)| [&quoted(turn), &b":"[..], &self.events[*last].event].concat());
+            facts.push(("turns", joined(b"{", states, b"}")));
+        }
+        if !self.collisions.is_empty() {
+            let turns = self.collisions.iter().map(|(_, _, turn)| quoted(turn));
+            facts.push(("turn_collisions", joined(b"[", turns, b"]")));
+        }
         facts
     }
+}
+
+const UNREADABLE: &str = "turn journal cannot be read";
+const UNDERIVABLE: &str = "turn states cannot be derived";
+
+fn quoted(text: &str) -> Vec<u8> {
+    plain_json(&{
+        let mut out = Vec::new();
+        json::push_string(text, &mut out);
+        out
+    })
+}
+
+fn joined(open: &[u8], items: impl Iterator<Item = Vec<u8>>, close: &[u8]) -> String {
+    let items: Vec<Vec<u8>> = items.collect();
+    let all = [open, &items.join(&b","[..]), close].concat();
+    String::from_utf8_lossy(&all).into_owned()
+}
+
+/// A value as Python would print it on one line, other than ASCII raw.
+pub(super) fn plain_json(value: &[u8]) -> Vec<u8> {
+    let (mut carried, mut out) = (Vec::new(), Vec::new());
+    json::push_carried_value(value, JOURNAL_STYLE.escapes, &mut carried);
+    JOURNAL_STYLE.push_value(&carried, &mut out);
+    out
+}
+
+/// The lines of a journal as Python's `splitlines` has them, blank ones left
+/// out, each with the number that an editor would show.
+fn lines(bytes: &[u8]) -> impl Iterator<Item = (u64, &[u8])> {
+    Lines::new(bytes, Newlines::Universal)
+        .flat_map(|line| broken(line.text).into_iter().map(move |(at, len, _)| (line.number, &line.text[at..at + len])))
+        .filter(|(_, text)| !trim_unicode(text).is_empty())
+}
+
+fn read(text: &[u8]) -> Read<'_> {
+    match json::scan_value(text, Dialect::Python) {
+        Err(error) if opens_too_deep(&text[..error.at.min(text.len())]) => Read::Fatal,
+        Err(_) => Read::Malformed,
+        Ok(scan) if scan.facts.depth >= DEEPEST || scan.facts.longest_integer > LONGEST_INTEGER => Read::Fatal,
+        Ok(scan) if !text[scan.end..].iter().all(|b| matches!(b, b' ' | b'\t' | b'\r' | b'\n')) => Read::Malformed,
+        Ok(_) => {
+            let mut members = Vec::new();
+            match json::scan_object(text, Dialect::Python, &mut members) {
+                Ok(_) => Read::Object(members),
+                Err(_) => Read::Malformed,
+            }
+        }
+    }
+}
+
+/// Whether a text that is no JSON opens so many containers before that shows
+/// that the parser has given up by then.
+fn opens_too_deep(text: &[u8]) -> bool {
+    let (mut depth, mut most, mut in_string, mut at) = (0usize, 0usize, false, 0);
+    while at < text.len() {
+        match text[at] {
+            b'\\' if in_string => at += 1,
+            b'"' => in_string = !in_string,
+            b'{' | b'[' if !in_string => {
+                depth += 1;
+                most = most.max(depth);
+            }
+            b'}' | b']' if !in_string => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        at += 1;
+    }
+    most >= DEEPEST
+}
+
+/// What the program sums up of its runs, and which of them it cannot read.
+pub(super) fn run_facts(runs: &[(&RelPath, &SourceFile)]) -> Vec<(&'static str, String)> {
+    let (mut read, mut failed) = (Vec::new(), Vec::new());
+    for (path, file) in runs {
+        let id = quoted(run_id(path));
+        match run_summary(file) {
+            Some(summary) => read.push([&id, &b":"[..], &summary].concat()),
+            None => failed.push(id),
+        }
+    }
+    let mut facts = Vec::new();
+    if !read.is_empty() {
+        facts.push(("runs", joined(b"{", read.into_iter(), b"}")));
+    }
+    if !failed.is_empty() {
+        facts.push(("run_errors", joined(b"[", failed.into_iter(), b"]")));
+    }
+    facts
+}
+
+fn run_summary(file: &SourceFile) -> Option<Vec<u8>> {
+    std::str::from_utf8(&file.bytes).ok()?;
+    let (mut events, mut malformed) = (0u64, 0u64);
+    let (mut seq, mut name) = ("0".to_owned(), b"null".to_vec());
+    let (mut end, mut stream_end) = (None, None);
+    for (_, text) in lines(&file.bytes) {
+        let members = match read(text) {
+            Read::Object(members) => members,
+            Read::Malformed => {
+                malformed += 1;
+                continue;
+            }
+            Read::Fatal => return None,
+        };
+        let get = |name: &str| members.iter().rev().find(|member| member.name() == name).map(|member| member.value);
+        events += 1;
+        name = plain_json(get("event").unwrap_or(b"null"));
+        seq = integer(get("seq"))?;
+        if is_true(get("terminal")) {
+            let which = if name == b"\"stream_end\"" { &mut stream_end } else { &mut end };
+            *which = Some(plain_json(get("terminal_state").unwrap_or(b"null")));
+        }
+    }
+    let open = if events == 0 { b"\"unknown\"".to_vec() } else { b"\"running\"".to_vec() };
+    let state = end.or(stream_end).unwrap_or(open);
+    let mut out =
+        [b"{\"state\":", &state[..], format!(",\"events\":{events},\"last_seq\":{seq},\"last_event\":").as_bytes(), &name].concat();
+    if malformed > 0 {
+        out.extend_from_slice(format!(",\"malformed\":{malformed}").as_bytes());
+    }
+    out.push(b'}');
+    Some(out)
+}
+
+/// A number as Python's `int(value or 0)` has it; `None` where that fails.
+fn integer(value: Option<&[u8]>) -> Option<String> {
+    let Some(value) = value.filter(|value| is_true(Some(value))) else { return Some("0".to_owned()) };
+    let text = match json::kind_of(value) {
+        Kind::Number => std::str::from_utf8(value).ok()?.to_owned(),
+        Kind::True => return Some("1".to_owned()),
+        Kind::String => {
+            let text = json::unescape(value).trim().replace('_', "");
+            return text.parse::<i128>().ok().map(|number| number.to_string());
+        }
+        Kind::False | Kind::Null | Kind::Object | Kind::Array => return None,
+    };
+    if text.bytes().all(|b| b.is_ascii_digit() || b == b'-') {
+        return Some(text);
+    }
+    let number: f64 = text.parse().ok()?;
+    number.is_finite().then(|| format!("{:.0}", number.trunc() + 0.0))
 }
 
 impl<'a> Event<'a> {
     fn of(path: &'a RelPath, line: u64, members: &[Member<'_>]) -> Event<'a> {
         let get = |name: &str| members.iter().rev().find(|member| member.name() == name).map(|member| member.value);
         let text = |name: &str| get(name).filter(|value| is_true(Some(value))).map(text_of).unwrap_or_default();
-        Event { path, line, turn: text("turn_id").trim().to_owned(), state: text("event"), at: seconds(get("created_at")) }
+        let event = plain_json(get("event").unwrap_or(b"null"));
+        Event { path, line, turn: text("turn_id").trim().to_owned(), event, state: text("event"), at: seconds(get("created_at")) }
     }
 }
 
+/// A value as Python's `str` has it.
 fn text_of(value: &[u8]) -> String {
-    if json::kind_of(value) == Kind::String { json::unescape(value).into_owned() } else { String::from_utf8_lossy(value).into_owned() }
+    match json::kind_of(value) {
+        Kind::String => json::unescape(value).into_owned(),
+        Kind::True => "True".to_owned(),
+        Kind::False | Kind::Null | Kind::Number | Kind::Object | Kind::Array => String::from_utf8_lossy(value).into_owned(),
+    }
 }
 
 /// A time as Python's `float(value or 0)` has it.

@@ -246,10 +246,12 @@ fn with_transcript(log: &mut dyn LogAccess, line: Vec<u8>, shapes: &Shapes, styl
 /// Shows a row as the program has it in memory.
 pub(super) fn show(item: &Shown<'_>, shapes: &Shapes, line: &mut dyn FnMut(&[u8])) -> Result<(), StreamError> {
     let mut out = Vec::new();
-    match item.event.kind {
-        EventKind::Message => push_row(&item.event, shapes, JOURNAL_STYLE, 0, None, &mut out)?,
-        EventKind::Custom => push_data(&item.event, JOURNAL_STYLE, 0, &mut out),
-        _ => return Ok(()),
+    if item.event.kind == EventKind::Message {
+        push_row(&item.event, shapes, JOURNAL_STYLE, 0, None, &mut out)?;
+    } else if item.event.kind == EventKind::Custom {
+        push_data(&item.event, JOURNAL_STYLE, 0, &mut out);
+    } else {
+        return Ok(());
     }
     line(&out);
     Ok(())

@@ -1,5 +1,7 @@
 //! What has no place of its own, beside what has.
 
+use std::borrow::Cow;
+
 use crate::model::json::{self, Escapes, Member};
 
 /// The `ext` key that names keys which rendering would write and the record
@@ -30,8 +32,15 @@ impl Ext {
         json::push_carried_value(value, writer, &mut self.0);
     }
 
+    /// A member of the source. Keys that begin with `$` are ours, so one of the
+    /// source's gets another `$` in front.
     pub(super) fn carried(&mut self, member: &Member<'_>, writer: Escapes) {
-        self.named(&member.name(), member.value, writer);
+        let name = member.name();
+        if name.starts_with('$') {
+            self.named(&format!("${name}"), member.value, writer);
+        } else {
+            self.named(&name, member.value, writer);
+        }
     }
 
     pub(super) fn absent(&mut self, keys: &[&'static str]) {
@@ -48,4 +57,13 @@ impl Ext {
         self.0.push(b'}');
         self.0
     }
+}
+
+/// The source's own key of a member of `ext`; `None` where it is ours.
+pub(super) fn source_key<'a>(member: &Member<'a>) -> Option<Cow<'a, str>> {
+    let name = member.name();
+    if !name.starts_with('$') {
+        return Some(name);
+    }
+    name.strip_prefix('$').filter(|rest| rest.starts_with('$')).map(|rest| Cow::Owned(rest.to_owned()))
 }

@@ -15,6 +15,7 @@ use crate::model::ids::Seq;
 use crate::model::json::{self, Escapes, Kind, Member, Style};
 use crate::model::shape::{Order, Shapes};
 
+pub(in crate::adapters) use object::has_a_name_twice;
 pub(in crate::adapters) use render::{Parents, Rendered, Rendering};
 pub(in crate::adapters) use take::Taken;
 
@@ -161,6 +162,10 @@ pub(in crate::adapters) enum ParentId<'p> {
 }
 
 impl Table {
+    fn row_of(&self, member: &Member<'_>) -> Option<(usize, &'static Goes)> {
+        self.0.iter().position(|(known, _)| member.is(known)).map(|at| (at, &self.0[at].1))
+    }
+
     fn row(&self, key: &str) -> Option<(usize, &'static Goes)> {
         self.0.iter().position(|(known, _)| *known == key).map(|at| (at, &self.0[at].1))
     }
@@ -189,7 +194,7 @@ impl Table {
     /// opens are not looked at.
     fn keys_are_usual(&self, record: &[Member<'_>]) -> bool {
         let mut next = 0;
-        record.iter().all(|member| match self.row(&member.name()) {
+        record.iter().all(|member| match self.row_of(member) {
             None => {
                 next = usize::MAX;
                 true
@@ -206,7 +211,7 @@ impl Table {
     fn is_usual(&self, record: &[Member<'_>]) -> bool {
         self.keys_are_usual(record)
             && self.opens().is_none_or(|(key, table)| {
-                let opened = record.iter().filter(|member| member.name() == key);
+                let opened = record.iter().filter(|member| member.is(key));
                 opened.into_iter().all(|member| table.keys_are_usual(&json::members(member.value).collect::<Vec<_>>()))
             })
     }

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::model::json::{self, Escapes, Kind, Member};
 
-use super::ext::{ABSENT, Ext};
+use super::ext::{ABSENT, Ext, source_key};
 use super::render::Rendering;
 use super::{Goes, ParentId, Table, To};
 
@@ -42,7 +42,7 @@ impl Table {
             return false;
         }
         for member in record {
-            match self.row(&member.name()) {
+            match self.row_of(member) {
                 Some((at, goes)) => {
                     usual &= at >= next;
                     next = at.saturating_add(1).max(next);
@@ -60,10 +60,8 @@ impl Table {
                 }
             }
         }
-        let absent = self
-            .0
-            .iter()
-            .filter(|(key, goes)| goes.is_always_written(ParentId::Unwritten) && !record.iter().any(|member| member.name() == *key));
+        let absent =
+            self.0.iter().filter(|(key, goes)| goes.is_always_written(ParentId::Unwritten) && !record.iter().any(|member| member.is(key)));
         ext.absent(&absent.map(|(key, _)| *key).collect::<Vec<_>>());
         out.push(b'{');
         for (name, value) in front {
@@ -113,19 +111,20 @@ impl Table {
     pub(in crate::adapters) fn render_frame(&self, payload: &[u8], to: To<'_>) -> Vec<usize> {
         let To { style, depth, out } = to;
         let given: Vec<Member<'_>> = json::members(payload).collect();
-        let get = |name: &str| given.iter().find(|member| member.name() == name).map(|member| member.value);
+        let get = |name: &str| given.iter().find(|member| member.is(name)).map(|member| member.value);
         let ext: Vec<Member<'_>> = get("ext").map(|ext| json::members(ext).collect()).unwrap_or_default();
         // By name, because a foreign object may have very many members.
-        let named: HashMap<Cow<'_, str>, &Member<'_>> = ext.iter().map(|member| (member.name(), member)).collect();
-        let absent: Vec<Cow<'_, str>> =
-            named.get(ABSENT).map(|list| json::elements(list.value).map(json::unescape).collect()).unwrap_or_default();
+        let named: HashMap<Cow<'_, str>, &Member<'_>> =
+            ext.iter().filter_map(|member| source_key(member).map(|name| (name, member))).collect();
+        let absent = ext.iter().find(|member| member.name() == ABSENT);
+        let absent: Vec<Cow<'_, str>> = absent.map(|list| json::elements(list.value).map(json::unescape).collect()).unwrap_or_default();
         let order: Option<Vec<Cow<'_, str>>> = get(ORDER).map(|order| json::elements(order).map(json::unescape).collect());
         let keys = order.unwrap_or_else(|| self.0.iter().map(|(key, _)| Cow::Borrowed(*key)).collect());
         let mut lists = Vec::new();
         let mut object = Rendering::open(style, depth, out);
         for key in &keys {
             if let Some(member) = named.get(key) {
-                object.member(member);
+                object.value(key, member.value);
                 continue;
             }
             let Some((_, goes)) = self.row(key).filter(|_| !absent.contains(key)) else { continue };
@@ -153,15 +152,18 @@ impl Table {
             }
         }
         let written: HashSet<&Cow<'_, str>> = keys.iter().collect();
-        for member in ext.iter().filter(|member| !written.contains(&member.name()) && member.name() != ABSENT) {
-            object.member(member);
+        for member in &ext {
+            if let Some(name) = source_key(member).filter(|name| !written.contains(name)) {
+                object.value(&name, member.value);
+            }
         }
         object.close();
         lists
     }
 }
 
-fn has_a_name_twice(record: &[Member<'_>]) -> bool {
+/// Whether a key stands twice in an object.
+pub(in crate::adapters) fn has_a_name_twice(record: &[Member<'_>]) -> bool {
     const FEW: usize = 12;
     if record.len() <= FEW {
         return record.iter().enumerate().any(|(n, member)| record[..n].iter().any(|before| before.name() == member.name()));

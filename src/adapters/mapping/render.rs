@@ -5,7 +5,7 @@ use crate::model::json::{self, Member, Style};
 use crate::model::shape::{Order, Shapes};
 use crate::model::time::to_epoch;
 
-use super::ext::{ABSENT, AROUND};
+use super::ext::{ABSENT, AROUND, source_key};
 use super::{Content, Goes, Ids, Table, To};
 
 /// A payload to be rendered.
@@ -53,11 +53,11 @@ impl Table {
         to: To<'_>,
     ) -> Option<()> {
         let To { style, depth, out } = to;
-        let get = |name: &str| given.iter().rev().find(|member| member.name() == name).map(|member| member.value);
+        let get = |name: &str| given.iter().rev().find(|member| member.is(name)).map(|member| member.value);
         let shape = get("shape").and_then(|n| std::str::from_utf8(n).ok()).and_then(|n| n.parse().ok()).unwrap_or(0usize);
         let shaped = if shape == 0 { None } else { Some(shapes.get(shape)?) };
         let ext: Vec<Member<'_>> = get("ext").map(|ext| json::members(ext).collect()).unwrap_or_default();
-        let find = |name: &str| ext.iter().find(|member| member.name() == name).map(|member| member.value);
+        let find = |name: &str| ext.iter().find(|member| member.is(name)).map(|member| member.value);
         let around: Vec<Member<'_>> = find(AROUND).map(|around| json::members(around).collect()).unwrap_or_default();
         let scope = Scope { event, given, content };
         let opened = self.opens();
@@ -108,16 +108,16 @@ struct Scope<'r> {
 
 impl Scope<'_> {
     fn get(&self, name: &str) -> Option<&[u8]> {
-        self.given.iter().rev().find(|member| member.name() == name).map(|member| member.value)
+        self.given.iter().rev().find(|member| member.is(name)).map(|member| member.value)
     }
 
     fn key(&self, table: &Table, key: &str, ext: &[Member<'_>], ids: &mut dyn Ids, object: &mut Rendering<'_>) {
-        if let Some(member) = ext.iter().find(|member| member.name() == key) {
-            return object.member(member);
+        if let Some(member) = ext.iter().find(|member| source_key(member).is_some_and(|name| name == key)) {
+            return object.value(key, member.value);
         }
         let is_absent = ext
             .iter()
-            .find(|member| member.name() == ABSENT)
+            .find(|member| member.is(ABSENT))
             .is_some_and(|list| json::elements(list.value).any(|name| json::unescape(name) == key));
         let Some((_, goes)) = table.row(key).filter(|_| !is_absent) else { return };
         match goes {
@@ -171,7 +171,7 @@ impl Scope<'_> {
                 let to = object.key(key);
                 let before = to.out.len();
                 let wrote = {
-                    let marked = |mark: &str| ext.iter().any(|member| member.name() == mark);
+                    let marked = |mark: &str| ext.iter().any(|member| member.is(mark));
                     self.content.decode(name, parts, &marked, To { style: to.style, depth: to.depth, out: to.out });
                     to.out.len() > before
                 };
@@ -190,11 +190,8 @@ impl Scope<'_> {
 
     fn rest(&self, keys: &Keys<'_>, ext: &[Member<'_>], object: &mut Rendering<'_>) {
         for member in ext {
-            let name = member.name();
-            // No program of ours has keys that begin with `$`; a record that
-            // has one is kept as a residual.
-            if !keys.contains(&name) && !name.starts_with('$') {
-                object.member(member);
+            if let Some(name) = source_key(member).filter(|name| !keys.contains(name)) {
+                object.value(&name, member.value);
             }
         }
     }

@@ -6,6 +6,7 @@ use crate::model::shape::Shapes;
 use crate::model::time::{from_epoch, is_log_time};
 
 use super::ext::{AROUND, Ext};
+use super::object::has_a_name_twice;
 use super::{Beside, Content, Goes, Ids, ParentId, Setting, Table};
 
 /// A record taken apart by its table.
@@ -34,14 +35,14 @@ impl Table {
         let mut taken = Taken::default();
         let opened = self.opens();
         for member in record {
-            let goes = self.row(&member.name()).map(|(_, goes)| goes);
+            let goes = self.row_of(member).map(|(_, goes)| goes);
             if let Some(Goes::Open(table)) = goes {
                 if json::kind_of(member.value) != Kind::Object {
                     return None;
                 }
                 let inner: Vec<Member<'a>> = json::members(member.value).collect();
                 for inner in &inner {
-                    let goes = table.row(&inner.name()).map(|(_, goes)| goes);
+                    let goes = table.row_of(inner).map(|(_, goes)| goes);
                     if !taken.place(goes, *inner, setting, ids) {
                         taken.ext.push(*inner);
                     }
@@ -55,7 +56,7 @@ impl Table {
                 }
             }
         }
-        let has = |key: &str| record.iter().any(|member| member.name() == key);
+        let has = |key: &str| record.iter().any(|member| member.is(key));
         if opened.is_some_and(|(key, _)| !has(key)) {
             return None;
         }
@@ -68,7 +69,7 @@ impl Table {
     }
 
     fn missing(&self, object: &[Member<'_>], parents: ParentId<'_>) -> Vec<&'static str> {
-        let has = |key: &str| object.iter().any(|member| member.name() == key);
+        let has = |key: &str| object.iter().any(|member| member.is(key));
         self.0.iter().filter(|(key, goes)| goes.is_always_written(parents) && !has(key)).map(|(key, _)| *key).collect()
     }
 
@@ -144,6 +145,11 @@ impl<'a> Taken<'a> {
                 fits
             }
         }
+    }
+
+    /// Whether a key stands twice in the object that the table opens.
+    pub(in crate::adapters) fn opens_a_name_twice(&self) -> bool {
+        has_a_name_twice(&self.opened)
     }
 
     /// The number of the shape that renders this record; 0 where it has none.

@@ -38,7 +38,7 @@ fn by_last_line(scan: &Scan<'_>, judged: &Judged) -> usize {
     if judged.is_linear {
         return shown(entries, &forest::path(&judged.placed.parents, judged.leaf), &judged.placed.first_kept);
     }
-    let by_id = forest::by_id(entries, |entry| entry.kind != Record::Header);
+    let by_id = forest::by_id(entries, |n| entries[n].kind != Record::Header);
     let parent = |entry: &Entry<'_>| {
         let named = entry.parent.as_deref().filter(|parent| !js::is_falsy(parent) && entry.kind != Record::Header)?;
         forest::lookup(&by_id, named)

@@ -3,8 +3,15 @@
 //! `buildSessionContext`, odd ones included, and shares nothing with the rest
 //! of this adapter, so that the two cannot be wrong together.
 //!
+//! Heads are `branch:main` (the active branch, always there), `branch:ID` for
+//! every other entry that none has for its parent, and `backup:NAME` for every
+//! copy of the transcript. Half of a surrogate pair in an id is U+FFFD in the
+//! name, the first of equal names counts, and an id `main` has no head.
+//!
 //! Not followed: values nested so deeply that the program's own stack overflows
-//! (some 2,300 lists or 4,400 objects inside one another).
+//! (from some 2,300 lists or 4,400 objects inside one another, depending on the
+//! machine), files too long for one JavaScript string, and zones other than UTC
+//! for times that name none.
 
 mod branch;
 mod compaction;

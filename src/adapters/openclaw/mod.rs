@@ -4,6 +4,7 @@
 #![doc = include_str!("FORMAT.md")]
 
 mod count;
+mod cursors;
 mod discover;
 mod load;
 mod names;

@@ -1,16 +1,20 @@
 //! Where a transcript's entries stand: the rules of the session manager of
 //! 2026.7.1, with its two cursors.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 
-use crate::adapters::tree::entry::{Entry, get, text_of, with_members};
-use crate::adapters::tree::facts;
+use crate::adapters::tree::context::{self, Context};
+use crate::adapters::tree::entry::{Entry, Value, get, text_of, with_members};
+use crate::adapters::tree::facts::{self, Labels};
 use crate::adapters::tree::forest;
 use crate::adapters::tree::js;
-use crate::adapters::tree::read::{Placed, Renames};
-use crate::adapters::tree::scan::Scan;
+use crate::adapters::tree::read::{Edits, Placed, Renames};
+use crate::adapters::tree::scan::{Piece, Scan};
 use crate::adapters::tree::tables::{Record, Words};
+use crate::model::heads::HeadName;
 use crate::model::json::{self, Kind};
+
+use super::cursors::{Cursors, Id, Ids, Line, Row};
 
 /// What the loader makes of a transcript.
 pub(super) struct Judged {
@@ -20,22 +24,21 @@ pub(super) struct Judged {
     /// Every other leaf, by its id.
     pub others: BTreeMap<String, usize>,
     pub has_header: bool,
+    /// Whether a header has to be found or made up.
+    pub is_recovered: bool,
     pub is_linear: bool,
+    /// Why the file cannot be opened at all.
+    pub error: Option<&'static str>,
+    rows: Vec<Row>,
+    /// The parents that the program goes by, circles and all.
+    wanted: Vec<Option<usize>>,
+    /// Entries from which the walk up comes into a circle.
+    circular: Vec<bool>,
+    first_kept: HashMap<usize, usize>,
 }
 
-/// What a line is to the loader.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Row {
-    Header,
-    /// A node of the tree.
-    Canonical,
-    /// A navigation record.
-    Leaf,
-    /// Passed through on the way up.
-    Opaque,
-    /// Kept, and without effect.
-    Inert,
-}
+pub(super) const TYPE_ERROR: &str = "TypeError";
+pub(super) const BAD_TIME: &str = "invalid timestamp";
 
 fn row(entry: &Entry<'_>, is_linear: bool) -> Row {
     let has_id = entry.id_text.as_deref().is_some_and(|id| id.len() > 2);
@@ -53,226 +56,278 @@ fn row(entry: &Entry<'_>, is_linear: bool) -> Row {
         | Record::Custom
         | Record::Label
         | Record::Info
-            if has_id || (is_linear && entry.is_object) =>
+            if has_id || is_linear =>
         {
             Row::Canonical
         }
-        _ if entry.other_type == b"\"leaf\"" && entry.id_text.is_some() && is_parent => Row::Leaf,
-        _ if entry.id_text.is_some() && is_parent => Row::Opaque,
-        _ => Row::Inert,
+        _ if !has_id || !is_parent => Row::Inert,
+        _ if entry.is_other("leaf") => leaf_row(entry),
+        _ => Row::Opaque,
     }
+}
+
+fn leaf_row(entry: &Entry<'_>) -> Row {
+    let is_wellformed = with_members(entry, |members| {
+        let is_place = |value: &[u8]| matches!(json::kind_of(value), Kind::Null | Kind::String);
+        get(members, "targetId").is_some_and(is_place)
+            && get(members, "appendParentId").is_none_or(is_place)
+            && (get(members, "appendMode").is_none() || entry.is_side)
+    });
+    if is_wellformed { Row::Leaf } else { Row::Inert }
 }
 
 /// Judges a transcript.
 pub(super) fn judge(scan: &Scan<'_>) -> Judged {
     let entries = &scan.entries;
-    let header = entries.iter().find(|entry| entry.kind == Record::Header && entry.id_text.is_some());
-    let has_header = entries.first().is_some_and(|entry| entry.kind == Record::Header && entry.id_text.is_some());
-    let version_value =
+    let is_header = |entry: &Entry<'_>| entry.kind == Record::Header && entry.id_text.is_some();
+    let header = entries.iter().find(|entry| is_header(entry));
+    let has_header = entries.first().is_some_and(is_header);
+    let is_recovered = !has_header && scan.pieces.iter().any(|piece| !matches!(piece, Piece::Gap(_)));
+    let version =
         header.and_then(|entry| with_members(entry, |members| get(members, "version").filter(|v| *v != b"null").map(<[u8]>::to_vec)));
-    let version = version_value.as_deref().map_or(1.0, js::number);
-    let is_linear = header.is_some() && version < 2.0;
+    let number = version.as_deref().map_or(Ok(1.0), js::number_of);
+    let is_below = |limit: f64| header.is_some() && number.is_ok_and(|version| version < limit);
+    let is_linear = is_below(2.0);
+    let asks_null = is_recovered && entries.iter().any(|entry| entry.value == Value::Null);
+    let error = (asks_null || (header.is_some() && number.is_err())).then_some(TYPE_ERROR);
+
     let rows: Vec<Row> = entries.iter().map(|entry| row(entry, is_linear)).collect();
-    let walk = if is_linear { linear(entries, &rows) } else { Cursors::follow(entries, &rows) };
-    let others = if is_linear { BTreeMap::new() } else { other_leaves(entries, &rows, &walk) };
+    let mut ids = Ids::default();
+    let mut cursors = Cursors::follow(&lines(entries, &rows, is_linear, &mut ids), ids.count());
+    let wanted = cursors.wanted();
+    let leaf = cursors.leaf();
+    let first_kept = first_kept(entries, &rows, &mut cursors, &ids, is_linear);
+    let others = if is_linear || error.is_some() { BTreeMap::new() } else { other_leaves(entries, &cursors, &wanted, leaf) };
+    let (parents, circular) = cut(&wanted, leaf);
     Judged {
         placed: Placed {
             words: Words::Pi,
             is_node: rows.iter().map(|row| *row != Row::Inert).collect(),
-            parents: walk.parents,
-            renames: if header.is_some() && version < 3.0 { Renames::Hooks } else { Renames::Nothing },
-            first_kept: if is_linear { forest::kept_by_number(entries) } else { HashMap::new() },
+            is_named: rows.iter().map(|row| *row == Row::Canonical && !is_linear).collect(),
+            parents,
+            edits: Edits::Unknown,
+            renames: if is_below(3.0) { Renames::Hooks } else { Renames::Nothing },
+            first_kept: first_kept.clone(),
         },
-        version: version_value.map(|version| String::from_utf8_lossy(&version).into_owned()),
-        leaf: walk.leaf,
+        version: version.map(|version| String::from_utf8_lossy(&version).into_owned()),
+        leaf,
         others,
         has_header,
+        is_recovered,
         is_linear,
+        error,
+        rows,
+        wanted,
+        circular,
+        first_kept,
     }
 }
 
-/// Where each entry stands, and the leaf.
-struct Walk {
-    parents: Vec<Option<usize>>,
-    leaf: Option<usize>,
-    /// Which entry each id stands for.
-    held: HashSet<usize>,
+/// The rows with their ids; version 1 has none, and each row stands below the
+/// one before.
+fn lines(entries: &[Entry<'_>], rows: &[Row], is_linear: bool, ids: &mut Ids) -> Vec<Line> {
+    let mut previous = Id::Null;
+    let mut line = |(entry, row): (&Entry<'_>, &Row)| {
+        let mut line = Line {
+            row: *row,
+            id: ids.of(entry.id_text.as_deref()),
+            parent: ids.of(entry.parent.as_deref()),
+            is_side: entry.is_side,
+            target: Id::Absent,
+            append: Id::Absent,
+        };
+        if *row == Row::Leaf {
+            (line.target, line.append) =
+                with_members(entry, |members| (ids.of(get(members, "targetId")), ids.of(get(members, "appendParentId"))));
+        }
+        if is_linear && *row == Row::Canonical {
+            line.id = ids.invent();
+            line.parent = std::mem::replace(&mut previous, line.id);
+        }
+        line
+    };
+    entries.iter().zip(rows).map(&mut line).collect()
 }
 
-/// Version 1: each below the one before.
-fn linear(entries: &[Entry<'_>], rows: &[Row]) -> Walk {
-    let mut above = None;
-    let parents = rows.iter().enumerate().map(|(n, row)| if *row == Row::Header { None } else { above.replace(n) }).collect();
-    let leaf = rows.iter().rposition(|row| *row != Row::Header);
-    Walk { parents, leaf, held: (0..entries.len()).collect() }
+/// The entry that each compaction keeps first, where its own id does not say.
+fn first_kept(entries: &[Entry<'_>], rows: &[Row], cursors: &mut Cursors, ids: &Ids, is_linear: bool) -> HashMap<usize, usize> {
+    let compactions = (0..entries.len()).filter(|n| entries[*n].kind == Record::Compaction && rows[*n] == Row::Canonical);
+    let compactions: Vec<usize> = compactions.collect();
+    let mut kept = HashMap::new();
+    for n in compactions {
+        let (index, named) = with_members(&entries[n], |members| {
+            let index = get(members, "firstKeptEntryIndex").filter(|index| json::kind_of(index) == Kind::Number).map(js::number);
+            (index, ids.find(get(members, "firstKeptEntryId")))
+        });
+        let by_number = index.filter(|_| is_linear).and_then(|index| entry_at(rows, index));
+        let first = match by_number {
+            // Ids are given one after another: a later entry still has its old one.
+            Some(first) if first <= n => Some(first),
+            Some(first) => cursors.kept_by_name(n, ids.find(entries[first].id_text.as_deref())),
+            None => cursors.kept_by_name(n, named),
+        };
+        kept.extend(first.map(|first| (n, first)));
+    }
+    kept
 }
 
-/// Where an id leads.
-#[derive(Debug, Clone)]
-enum Target {
-    Node(usize),
-    /// On to another id, or to the root.
-    Through(Option<Vec<u8>>),
+/// The entry at a place among everything, the header included, or else among
+/// entries alone.
+fn entry_at(rows: &[Row], index: f64) -> Option<usize> {
+    let is_index = (1.0..4_294_967_295.0).contains(&index) && index == index.trunc();
+    let behind_header = is_index.then(|| index as usize - 1)?;
+    let begins_with_header = rows.first() == Some(&Row::Header);
+    let listed = |n: &usize| if begins_with_header { *n > 0 } else { rows[*n] != Row::Header };
+    let row = (0..rows.len()).filter(listed).nth(behind_header).filter(|n| rows[*n] == Row::Canonical);
+    row.or_else(|| (0..rows.len()).filter(|n| rows[*n] == Row::Canonical).nth(behind_header))
 }
 
-/// The two cursors: the leaf that is shown, and what the next line hangs below.
-#[derive(Default)]
-struct Cursors {
-    leaf: Option<Vec<u8>>,
-    append: Option<Vec<u8>>,
-    by_id: HashMap<Vec<u8>, Target>,
-    /// The logical parent of a node, where it is not the one it names.
-    logical: HashMap<usize, Option<Vec<u8>>>,
-}
-
-fn key(id: &[u8]) -> Vec<u8> {
-    js::map_key(Some(id)).unwrap_or_default().into_owned()
-}
-
-impl Cursors {
-    fn follow(entries: &[Entry<'_>], rows: &[Row]) -> Walk {
-        let mut cursors = Cursors::default();
-        for (n, (entry, row)) in entries.iter().zip(rows).enumerate() {
-            match row {
-                Row::Canonical => cursors.canonical(n, entry),
-                Row::Leaf => cursors.leaf_row(entry),
-                Row::Opaque => {
-                    let id = entry.id_text.as_deref().map(key).unwrap_or_default();
-                    cursors.by_id.insert(id.clone(), Target::Through(parent_key(entry)));
-                    cursors.append = Some(id);
-                }
-                Row::Header | Row::Inert => {}
+/// Each circle is cut once: where the way up from the leaf closes, or else
+/// above its first entry. Says also from which entries a circle is reached.
+fn cut(wanted: &[Option<usize>], leaf: Option<usize>) -> (Vec<Option<usize>>, Vec<bool>) {
+    let mut parents = wanted.to_vec();
+    let mut circular = vec![false; wanted.len()];
+    // 0 is unknown; other numbers are the walk that passed here.
+    let mut passed = vec![0_usize; wanted.len()];
+    for (walk, start) in leaf.into_iter().chain(0..wanted.len()).enumerate() {
+        let mut way = Vec::new();
+        let mut at = Some(start);
+        while let Some(node) = at.filter(|node| passed[*node] == 0) {
+            passed[node] = walk + 1;
+            way.push(node);
+            at = wanted[node];
+        }
+        let closes = at.filter(|node| passed[*node] == walk + 1 && way.contains(node));
+        if let Some(first) = closes {
+            let from = way.iter().position(|node| *node == first).unwrap_or_default();
+            let circle = &way[from..];
+            // The leaf's own way goes round once and ends where it closes.
+            let cut = if walk == 0 && leaf.is_some() { circle.last() } else { circle.iter().min() };
+            if let Some(cut) = cut {
+                parents[*cut] = None;
             }
         }
-        cursors.settle(entries, rows)
-    }
-
-    fn canonical(&mut self, n: usize, entry: &Entry<'_>) {
-        let id = entry.id_text.as_deref().map(key).unwrap_or_default();
-        let parent = parent_key(entry);
-        let hangs_on = entry.parent.is_some() && !entry.is_side && parent == self.append && self.leaf != self.append;
-        if entry.parent.is_none() || hangs_on {
-            self.logical.insert(n, self.leaf.clone());
-        }
-        self.by_id.insert(id.clone(), Target::Node(n));
-        self.append = Some(id.clone());
-        if !entry.is_side {
-            self.leaf = Some(id);
+        let leads_round = closes.is_some() || at.is_some_and(|node| circular[node]);
+        for node in way {
+            circular[node] = leads_round;
         }
     }
-
-    fn leaf_row(&mut self, entry: &Entry<'_>) {
-        let id = entry.id_text.as_deref().map(key).unwrap_or_default();
-        let (target, append, is_valid) = with_members(entry, |members| {
-            let place = |name: &str| get(members, name).map(|value| (value != b"null").then(|| key(value)));
-            let is_place = |name: &str| get(members, name).is_none_or(|value| value == b"null" || json::kind_of(value) == Kind::String);
-            let mode = get(members, "appendMode");
-            let is_valid = get(members, "targetId").is_some()
-                && is_place("targetId")
-                && is_place("appendParentId")
-                && mode.is_none_or(|mode| mode == b"\"side\"");
-            (place("targetId").flatten(), place("appendParentId"), is_valid)
-        });
-        if !is_valid {
-            self.by_id.insert(id.clone(), Target::Through(parent_key(entry)));
-            self.append = Some(id);
-            return;
-        }
-        let is_seen = |id: &Option<Vec<u8>>| id.as_ref().is_none_or(|id| self.by_id.contains_key(id));
-        if is_seen(&target) && append.as_ref().is_none_or(is_seen) {
-            self.leaf = self.through(target);
-            self.append = append.flatten().or_else(|| self.leaf.clone());
-            self.by_id.insert(id, Target::Through(self.leaf.clone()));
-        } else {
-            self.by_id.insert(id, Target::Through(parent_key(entry)));
-        }
-    }
-
-    /// The id of the node that an id leads to, past whatever is passed through.
-    fn through(&self, id: Option<Vec<u8>>) -> Option<Vec<u8>> {
-        let mut id = id;
-        let mut steps = 0;
-        while let Some(Target::Through(next)) = id.as_ref().and_then(|id| self.by_id.get(id)) {
-            id = next.clone();
-            steps += 1;
-            if steps > self.by_id.len() {
-                return None;
-            }
-        }
-        id
-    }
-
-    fn node(&self, id: Option<Vec<u8>>) -> Option<usize> {
-        match self.through(id).and_then(|id| self.by_id.get(&id).cloned()) {
-            Some(Target::Node(n)) => Some(n),
-            Some(Target::Through(_)) | None => None,
-        }
-    }
-
-    fn settle(self, entries: &[Entry<'_>], rows: &[Row]) -> Walk {
-        let wanted: Vec<Option<usize>> = entries
-            .iter()
-            .enumerate()
-            .map(|(n, entry)| match rows[n] {
-                Row::Header | Row::Inert => None,
-                Row::Canonical | Row::Leaf | Row::Opaque => self.node(self.logical.get(&n).cloned().unwrap_or_else(|| parent_key(entry))),
-            })
-            .collect();
-        let leaf = self.node(self.leaf.clone());
-        let held = self.by_id.values().filter_map(|target| match target {
-            Target::Node(n) => Some(*n),
-            Target::Through(_) => None,
-        });
-        let held = held.collect();
-        Walk { parents: cut(entries, wanted, leaf), leaf, held }
-    }
-}
-
-/// The loader stops at an id that it has passed already: the branch that is
-/// shown is cut there, and other circles by the common rule.
-fn cut(entries: &[Entry<'_>], mut wanted: Vec<Option<usize>>, leaf: Option<usize>) -> Vec<Option<usize>> {
-    let mut passed = HashSet::new();
-    let mut at = leaf;
-    while let Some(node) = at {
-        passed.insert(node);
-        if wanted[node].is_some_and(|above| passed.contains(&above)) {
-            wanted[node] = None;
-        }
-        at = wanted[node];
-    }
-    forest::settle(entries, wanted).parents
-}
-
-fn parent_key(entry: &Entry<'_>) -> Option<Vec<u8>> {
-    entry.parent.as_deref().filter(|parent| !js::is_falsy(parent)).map(key)
+    (parents, circular)
 }
 
 /// The nodes that no other hangs below, by their ids.
-fn other_leaves(entries: &[Entry<'_>], rows: &[Row], walk: &Walk) -> BTreeMap<String, usize> {
+fn other_leaves(entries: &[Entry<'_>], cursors: &Cursors, wanted: &[Option<usize>], leaf: Option<usize>) -> BTreeMap<String, usize> {
     let mut has_child = vec![false; entries.len()];
-    let is_held = |n: usize| rows[n] == Row::Canonical && walk.held.contains(&n);
-    for n in (0..entries.len()).filter(|n| is_held(*n)) {
-        if let Some(above) = walk.parents[n] {
+    for n in (0..entries.len()).filter(|n| cursors.is_held(*n)) {
+        if let Some(above) = wanted[n] {
             has_child[above] = true;
         }
     }
-    let leaves = (0..entries.len()).filter(|n| is_held(*n) && !has_child[*n] && Some(*n) != walk.leaf);
-    leaves.filter_map(|n| entries[n].id_text.as_deref().and_then(text_of).map(|id| (id, n))).collect()
+    let main = HeadName::main().name;
+    let leaves = (0..entries.len()).filter(|n| cursors.is_held(*n) && !has_child[*n] && Some(*n) != leaf);
+    let named = leaves.filter_map(|n| entries[n].id_text.as_deref().and_then(text_of).map(|id| (id, n)));
+    // Of names that look alike the first entry has it.
+    let mut others = BTreeMap::new();
+    for (id, n) in named.filter(|(id, _)| *id != main) {
+        others.entry(id).or_insert(n);
+    }
+    others
 }
 
-/// What the loader derives besides messages: the model, and facts by name.
-pub(super) fn derived(scan: &Scan<'_>, judged: &Judged) -> (Option<String>, BTreeMap<String, String>) {
+impl Judged {
+    /// The way up from an entry as the program goes it, first to last: it stops
+    /// at an entry that it has passed.
+    pub(super) fn way(&self, leaf: Option<usize>) -> Vec<usize> {
+        let Some(leaf) = leaf else { return Vec::new() };
+        if !self.circular[leaf] {
+            return forest::path(&self.wanted, Some(leaf));
+        }
+        let mut passed = std::collections::HashSet::new();
+        let mut way = Vec::new();
+        let mut at = Some(leaf);
+        while let Some(node) = at.filter(|node| passed.insert(*node)) {
+            way.push(node);
+            at = self.wanted[node];
+        }
+        way.reverse();
+        way
+    }
+
+    /// Whether the log's own tree cannot show the way to an entry.
+    pub(super) fn is_round(&self, leaf: usize) -> bool {
+        self.circular[leaf] && self.way(Some(leaf)) != forest::path(&self.placed.parents, Some(leaf))
+    }
+
+    /// What of a way is shown.
+    pub(super) fn context<'p>(&self, way: &'p [usize], entries: &[Entry<'_>], by_id: &forest::ById<'_>) -> Context<'p> {
+        Context::of(way, entries, |compaction| {
+            let named =
+                || with_members(&entries[compaction], |members| get(members, "firstKeptEntryId").and_then(|id| forest::lookup(by_id, id)));
+            self.first_kept.get(&compaction).copied().or_else(named)
+        })
+    }
+
+    /// Whether a row is an entry of the tree.
+    pub(super) fn is_entry(&self, n: usize) -> bool {
+        self.rows[n] == Row::Canonical
+    }
+}
+
+/// Which branches cannot be shown, and why.
+pub(super) struct Failing<'j, 's, 'a> {
+    judged: &'j Judged,
+    entries: &'s [Entry<'a>],
+    pub(super) by_id: forest::ById<'s>,
+    is_troubled: Vec<bool>,
+}
+
+impl<'j, 's, 'a> Failing<'j, 's, 'a> {
+    pub(super) fn new(judged: &'j Judged, entries: &'s [Entry<'a>]) -> Failing<'j, 's, 'a> {
+        let is_trouble = |n: usize| entries[n].lacks_message || (context::is_timed(&entries[n]) && !context::has_sound_time(&entries[n]));
+        let trouble: Vec<bool> = (0..entries.len()).map(is_trouble).collect();
+        let is_troubled = match trouble.contains(&true) {
+            true => {
+                let above = context::on_path(&judged.placed.parents, |n| trouble[n]);
+                (0..entries.len()).map(|n| above[n] || judged.circular[n]).collect()
+            }
+            false => trouble,
+        };
+        Failing { judged, entries, by_id: forest::by_id(entries, |n| judged.placed.is_named[n]), is_troubled }
+    }
+
+    /// Why the branch to this entry cannot be shown.
+    pub(super) fn why(&self, leaf: usize) -> Option<&'static str> {
+        if !self.is_troubled[leaf] {
+            return None;
+        }
+        let way = self.judged.way(Some(leaf));
+        if way.iter().any(|n| self.entries[*n].lacks_message) {
+            return Some(TYPE_ERROR);
+        }
+        let context = self.judged.context(&way, self.entries, &self.by_id);
+        let is_bad = |n: usize| context::is_timed(&self.entries[n]) && !context::has_sound_time(&self.entries[n]);
+        let is_older = |n: &usize| self.entries[*n].kind == Record::Compaction;
+        let fails = context.ruling.is_some_and(is_bad) || context.others().filter(|n| !is_older(n)).any(is_bad);
+        fails.then_some(BAD_TIME)
+    }
+}
+
+/// What the loader knows of a session before it makes messages of it.
+pub(super) fn state(scan: &Scan<'_>, judged: &Judged) -> BTreeMap<String, String> {
     let entries = &scan.entries;
-    let path = forest::path(&judged.placed.parents, judged.leaf);
-    let mut derived = facts::of_file(entries);
-    if let Some(level) = facts::thinking_level(entries, &path) {
-        derived.insert("thinking_level".to_owned(), level);
-    }
+    let known: Vec<&Entry<'_>> = entries.iter().enumerate().filter(|(n, _)| judged.is_entry(*n)).map(|(_, entry)| entry).collect();
+    let mut facts = facts::of_file(known.iter().copied(), Labels::AsTheyAre).unwrap_or_default();
     if let Some(leaf) = judged.leaf.and_then(|leaf| entries[leaf].id_text.as_deref()).and_then(text_of).filter(|_| !judged.is_linear) {
-        derived.insert("leaf".to_owned(), leaf);
+        facts.insert("leaf".to_owned(), leaf);
     }
-    if !judged.has_header && !entries.is_empty() {
-        derived.insert("header_recovered".to_owned(), "true".to_owned());
+    if judged.is_recovered {
+        facts.insert("header_recovered".to_owned(), "true".to_owned());
     }
-    (facts::model(entries, &path), derived)
+    facts
+}
+
+/// The model and the thinking level of the active branch.
+pub(super) fn settings(scan: &Scan<'_>, judged: &Judged) -> (Option<String>, Option<String>) {
+    let way = judged.way(judged.leaf);
+    (facts::model(&scan.entries, &way), facts::thinking_level(&scan.entries, &way))
 }

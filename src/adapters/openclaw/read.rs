@@ -13,14 +13,14 @@ use crate::adapters::tree::tables::Record;
 use crate::model::event::{EventKind, Outcome, Session, SessionKind};
 use crate::model::files::{Entry, Files, RelPath};
 use crate::model::finding::{FindingCode, Findings};
-use crate::model::heads::{Head, HeadKind, HeadName, HeadOp};
+use crate::model::heads::{HeadKind, HeadName, HeadOp};
 use crate::model::ids::Seq;
 use crate::model::json;
 use crate::model::location::Location;
 use crate::model::stream::{EventSink, StreamError};
 
 use super::names::{self, Name};
-use super::place::{self, Judged};
+use super::place::{self, Failing, Judged};
 use super::{PROGRAM, count, runs};
 
 /// The regular files of a unit with what their names say.
@@ -106,28 +106,74 @@ fn transcript<'a>(mut reader: Reader<'a, '_>, parts: &Parts<'a>) -> Result<ReadS
     reader.to.put_json(EventKind::Session, &session)?;
     store_entries(&mut reader.to)?;
     let seqs = reader.file(path, bytes, &scan, &judged.placed)?;
-    reader.set_main(judged.leaf.map_or(Seq::ROOT, |leaf| seqs[leaf]))?;
-    for (id, entry) in &judged.others {
-        reader.to.put_head(&HeadName::new(HeadKind::Branch, id.clone()), seqs[*entry], HeadOp::Append)?;
-    }
+    let failing = Failing::new(&judged, &scan.entries);
+    let mut failures = heads(&mut reader, path, &scan, &judged, &failing, &seqs)?;
     note_oddities(reader.to.findings, &path.to_string(), &scan, &judged);
     for (copy, bytes, name) in parts.iter().filter(|(other, _, name)| other != path && is_copy(name)) {
         backup(&mut reader, copy, bytes, name)?;
     }
-    let (model, facts) = place::derived(&scan, &judged);
+    let of_leaf = judged.leaf.filter(|_| judged.error.is_none()).and_then(|leaf| failing.why(leaf));
+    failures.extend(of_leaf.map(|why| (HeadName::main().to_string(), why.to_owned())));
+    let error = judged.error.or(of_leaf);
+    let mut facts = if judged.error.is_none() { place::state(&scan, &judged) } else { BTreeMap::new() };
+    let mut model = None;
+    if error.is_none() {
+        let (last_model, level) = place::settings(&scan, &judged);
+        model = last_model;
+        facts.extend(level.map(|level| ("thinking_level".to_owned(), level)));
+    }
     if let Some(older) = count::older_shows(&scan, &judged) {
         note_older(&mut reader.to, &path.to_string(), older)?;
     }
     let active = HeadName::main().to_string();
-    reader.to.put_json(EventKind::Outcome, &Outcome { active: Some(active.clone()), model, facts, ..Outcome::default() })?;
+    let outcome = Outcome { active: Some(active.clone()), model, facts, error: error.map(str::to_owned), failures, ..Outcome::default() };
+    reader.to.put_json(EventKind::Outcome, &outcome)?;
     reader.to.events.close_facts(&active)?;
     reader.trailer()
 }
 
+/// Sets the heads; returns those that the program cannot show.
+fn heads<'a>(
+    reader: &mut Reader<'a, '_>,
+    path: &'a RelPath,
+    scan: &Scan<'a>,
+    judged: &Judged,
+    failing: &Failing<'_, '_, '_>,
+    seqs: &[Seq],
+) -> Result<BTreeMap<String, String>, StreamError> {
+    reader.set_main(judged.leaf.map_or(Seq::ROOT, |leaf| seqs[leaf]))?;
+    let mut failures = BTreeMap::new();
+    let mut round = Vec::new();
+    for (id, entry) in &judged.others {
+        let head = HeadName::new(HeadKind::Branch, id.clone());
+        let why = failing.why(*entry);
+        failures.extend(why.map(|why| (head.to_string(), why.to_owned())));
+        if why.is_none() && judged.is_round(*entry) {
+            round.push((head, *entry));
+        } else {
+            reader.to.put_head(&head, seqs[*entry], HeadOp::Append)?;
+        }
+    }
+    if round.is_empty() {
+        return Ok(failures);
+    }
+    // The program goes round a circle from wherever it comes into it.
+    let mut retelling = reader.retell(path, scan, &judged.placed, seqs)?;
+    let mut nodes = Vec::new();
+    for (head, entry) in round {
+        let way = judged.way(Some(entry));
+        let context = judged.context(&way, &scan.entries, &failing.by_id);
+        nodes.push((head, retelling.branch(&context, &[])?));
+    }
+    for (head, node) in nodes {
+        reader.to.put_head(&head, node, HeadOp::Append)?;
+    }
+    Ok(failures)
+}
+
 /// A copy of the transcript: a head of its own.
 fn backup<'a>(reader: &mut Reader<'a, '_>, path: &'a RelPath, bytes: &'a [u8], name: &str) -> Result<(), StreamError> {
-    let nobody = Head { name: String::new(), ..Head::to(&HeadName::main(), Seq::ROOT, HeadOp::Switch) };
-    reader.to.events.put(crate::model::event::Draft { ts: None, parent: None, body: crate::model::event::Body::Head(&nobody) })?;
+    reader.switch_to_nobody()?;
     let scan = scan::scan(path, bytes, PROGRAM, Manner::TrimmedText, reader.to.findings);
     let judged = place::judge(&scan);
     let seqs = reader.file(path, bytes, &scan, &judged.placed)?;

@@ -3,14 +3,16 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::adapters::tree::entry::{Entry, get, text_of, with_members};
-use crate::adapters::tree::facts;
+use crate::adapters::tree::context;
+use crate::adapters::tree::entry::{Entry, Value, get, text_of, with_members};
+use crate::adapters::tree::facts::{self, Labels};
 use crate::adapters::tree::forest::{self, ById};
 use crate::adapters::tree::js;
-use crate::adapters::tree::read::{Placed, Renames};
+use crate::adapters::tree::read::{Edits, Placed, Renames};
 use crate::adapters::tree::scan::{Piece, Scan};
 use crate::adapters::tree::tables::{Record, Words};
-use crate::model::json::{self, Kind};
+use crate::model::heads::HeadName;
+use crate::model::json::{self, Kind, Member};
 
 /// Who wrote a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,12 +31,12 @@ pub(super) struct Judged {
     pub writer: Writer,
     pub version: Option<String>,
     pub lineage: Lineage,
-    /// The entry that is shown up to.
-    pub leaf: Option<usize>,
+    pub leaf: Leaf,
     /// Entries from which the walk up never ends.
     pub circular: Vec<bool>,
     /// Every other leaf, by its id.
     pub others: BTreeMap<String, usize>,
+    /// Why the file cannot be opened at all.
     pub error: Option<&'static str>,
 }
 
@@ -47,65 +49,119 @@ pub(super) enum Lineage {
     ByLine,
 }
 
+/// Where the session stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Leaf {
+    Nowhere,
+    At(usize),
+    /// At an entry that is not there.
+    Lost,
+}
+
+impl Leaf {
+    pub(super) fn entry(self) -> Option<usize> {
+        match self {
+            Leaf::At(entry) => Some(entry),
+            Leaf::Nowhere | Leaf::Lost => None,
+        }
+    }
+}
+
 pub(super) const NO_SESSION: &str = "Session file is not a valid pi session";
+pub(super) const NO_HARNESS_SESSION: &str = "Session file is not a valid harness session";
 pub(super) const CIRCLE: &str = "the branch is a circle";
+pub(super) const TYPE_ERROR: &str = "TypeError";
 
 /// Judges a file by its entries.
-pub(super) fn judge(scan: &Scan<'_>) -> Judged {
+pub(super) fn judge(scan: &mut Scan<'_>) -> Judged {
+    let header = scan.entries.first().filter(|entry| entry.kind == Record::Header && entry.id_text.is_some());
+    let has_header = header.is_some();
+    let version =
+        header.and_then(|entry| with_members(entry, |members| get(members, "version").filter(|v| *v != b"null").map(<[u8]>::to_vec)));
+    let writer = if has_header { writer_of(scan, version.as_deref()) } else { Writer::Pi };
+    if writer == Writer::Harness {
+        // To the harness a second header is an entry like any other.
+        for entry in scan.entries.iter_mut().skip(1).filter(|entry| entry.kind == Record::Header) {
+            entry.kind = Record::Whole;
+        }
+    }
     let entries = &scan.entries;
-    let header = entries.first().filter(|entry| entry.kind == Record::Header && entry.id_text.is_some());
-    let version_value = entries
-        .iter()
-        .find(|entry| entry.kind == Record::Header)
-        .and_then(|entry| with_members(entry, |members| get(members, "version").filter(|version| *version != b"null").map(<[u8]>::to_vec)));
-    let writer = writer_of(scan, header, version_value.as_deref());
-    let version = version_number(version_value.as_deref());
-    let lineage = if writer == Writer::Pi && version < 2.0 { Lineage::ByLine } else { Lineage::ById };
-    let by_id = forest::by_id(entries, |entry| entry.kind != Record::Header);
+    let number = version.as_deref().map_or(Ok(1.0), js::number_of);
+    let is_below = |limit: f64| writer == Writer::Pi && number.is_ok_and(|version| version < limit);
+    let lineage = if is_below(2.0) { Lineage::ByLine } else { Lineage::ById };
+    let is_named: Vec<bool> = entries.iter().map(|entry| lineage == Lineage::ById && entry.kind != Record::Header).collect();
+    let by_id = forest::by_id(entries, |n| is_named[n]);
     let settled = forest::settle(entries, wanted(entries, &by_id, lineage));
-    let last = entries.iter().rposition(|entry| entry.kind != Record::Header);
-    let leaf = match writer {
-        Writer::Pi | Writer::Tutorial => last,
-        Writer::Harness => harness_leaf(entries, &by_id, last),
-    };
+    let leaf = leaf(entries, &by_id, writer, lineage);
+    let mut error = None;
+    if !has_header && !scan.pieces.is_empty() {
+        error = Some(NO_SESSION);
+    } else if writer == Writer::Pi && (number.is_err() || (lineage == Lineage::ByLine && entries.iter().any(|e| e.value == Value::Scalar)))
+    {
+        error = Some(TYPE_ERROR);
+    } else if writer == Writer::Harness && facts::of_file(entries.iter(), Labels::Trimmed).is_err() {
+        error = Some(TYPE_ERROR);
+    }
+    let has_branches = lineage == Lineage::ById && error.is_none();
+    let others = if has_branches { other_leaves(entries, &by_id, leaf, writer) } else { BTreeMap::new() };
     Judged {
         placed: Placed {
-            words: if writer == Writer::Tutorial { Words::Tutorial } else { Words::Pi },
+            words: match writer {
+                Writer::Pi => Words::Pi,
+                Writer::Harness => Words::Harness,
+                Writer::Tutorial => Words::Tutorial,
+            },
             parents: settled.parents,
             is_node: vec![true; entries.len()],
-            renames: if writer == Writer::Pi && version < 3.0 { Renames::Hooks } else { Renames::Nothing },
+            edits: if writer == Writer::Pi && lineage == Lineage::ById { Edits::Count } else { Edits::Unknown },
+            renames: if is_below(3.0) { Renames::Hooks } else { Renames::Nothing },
             first_kept: if lineage == Lineage::ByLine { forest::kept_by_number(entries) } else { HashMap::new() },
+            is_named,
         },
         writer,
-        version: version_value.map(|version| String::from_utf8_lossy(&version).into_owned()),
+        version: version.map(|version| String::from_utf8_lossy(&version).into_owned()),
         lineage,
         leaf,
         circular: settled.circular,
-        others: if lineage == Lineage::ByLine { BTreeMap::new() } else { other_leaves(entries, &by_id, leaf) },
-        error: (header.is_none() && !scan.pieces.is_empty()).then_some(NO_SESSION),
+        others,
+        error,
     }
 }
 
-/// A version as JavaScript compares it: what is no number is below nothing.
-fn version_number(version: Option<&[u8]>) -> f64 {
-    match version {
-        None => 1.0,
-        Some(value) if json::kind_of(value) == Kind::String => json::unescape(value).trim().parse().unwrap_or(f64::NAN),
-        Some(b"true") => 1.0,
-        Some(b"false") => 0.0,
-        Some(value) => js::number(value),
-    }
-}
-
-fn writer_of(scan: &Scan<'_>, header: Option<&Entry<'_>>, version: Option<&[u8]>) -> Writer {
+fn writer_of(scan: &Scan<'_>, version: Option<&[u8]>) -> Writer {
+    let number = version.filter(|version| json::kind_of(version) == Kind::Number).map(js::number);
     let mut entries = scan.entries.iter().filter(|entry| entry.kind != Record::Header);
-    let has_ids = entries.clone().find(|entry| entry.is_object).is_some_and(|entry| entry.id_text.is_some());
-    if header.is_some() && has_ids && version == Some(b"1") {
+    if number == Some(1.0) && entries.clone().any(|entry| entry.id_text.is_some()) {
         return Writer::Tutorial;
     }
-    let is_harness = |entry: &Entry<'_>| matches!(entry.other_type.as_slice(), b"\"leaf\"" | b"\"active_tools_change\"");
+    let is_sign = |entry: &Entry<'_>| entry.is_other("leaf") || entry.is_other("active_tools_change");
+    if number == Some(3.0) && entries.any(is_sign) && is_strict(scan) { Writer::Harness } else { Writer::Pi }
+}
+
+/// Whether the harness would take every line of a file.
+fn is_strict(scan: &Scan<'_>) -> bool {
     let is_whole = scan.pieces.iter().all(|piece| matches!(piece, Piece::Entry(..) | Piece::Gap(_)));
-    if header.is_some() && version == Some(b"3") && is_whole && entries.any(is_harness) { Writer::Harness } else { Writer::Pi }
+    let kind = |members: &[Member<'_>], key: &str| get(members, key).map(json::kind_of);
+    let is_filled = |members: &[Member<'_>], key: &str| get(members, key).is_some_and(|v| json::kind_of(v) == Kind::String && v.len() > 2);
+    let header = |members: &[Member<'_>]| {
+        ["id", "timestamp", "cwd"].iter().all(|key| is_filled(members, key))
+            && matches!(kind(members, "parentSession"), None | Some(Kind::String))
+            && matches!(kind(members, "metadata"), None | Some(Kind::Object))
+    };
+    let is_place = |members: &[Member<'_>], key: &str| matches!(kind(members, key), Some(Kind::Null | Kind::String));
+    is_whole
+        && scan.entries.iter().enumerate().all(|(n, entry)| {
+            with_members(entry, |members| match n {
+                0 => header(members),
+                _ => {
+                    kind(members, "type") == Some(Kind::String)
+                        && is_filled(members, "id")
+                        && is_place(members, "parentId")
+                        && is_filled(members, "timestamp")
+                        && (!entry.is_other("leaf") || is_place(members, "targetId"))
+                }
+            })
+        })
 }
 
 fn wanted(entries: &[Entry<'_>], by_id: &ById<'_>, lineage: Lineage) -> Vec<Option<usize>> {
@@ -127,18 +183,25 @@ fn named_parent(entry: &Entry<'_>, by_id: &ById<'_>) -> Option<usize> {
     forest::lookup(by_id, parent)
 }
 
-fn harness_leaf(entries: &[Entry<'_>], by_id: &ById<'_>, last: Option<usize>) -> Option<usize> {
-    let entry = &entries[last?];
-    if entry.other_type != b"\"leaf\"" {
-        return last;
+fn leaf(entries: &[Entry<'_>], by_id: &ById<'_>, writer: Writer, lineage: Lineage) -> Leaf {
+    let Some(last) = entries.iter().rposition(|entry| entry.kind != Record::Header) else { return Leaf::Nowhere };
+    let entry = &entries[last];
+    if writer == Writer::Harness && entry.is_other("leaf") {
+        return with_members(entry, |members| match get(members, "targetId") {
+            None | Some(b"null") => Leaf::Nowhere,
+            Some(target) => forest::lookup(by_id, target).map_or(Leaf::Lost, Leaf::At),
+        });
     }
-    with_members(entry, |members| get(members, "targetId").and_then(|target| forest::lookup(by_id, target)))
+    // An id of `null` says that there is no leaf; one that is missing does not.
+    let is_null = lineage == Lineage::ById && entry.id.as_deref() == Some(b"null");
+    if is_null { Leaf::Nowhere } else { Leaf::At(last) }
 }
 
 /// The entries that nothing hangs below, by their ids.
-fn other_leaves(entries: &[Entry<'_>], by_id: &ById<'_>, leaf: Option<usize>) -> BTreeMap<String, usize> {
+fn other_leaves(entries: &[Entry<'_>], by_id: &ById<'_>, leaf: Leaf, writer: Writer) -> BTreeMap<String, usize> {
     let mut has_child = vec![false; entries.len()];
-    let held = |n: usize, entry: &Entry<'_>| entry.id.as_deref().and_then(|id| by_id.get(id)) == Some(&n);
+    // An id that is an object is like no other.
+    let held = |n: usize, entry: &Entry<'_>| entry.kind != Record::Header && entry.id.as_deref().is_none_or(|id| by_id.get(id) == Some(&n));
     for (n, entry) in entries.iter().enumerate() {
         if held(n, entry)
             && let Some(above) = named_parent(entry, by_id).filter(|above| *above != n)
@@ -146,19 +209,118 @@ fn other_leaves(entries: &[Entry<'_>], by_id: &ById<'_>, leaf: Option<usize>) ->
             has_child[above] = true;
         }
     }
-    let leaves = entries.iter().enumerate().filter(|(n, entry)| held(*n, entry) && !has_child[*n] && Some(*n) != leaf);
-    leaves.filter_map(|(n, entry)| entry.id_text.as_deref().and_then(text_of).map(|id| (id, n))).collect()
+    let leaves = entries.iter().enumerate().filter(|(n, entry)| held(*n, entry) && !has_child[*n] && leaf != Leaf::At(*n));
+    let named = leaves.filter_map(|(n, entry)| entry.id_text.as_deref().and_then(|id| json::decode_string(id).ok()).map(|id| (id, n)));
+    // None may be called as the active branch is. To pi an empty id is as good
+    // as none, and the last entry stands in.
+    let last = entries.iter().rposition(|entry| entry.kind != Record::Header).unwrap_or_default();
+    let stands_in = |id: &str, n: usize| if id.is_empty() && writer == Writer::Pi { last } else { n };
+    let main = HeadName::main().name;
+    named.filter(|(id, _)| *id != main).map(|(id, n)| (id.clone(), stands_in(&id, n))).collect()
+}
+
+/// Which branches cannot be shown, and why.
+pub(super) struct Failing<'j, 's, 'a> {
+    judged: &'j Judged,
+    entries: &'s [Entry<'a>],
+    by_id: ById<'s>,
+    /// Whether something on the path to an entry may fail.
+    is_troubled: Vec<bool>,
+}
+
+impl<'j, 's, 'a> Failing<'j, 's, 'a> {
+    pub(super) fn new(judged: &'j Judged, entries: &'s [Entry<'a>]) -> Failing<'j, 's, 'a> {
+        let is_harness = judged.writer == Writer::Harness;
+        let names_lost = |n: usize| {
+            let named = entries[n].parent.as_deref().is_some_and(|parent| !js::is_falsy(parent));
+            is_harness && named && judged.placed.parents[n].is_none()
+        };
+        let is_trouble = |n: usize| {
+            let entry = &entries[n];
+            entry.lacks_message
+                || names_lost(n)
+                || entry.is_other("active_tools_change")
+                || context::lacks_replacement(entry)
+                || (context::is_timed(entry) && context::has_no_time_at_all(entry))
+        };
+        let is_troubled = context::on_path(&judged.placed.parents, is_trouble);
+        Failing { judged, entries, by_id: forest::by_id(entries, |n| judged.placed.is_named[n]), is_troubled }
+    }
+
+    /// Why the branch to this entry cannot be shown.
+    pub(super) fn why(&self, leaf: usize) -> Option<&'static str> {
+        if self.judged.circular[leaf] {
+            return Some(CIRCLE);
+        }
+        if !self.is_troubled[leaf] {
+            return None;
+        }
+        let path = forest::path(&self.judged.placed.parents, Some(leaf));
+        let is_harness = self.judged.writer == Writer::Harness;
+        let first = path.first().map(|n| &self.entries[*n]);
+        if is_harness && first.is_some_and(|entry| entry.parent.as_deref().is_some_and(|parent| !js::is_falsy(parent))) {
+            return Some(NO_HARNESS_SESSION);
+        }
+        let fails = |entry: &Entry<'_>| entry.lacks_message || (is_harness && entry.is_other("active_tools_change") && !has_tools(entry));
+        (path.iter().any(|n| fails(&self.entries[*n])) || self.context_fails(&path)).then_some(TYPE_ERROR)
+    }
+
+    fn context_fails(&self, path: &[usize]) -> bool {
+        let context = self.context(path);
+        let fails = |n: usize| context::is_timed(&self.entries[n]) && context::has_no_time_at_all(&self.entries[n]);
+        if context.ruling.is_some_and(fails) {
+            return true;
+        }
+        let is_shown = |n: &usize| match self.judged.writer {
+            Writer::Pi => self.entries[*n].kind != Record::Compaction,
+            Writer::Harness => true,
+            Writer::Tutorial => false,
+        };
+        if context.others().filter(is_shown).any(fails) {
+            return true;
+        }
+        if self.judged.placed.edits == Edits::Unknown {
+            return false;
+        }
+        let edits = context.edits(self.entries);
+        let knows_hooks = self.judged.placed.renames == Renames::Hooks;
+        context.ruling.into_iter().chain(context.others().filter(is_shown)).any(|n| {
+            let edit = self.entries[n].id.as_deref().and_then(|id| edits.get(id));
+            edit.is_some_and(|edit| context::lacks_replacement(&self.entries[*edit]))
+                && context::can_be_edited(&self.entries[n], knows_hooks)
+        })
+    }
+
+    /// What of a path is shown.
+    pub(super) fn context<'p>(&self, path: &'p [usize]) -> context::Context<'p> {
+        context::Context::of(path, self.entries, |compaction| match self.judged.lineage {
+            Lineage::ByLine => self.judged.placed.first_kept.get(&compaction).copied(),
+            Lineage::ById => with_members(&self.entries[compaction], |members| {
+                let id = get(members, "firstKeptEntryId").filter(|id| !js::is_falsy(id))?;
+                forest::lookup(&self.by_id, id)
+            }),
+        })
+    }
+}
+
+/// Whether a change of tools has a list of them, or a text.
+fn has_tools(entry: &Entry<'_>) -> bool {
+    with_members(entry, |members| {
+        get(members, "activeToolNames").is_some_and(|names| matches!(json::kind_of(names), Kind::Array | Kind::String))
+    })
 }
 
 /// What the loader derives besides messages: the model, and facts by name.
 pub(super) fn derived(scan: &Scan<'_>, judged: &Judged) -> (Option<String>, BTreeMap<String, String>) {
     let entries = &scan.entries;
-    let path = forest::path(&judged.placed.parents, judged.leaf);
-    let mut derived = facts::of_file(entries);
-    if let Some(level) = facts::thinking_level(entries, &path).filter(|_| judged.writer != Writer::Tutorial) {
-        derived.insert("thinking_level".to_owned(), level);
+    let path = forest::path(&judged.placed.parents, judged.leaf.entry());
+    let labels = if judged.writer == Writer::Harness { Labels::Trimmed } else { Labels::AsTheyAre };
+    let mut derived = BTreeMap::new();
+    if judged.writer != Writer::Tutorial {
+        derived = facts::of_file(entries.iter(), labels).unwrap_or_default();
+        derived.extend(facts::thinking_level(entries, &path).map(|level| ("thinking_level".to_owned(), level)));
     }
-    let leaf_id = judged.leaf.and_then(|leaf| entries[leaf].id_text.as_deref()).and_then(text_of);
+    let leaf_id = judged.leaf.entry().and_then(|leaf| entries[leaf].id_text.as_deref()).and_then(text_of);
     if let Some(leaf) = leaf_id.filter(|_| judged.lineage == Lineage::ById) {
         derived.insert("leaf".to_owned(), leaf);
     }

@@ -1,15 +1,17 @@
 //! A session's file to events.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use crate::adapters::adapter::{Check, ReadSummary};
 use crate::adapters::conversion::Conversion;
+use crate::adapters::tree::context;
 use crate::adapters::tree::entry::{get, text_of, with_members};
+use crate::adapters::tree::forest;
 use crate::adapters::tree::read::Reader;
 use crate::adapters::tree::scan::{self, Manner, Scan};
 use crate::adapters::tree::tables::Record;
 use crate::model::event::{EventKind, Outcome, Session, SessionKind};
-use crate::model::files::{Entry, Files};
+use crate::model::files::{Entry, Files, RelPath};
 use crate::model::finding::{FindingCode, Findings};
 use crate::model::heads::{HeadKind, HeadName, HeadOp};
 use crate::model::ids::Seq;
@@ -17,7 +19,7 @@ use crate::model::json::{self, Kind};
 use crate::model::location::Location;
 use crate::model::stream::{EventSink, StreamError};
 
-use super::place::{self, CIRCLE, Judged, Writer};
+use super::place::{self, Failing, Judged, Leaf, NO_HARNESS_SESSION, Writer};
 
 const PROGRAM: &str = "pi";
 
@@ -32,12 +34,20 @@ pub(super) fn read(files: &Files, check: Check, events: &mut dyn EventSink, find
         reader.to.put_json(EventKind::Session, &Session::new(SessionKind::Orphan, super::ID, files.name()))?;
         return reader.trailer();
     };
-    let scan = scan::scan(path, bytes, PROGRAM, Manner::Lines, reader.to.findings);
-    let judged = place::judge(&scan);
+    let mut scan = scan::scan(path, bytes, PROGRAM, Manner::Lines, reader.to.findings);
+    let judged = place::judge(&mut scan);
     reader.to.put_json(EventKind::Session, &session(files, &scan, &judged))?;
     let seqs = reader.file(path, bytes, &scan, &judged.placed)?;
-    let failures = heads(&mut reader, &judged, &seqs)?;
-    let error = judged.error.or_else(|| judged.leaf.filter(|leaf| judged.circular[*leaf]).map(|_| CIRCLE)).map(str::to_owned);
+    let failing = Failing::new(&judged, &scan.entries);
+    let mut failures = heads(&mut reader, path, &scan, &judged, &failing, &seqs)?;
+    let of_leaf = || match judged.leaf {
+        Leaf::Nowhere => None,
+        Leaf::At(leaf) => failing.why(leaf),
+        Leaf::Lost => Some(NO_HARNESS_SESSION),
+    };
+    let of_leaf = if judged.error.is_none() { of_leaf() } else { None };
+    failures.extend(of_leaf.map(|why| (HeadName::main().to_string(), why.to_owned())));
+    let error = judged.error.or(of_leaf).map(str::to_owned);
     note_oddities(reader.to.findings, &path.to_string(), &scan, &judged, error.as_deref());
     let active = HeadName::main().to_string();
     let mut outcome = Outcome { active: Some(active.clone()), error, failures, ..Outcome::default() };
@@ -70,17 +80,76 @@ fn session(files: &Files, scan: &Scan<'_>, judged: &Judged) -> Session {
 }
 
 /// Sets the heads; returns those that the program cannot show.
-fn heads(reader: &mut Reader<'_, '_>, judged: &Judged, seqs: &[Seq]) -> Result<BTreeMap<String, String>, StreamError> {
-    reader.set_main(judged.leaf.map_or(Seq::ROOT, |leaf| seqs[leaf]))?;
+fn heads<'a>(
+    reader: &mut Reader<'a, '_>,
+    path: &'a RelPath,
+    scan: &Scan<'a>,
+    judged: &Judged,
+    failing: &Failing<'_, '_, '_>,
+    seqs: &[Seq],
+) -> Result<BTreeMap<String, String>, StreamError> {
+    let others = judged.others.iter().map(|(id, entry)| (HeadName::new(HeadKind::Branch, id.clone()), *entry));
+    let mut heads: Vec<(HeadName, Option<usize>, Seq)> = vec![(HeadName::main(), judged.leaf.entry(), Seq::ROOT)];
+    heads.extend(others.map(|(head, entry)| (head, Some(entry), Seq::ROOT)));
+    for (_, entry, node) in &mut heads {
+        *node = entry.map_or(Seq::ROOT, |entry| seqs[entry]);
+    }
+    reader.set_main(heads[0].2)?;
+    retell_early_edits(reader, path, scan, judged, failing, seqs, &mut heads)?;
     let mut failures = BTreeMap::new();
-    for (id, entry) in &judged.others {
-        let head = HeadName::new(HeadKind::Branch, id.clone());
-        reader.to.put_head(&head, seqs[*entry], HeadOp::Append)?;
-        if judged.circular[*entry] {
-            failures.insert(head.to_string(), CIRCLE.to_owned());
+    for (head, entry, node) in heads.iter().skip(1) {
+        reader.to.put_head(head, *node, HeadOp::Append)?;
+        if let Some(why) = entry.and_then(|entry| failing.why(entry)) {
+            failures.insert(head.to_string(), why.to_owned());
         }
     }
     Ok(failures)
+}
+
+/// An edit that stands before what it edits cannot name it: such a branch is
+/// told once more.
+fn retell_early_edits<'a>(
+    reader: &mut Reader<'a, '_>,
+    path: &'a RelPath,
+    scan: &Scan<'a>,
+    judged: &Judged,
+    failing: &Failing<'_, '_, '_>,
+    seqs: &[Seq],
+    heads: &mut [(HeadName, Option<usize>, Seq)],
+) -> Result<(), StreamError> {
+    if reader.early_edits.is_empty() {
+        return Ok(());
+    }
+    let early: HashSet<usize> = reader.early_edits.drain(..).collect();
+    let has_early = context::on_path(&judged.placed.parents, |n| early.contains(&n));
+    let mut moved = None;
+    let mut retelling = None;
+    for (head, entry, node) in heads.iter_mut() {
+        let Some(entry) = entry.filter(|entry| has_early[*entry] && failing.why(*entry).is_none()) else { continue };
+        let branch = forest::path(&judged.placed.parents, Some(entry));
+        let context = failing.context(&branch);
+        let edits = context.edits(&scan.entries);
+        let edited = context.ruling.into_iter().chain(context.others());
+        let edited = edited.filter_map(|n| scan.entries[n].id.as_deref().and_then(|id| edits.get(id)).map(|edit| (n, *edit)));
+        let edited: Vec<(usize, usize)> = edited.filter(|(_, edit)| !context::lacks_replacement(&scan.entries[*edit])).collect();
+        // Where none of them is edited, the edits change nothing.
+        if !edited.iter().any(|(_, edit)| early.contains(edit)) {
+            continue;
+        }
+        if retelling.is_none() {
+            retelling = Some(reader.retell(path, scan, &judged.placed, seqs)?);
+        }
+        if let Some(retelling) = &mut retelling {
+            *node = retelling.branch(&context, &edited)?;
+        }
+        if *head == HeadName::main() {
+            moved = Some(*node);
+        }
+    }
+    match moved {
+        Some(node) => reader.to.put_head(&HeadName::main(), node, HeadOp::Append),
+        None => Ok(()),
+    }
 }
 
 fn note_oddities(findings: &mut Findings, path: &str, scan: &Scan<'_>, judged: &Judged, error: Option<&str>) {

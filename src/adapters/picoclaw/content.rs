@@ -226,27 +226,35 @@ fn encode_tool_call(value: &[u8], writer: Escapes, out: &mut Vec<u8>) -> Option<
 }
 
 fn decode_tool_call(part: &[u8], to: To<'_>) {
-    if let Some(call) = get(part, "tool_call") {
+    if let Some(call) = is(part, "other").and_then(|part| get(part, "tool_call")) {
         return to.style.push_value_at(call, to.depth, to.out);
     }
+    const NAMES: [&[u8]; 6] = [b"\"id\"", b"\"call_type\"", b"\"name\"", b"\"arguments\"", b"\"signature\"", b"\"ext\""];
+    let mut said: [Option<&[u8]>; 6] = [None; 6];
+    for member in json::members(part) {
+        if let Some(at) = NAMES.iter().position(|name| *name == member.key) {
+            said[at] = Some(member.value);
+        }
+    }
+    let [id, kind, name, arguments, signature, ext] = said;
     let mut object = Rendering::open(to.style, to.depth, to.out);
-    object.value("id", get(part, "id").unwrap_or(EMPTY));
-    match get(part, "call_type") {
+    object.value("id", id.unwrap_or(EMPTY));
+    match kind {
         None => object.value("type", b"\"function\""),
         Some(b"null") => {}
         Some(kind) => object.value("type", kind),
     }
-    if get(part, "name").is_some() || get(part, "arguments").is_some() {
+    if name.is_some() || arguments.is_some() {
         let To { style, depth, out } = object.key("function");
         let mut inner = Rendering::open(style, depth, out);
-        for (key, name) in [("name", "name"), ("arguments", "arguments"), ("thought_signature", "signature")] {
-            if let Some(value) = get(part, name) {
+        for (key, value) in [("name", name), ("arguments", arguments), ("thought_signature", signature)] {
+            if let Some(value) = value {
                 inner.value(key, value);
             }
         }
         inner.close();
     }
-    if let Some(ext) = get(part, "ext") {
+    if let Some(ext) = ext {
         json::members(ext).for_each(|member| object.member(&member));
     }
     object.close();

@@ -157,6 +157,22 @@ pub(super) fn message<'a>(text: &'a [u8], members: &mut Vec<Member<'a>>) -> Resu
     Ok((message, form))
 }
 
+/// The same for an element of a document that was accepted as JSON.
+pub(super) fn accepted_message<'a>(value: &'a [u8], members: &mut Vec<Member<'a>>) -> Result<(Message<'a>, Form), Rejection> {
+    members.clear();
+    let mut message = Message::default();
+    let mut form = Form::Plain;
+    match json::kind_of(value) {
+        Kind::Object => {
+            members.extend(json::members(value));
+            fields(members.iter().copied(), &mut message, &mut form)?;
+        }
+        Kind::Null => form = Form::Odd,
+        Kind::String | Kind::Number | Kind::Array | Kind::True | Kind::False => return Err(Rejection::Type("message")),
+    }
+    Ok((message, form))
+}
+
 /// Decodes an object of which the members are known.
 pub(super) fn meta<'a>(members: &[Member<'a>]) -> Result<Meta<'a>, Rejection> {
     let mut meta = Meta::zero();
@@ -220,7 +236,7 @@ fn fields<'a, T: Target<'a>>(members: impl Iterator<Item = Member<'a>>, target: 
 
 /// Whether a key is this name in other letters. Of the letters beyond ASCII
 /// two fold to one of ours.
-fn is_folded(name: &str, key: &str) -> bool {
+pub(super) fn is_folded(name: &str, key: &str) -> bool {
     let fold = |c: char| match c {
         'ſ' => 's',
         '\u{212a}' => 'k',
@@ -233,7 +249,7 @@ fn object<'a, T: Target<'a>>(value: &'a [u8], target: &mut T, what: &'static str
     match json::kind_of(value) {
         Kind::Null => Ok(()),
         Kind::Object => fields(json::members(value), target, form),
-        _ => Err(Rejection::Type(what)),
+        Kind::String | Kind::Number | Kind::Array | Kind::True | Kind::False => Err(Rejection::Type(what)),
     }
 }
 
@@ -252,7 +268,7 @@ fn text<'a>(value: &'a [u8], target: &mut Token<'a>, what: &'static str) -> Resu
             *target = value;
             Ok(())
         }
-        _ => Err(Rejection::Type(what)),
+        Kind::Number | Kind::Object | Kind::Array | Kind::True | Kind::False => Err(Rejection::Type(what)),
     }
 }
 
@@ -272,12 +288,15 @@ fn time(value: &[u8], target: &mut GoTime, what: &'static str) -> Result<(), Rej
     Ok(())
 }
 
+/// Decodes a value into an element.
+type Set<'a, 's, T> = &'s mut dyn FnMut(&'a [u8], &mut T) -> Result<(), Rejection>;
+
 fn list<'a, T: Clone>(
     value: &'a [u8],
     target: &mut Slots<T>,
     what: &'static str,
     zero: &dyn Fn() -> T,
-    set: &mut dyn FnMut(&'a [u8], &mut T) -> Result<(), Rejection>,
+    set: Set<'a, '_, T>,
 ) -> Result<(), Rejection> {
     match json::kind_of(value) {
         Kind::Null => *target = Slots::default(),
@@ -294,7 +313,7 @@ fn list<'a, T: Clone>(
                 *target = Slots::default();
             }
         }
-        _ => return Err(Rejection::Type(what)),
+        Kind::String | Kind::Number | Kind::Object | Kind::True | Kind::False => return Err(Rejection::Type(what)),
     }
     Ok(())
 }
@@ -340,10 +359,8 @@ impl<'a> Target<'a> for Message<'a> {
             1 => text(value, &mut self.content, "content"),
             2 => text(value, &mut self.model_name, "model_name"),
             3 => {
-                self.created_at = match json::kind_of(value) {
-                    Kind::Null => None,
-                    _ => Some(GoTime::parse(value).ok_or(Rejection::Type("created_at"))?),
-                };
+                let is_given = json::kind_of(value) != Kind::Null;
+                self.created_at = is_given.then(|| GoTime::parse(value).ok_or(Rejection::Type("created_at"))).transpose()?;
                 Ok(())
             }
             4 => list(value, &mut self.media, "media", &|| EMPTY, &mut |element, slot| text(element, slot, "media")),
@@ -524,7 +541,7 @@ impl<'a> Target<'a> for Legacy<'a> {
             0 => text(value, &mut self.key, "key"),
             1 if self.depth == Depth::Frame => match json::kind_of(value) {
                 Kind::Array | Kind::Null => Ok(()),
-                _ => Err(Rejection::Type("messages")),
+                Kind::String | Kind::Number | Kind::Object | Kind::True | Kind::False => Err(Rejection::Type("messages")),
             },
             1 => {
                 list(value, &mut self.messages, "messages", &Message::default, &mut |element, slot| object(element, slot, "messages", form))

@@ -181,7 +181,7 @@ fn is_settled(token: Token<'_>) -> bool {
 }
 
 /// Whether a `\u` escape is one that Go writes.
-fn is_own_escape(text: &[u8]) -> bool {
+pub(super) fn is_own_escape(text: &[u8]) -> bool {
     let Some(digits) = text.get(2..6).and_then(|digits| std::str::from_utf8(digits).ok()) else { return false };
     let Ok(unit) = u32::from_str_radix(digits, 16) else { return false };
     let escapes_it = matches!(unit, 0x3c | 0x3e | 0x26 | 0x2028 | 0x2029) || (unit < 0x20 && !matches!(unit, 8 | 9 | 10 | 12 | 13));

@@ -59,7 +59,9 @@ impl LegacyFile {
     pub(super) fn base(&self, stem: &str) -> String {
         match self {
             LegacyFile::Ours { key } | LegacyFile::Renamed { key } if !key.is_empty() => sanitised(key),
-            _ => sanitised(stem),
+            LegacyFile::Ours { .. } | LegacyFile::Renamed { .. } | LegacyFile::Broken | LegacyFile::Object | LegacyFile::Other => {
+                sanitised(stem)
+            }
         }
     }
 }

@@ -116,7 +116,8 @@ impl<'a> Reader<'a, '_> {
         let salvaged = pieces.iter().filter(|piece| piece.wound.is_none()).count();
         let mut sentence = wound.sentence("picoclaw", &rejection.because());
         if salvaged > 0 {
-            sentence.push_str(&format!("; {salvaged} complete on it: `everlog replay --salvage` shows what picoclaw has lost"));
+            let records = if salvaged == 1 { "a complete record".to_owned() } else { format!("{salvaged} complete records") };
+            sentence.push_str(&format!("; {records} on it, lost to picoclaw, can be seen with `everlog replay --salvage`"));
         }
         let place = Location::at(list.path.to_string(), line.number, rejection.at().min(text.len()) as u64 + 1);
         self.to.findings.add(wound.finding(), place, sentence);

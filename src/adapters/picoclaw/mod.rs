@@ -15,6 +15,7 @@ mod list;
 mod load;
 mod normal;
 mod read;
+mod usual;
 mod whole;
 mod wire;
 mod write;

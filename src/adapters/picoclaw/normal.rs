@@ -12,6 +12,7 @@ use crate::model::time::is_log_time;
 use super::content::Parts;
 use super::decode::{self, EMPTY, Form, Message, Rejection};
 use super::encode;
+use super::usual;
 use super::wire::{LINES, MESSAGE, MESSAGE_ORDER};
 
 /// Who sees a message.
@@ -39,6 +40,14 @@ impl<'a> Record<'a> {
         Ok(Record { members, message, form: if is_text { form } else { Form::Odd } })
     }
 
+    /// The same for an element of a document that was accepted as JSON; `text`
+    /// is odd where that is not all UTF-8.
+    pub(super) fn of_accepted(value: &'a [u8], text: Form) -> Result<Record<'a>, Rejection> {
+        let mut members = Vec::with_capacity(12);
+        let (message, form) = decode::accepted_message(value, &mut members)?;
+        Ok(Record { members, message, form: if text == Form::Plain { form } else { Form::Odd } })
+    }
+
     /// Whether a salvaged object is a message, and not some part of one.
     pub(super) fn is_whole(text: &[u8]) -> bool {
         Record::decode(text).is_ok_and(|record| {
@@ -54,7 +63,7 @@ impl<'a> Record<'a> {
 
     /// Keys that the program does not know.
     pub(super) fn unknown_fields(&self) -> impl Iterator<Item = String> {
-        let is_known = |name: &str| MESSAGE.0.iter().any(|(key, _)| *key == name);
+        let is_known = |name: &str| MESSAGE.0.iter().any(|(key, _)| *key == name || decode::is_folded(key, name));
         self.members.iter().map(|member| member.name()).filter(move |name| !is_known(name)).map(std::borrow::Cow::into_owned)
     }
 }
@@ -109,6 +118,9 @@ impl Normal {
 
 /// Renders a message's payload as the record that it was.
 pub(super) fn render(payload: &[u8], ts: Option<&str>, shapes: &Shapes, style: Style, depth: usize, out: &mut Vec<u8>) -> Option<()> {
+    if usual::render(payload, ts, style, depth, out) {
+        return Some(());
+    }
     let event = Rendered { payload, ts, parent: Seq::ROOT, parents: Parents::Unwritten };
     MESSAGE.render(&event, shapes, &Parts, &mut NoIds, style, depth, out)
 }
@@ -116,6 +128,10 @@ pub(super) fn render(payload: &[u8], ts: Option<&str>, shapes: &Shapes, style: S
 /// What the program would show of a message: the record, as it would write it
 /// again.
 pub(super) fn show(event: &EventRef<'_>, shapes: &Shapes, record: &mut Vec<u8>, line: &mut Vec<u8>) -> Result<(), StreamError> {
+    if usual::show(event.payload, event.ts, LINES, line) {
+        return Ok(());
+    }
+    line.clear();
     render(event.payload, event.ts, shapes, LINES, 0, record)
         .ok_or_else(|| StreamError::log(event.seq, "has a shape that the log does not list"))?;
     let mut members = Vec::with_capacity(12);

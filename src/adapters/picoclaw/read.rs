@@ -5,21 +5,23 @@ use std::collections::BTreeMap;
 
 use crate::adapters::adapter::{Check, ReadSummary};
 use crate::adapters::conversion::Conversion;
+use crate::adapters::document::Document;
 use crate::adapters::place::Placing;
 use crate::model::event::{EventKind, Outcome, Session, SessionKind};
 use crate::model::files::{Entry, Files, RelPath};
 use crate::model::finding::{FindingCode, Findings};
 use crate::model::heads::{HeadKind, HeadName, HeadOp};
 use crate::model::ids::Seq;
-use crate::model::json::{self, Escapes};
+use crate::model::json;
 use crate::model::location::Location;
 use crate::model::stream::{EventSink, StreamError};
 
 use super::decode::{Depth, Legacy, Meta, legacy};
 use super::encode::decoded;
-use super::layout::{Role, role};
+use super::layout::{Role, role, stem};
 use super::list::Messages;
 use super::whole::{UNDECODABLE, decode_meta};
+use super::wire::LEGACY;
 
 /// What the program says of a session whose meta file it cannot read.
 const BAD_META: &str = "memory: decode meta";
@@ -119,24 +121,29 @@ impl<'a> Reader<'a, '_> {
         }
         if u64::try_from(meta.count).ok() != Some(counted) {
             let message =
-                format!("`count` says {} and there are {counted} lines, as after an interrupted write; picoclaw does not mind", meta.count);
+                format!("`count` says {}, the lines are {counted}, as after an interrupted write; picoclaw does not mind", meta.count);
             self.to.findings.add(FindingCode::CountDiffers, Location::file(meta_path.to_string()), message);
         }
     }
 
     fn legacy(&mut self, roles: &[FileOf<'a>], path: &'a RelPath, bytes: &'a [u8]) -> Result<(), StreamError> {
-        let frame = frame_of(bytes);
+        let parsed = Document::parse(bytes, json::Dialect::Strict, &LEGACY);
+        let frame = parsed.as_ref().ok().and_then(|parsed| legacy(parsed.all.iter().copied(), Depth::Frame).ok()).map(|(frame, _)| frame);
         let key = frame.as_ref().and_then(|legacy| given(legacy.key));
         let begun = self.begun_before(roles, key.as_deref()).or_else(|| frame.as_ref().and_then(|legacy| legacy.created.given()));
         self.put_session(SessionKind::Session, key.as_deref(), begun)?;
-        let (len, taken) = self.legacy_file(path, bytes, Placing::without_head())?;
+        let (len, taken) = self.parsed_file(path, bytes, parsed, Placing::without_head())?;
         if len == 0 {
             self.to.put_head(&HeadName::main(), Seq::ROOT, HeadOp::Branch)?;
         }
         match taken {
             Some(legacy) => {
                 self.outcome.summary = given(legacy.summary);
-                let facts = [("key", given(legacy.key)), ("created", legacy.created.given()), ("updated", legacy.updated.given())];
+                let facts = [
+                    ("key", given(legacy.key).or_else(|| Some(stem(&path.to_string()).to_owned()))),
+                    ("created", legacy.created.given()),
+                    ("updated", legacy.updated.given()),
+                ];
                 self.outcome.facts = named(facts);
             }
             None => {
@@ -163,7 +170,7 @@ impl<'a> Reader<'a, '_> {
     }
 
     fn put_session(&mut self, kind: SessionKind, key: Option<&str>, created: Option<String>) -> Result<(), StreamError> {
-        let id = key.map_or_else(|| super::layout::stem(self.to.files.name()).to_owned(), str::to_owned);
+        let id = key.map_or_else(|| stem(self.to.files.name()).to_owned(), str::to_owned);
         let session = Session { created, ..Session::new(kind, super::ID, id) };
         self.to.put_json(EventKind::Session, &session)?;
         Ok(())
@@ -196,10 +203,26 @@ impl<'a> Reader<'a, '_> {
 
 /// What stands around the messages of a legacy file, where it is one object.
 fn frame_of(bytes: &[u8]) -> Option<Legacy<'_>> {
-    // Enough of most files to see their end costs a scan, once a file.
     let mut members = Vec::new();
     json::scan_object(bytes, json::Dialect::Strict, &mut members).ok()?;
     legacy(members.into_iter(), Depth::Frame).ok().map(|(legacy, _)| legacy)
+}
+
+/// A value without the white space between its tokens, which are as they were.
+fn compacted(value: &[u8]) -> String {
+    let mut out = Vec::with_capacity(value.len());
+    let mut at = 0;
+    while let Some(byte) = value.get(at) {
+        let end = match byte {
+            b'"' => json::token_end(value, at),
+            _ => at + 1,
+        };
+        if !byte.is_ascii_whitespace() {
+            out.extend_from_slice(&value[at..end]);
+        }
+        at = end;
+    }
+    String::from_utf8_lossy(&out).into_owned()
 }
 
 /// A text that is not empty.
@@ -224,9 +247,7 @@ fn meta_facts(meta: &Meta<'_>) -> BTreeMap<String, String> {
         facts.insert("aliases".to_owned(), serde_json::to_string(&aliases).unwrap_or_default());
     }
     if let Some(scope) = meta.scope {
-        let mut out = Vec::new();
-        json::push_carried_value(scope, Escapes::Utf8, &mut out);
-        facts.insert("scope".to_owned(), String::from_utf8_lossy(&out).into_owned());
+        facts.insert("scope".to_owned(), compacted(scope));
     }
     facts
 }

@@ -6,7 +6,7 @@ use crate::adapters::surgery::{LineEnd, Wound, dissect};
 use crate::model::files::RelPath;
 use crate::model::finding::FindingCode;
 use crate::model::ids::Seq;
-use crate::model::json::{self, Dialect, Escapes};
+use crate::model::json::{self, Dialect, Escapes, ScanError};
 use crate::model::location::Location;
 use crate::model::recipe::RecipeBuilder;
 use crate::model::stream::StreamError;
@@ -80,7 +80,18 @@ impl<'a> Reader<'a, '_> {
         bytes: &'a [u8],
         placing: Placing,
     ) -> Result<(usize, Decoded<'a>), StreamError> {
-        match Document::parse(bytes, Dialect::Strict, &LEGACY) {
+        self.parsed_file(path, bytes, Document::parse(bytes, Dialect::Strict, &LEGACY), placing)
+    }
+
+    /// The same for a file that was parsed.
+    pub(super) fn parsed_file(
+        &mut self,
+        path: &'a RelPath,
+        bytes: &'a [u8],
+        parsed: Result<Document<'a>, ScanError>,
+        placing: Placing,
+    ) -> Result<(usize, Decoded<'a>), StreamError> {
+        match parsed {
             Ok(parsed) if parsed.facts.depth <= decode::DEEPEST => self.document(path, bytes, &parsed, placing),
             Ok(_) => self.broken(path, bytes, Rejection::TooDeep, placing),
             Err(error) => match decode::whole_value(bytes) {
@@ -100,7 +111,7 @@ impl<'a> Reader<'a, '_> {
         placing: Placing,
     ) -> Result<(usize, Decoded<'a>), StreamError> {
         let style = style_of(bytes, parsed.separators());
-        let mut decoded = match decode::legacy(parsed.all_members(), Depth::Frame) {
+        let mut decoded = match decode::legacy(parsed.all.iter().copied(), Depth::Frame) {
             Ok((_, Form::Odd)) => return self.odd(path, bytes, parsed, placing),
             Ok((legacy, Form::Plain)) => Some(legacy),
             Err(rejection) => {
@@ -113,6 +124,7 @@ impl<'a> Reader<'a, '_> {
         let frame = Frame::put(&mut self.to, &LEGACY, &payload, style)?;
         let mut list = List::new(path, bytes, style, DEPTH_IN_LEGACY, placing);
         let mut lines = LineCounter::new(bytes);
+        let is_text = std::str::from_utf8(bytes).is_ok();
         for piece in parsed.pieces() {
             match piece {
                 DocumentPiece::Part(n, bytes) => {
@@ -126,7 +138,7 @@ impl<'a> Reader<'a, '_> {
                     if self.messages.known_bytes(&mut self.to, &mut list, placed)? {
                         continue;
                     }
-                    match Record::decode(bytes) {
+                    match Record::of_accepted(bytes, if is_text { Form::Plain } else { Form::Odd }) {
                         Ok(record) => {
                             let sight = record.sight();
                             self.messages.record(&mut self.to, &mut list, placed, &record, sight)?;
@@ -155,7 +167,7 @@ impl<'a> Reader<'a, '_> {
         parsed: &Document<'a>,
         placing: Placing,
     ) -> Result<(usize, Decoded<'a>), StreamError> {
-        let legacy = match decode::legacy(parsed.all_members(), Depth::Messages) {
+        let legacy = match decode::legacy(parsed.all.iter().copied(), Depth::Messages) {
             Ok((legacy, _)) => legacy,
             Err(rejection) => return self.broken(path, bytes, rejection, placing),
         };
@@ -205,6 +217,10 @@ impl<'a> Reader<'a, '_> {
         rejection: Rejection,
         placing: Placing,
     ) -> Result<(usize, Decoded<'a>), StreamError> {
+        if bytes.is_empty() {
+            self.to.findings.add(FindingCode::NotJson, Location::file(path.to_string()), "the file is empty");
+            return self.nothing(path, bytes, placing).map(|(len, _)| (len, None));
+        }
         let mut list = List::new(path, bytes, WHOLE, DEPTH_IN_LEGACY, placing);
         let pieces = dissect(bytes, rejection.at(), LineEnd::FileEnd, Dialect::Strict, &Record::is_whole);
         let ends_early = rejection.at() + 8 >= bytes.len() && bytes.starts_with(b"{");

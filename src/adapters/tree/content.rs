@@ -99,7 +99,7 @@ impl Content for Parts {
 
     fn decode(&self, name: &str, parts: &[u8], marked: &dyn Fn(&str) -> bool, to: To<'_>) {
         let result = json::elements(parts).next().filter(|first| type_of(first) == Some(b"\"tool_result\""));
-        let of_result = |name: &str| result.and_then(|result| json::members(result).find(|member| member.name() == name));
+        let of_result = |name: &str| result.and_then(|result| json::members(result).find(|member| member.is(name)));
         let To { style, depth, out } = to;
         let plain = match name {
             "call_id" | "is_error" => of_result(name),
@@ -116,18 +116,15 @@ impl Content for Parts {
 }
 
 fn type_of(part: &[u8]) -> Option<&[u8]> {
-    (json::kind_of(part) == Kind::Object)
-        .then(|| json::members(part).find(|member| member.name() == "type"))
-        .flatten()
-        .map(|member| member.value)
+    (json::kind_of(part) == Kind::Object).then(|| json::members(part).find(|member| member.is("type"))).flatten().map(|member| member.value)
 }
 
 /// One part of the source in the log's words.
 pub(in crate::adapters) fn push_part(part: &[u8], writer: Escapes, out: &mut Vec<u8>) {
     if json::kind_of(part) == Kind::Object {
         let members: Vec<Member<'_>> = json::members(part).collect();
-        let has = |name: &str| members.iter().any(|member| member.name() == name);
-        let kind = members.iter().find(|member| member.name() == "type").map(|member| member.value);
+        let has = |name: &str| members.iter().any(|member| member.is(name));
+        let kind = members.iter().find(|member| member.is("type")).map(|member| member.value);
         let at = match kind {
             Some(b"\"text\"") => Some(0),
             Some(b"\"thinking\"") => Some(1),
@@ -151,7 +148,7 @@ pub(in crate::adapters) fn push_part(part: &[u8], writer: Escapes, out: &mut Vec
 
 fn push_content(list: &[u8], marked: &dyn Fn(&str) -> bool, to: To<'_>) {
     let To { style, depth, out } = to;
-    let member = |part, name: &str| json::members(part).find(|member| member.name() == name).map(|member| member.value);
+    let member = |part, name: &str| json::members(part).find(|member| member.is(name)).map(|member| member.value);
     if marked(ONE_TEXT) {
         // A log that was edited may have several texts in the place of one.
         let texts: Vec<&[u8]> = json::elements(list).filter_map(|part| member(part, "text")).collect();

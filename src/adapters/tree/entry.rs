@@ -25,16 +25,37 @@ pub(in crate::adapters) struct Entry<'a> {
     pub other_type: Vec<u8>,
     /// Whether its line is UTF-8.
     pub is_utf8: bool,
-    /// Whether it is an object at all.
-    pub is_object: bool,
+    /// What it is besides an object.
+    pub value: Value,
+    /// Whether it says it is a message, and has none.
+    pub lacks_message: bool,
     /// Whether it is marked as standing beside the branch.
     pub is_side: bool,
+}
+
+/// What the value of a line is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::adapters) enum Value {
+    Object,
+    List,
+    Null,
+    /// A text, a number, `true` or `false`.
+    Scalar,
 }
 
 impl<'a> Entry<'a> {
     /// The text of its line as the program decodes it.
     pub(in crate::adapters) fn text(&self) -> Cow<'a, [u8]> {
         if self.is_utf8 { Cow::Borrowed(self.line.text) } else { js::decoded(self.line.text) }
+    }
+
+    pub(in crate::adapters) fn is_object(&self) -> bool {
+        self.value == Value::Object
+    }
+
+    /// Whether it has this type, which is none of those with a table.
+    pub(in crate::adapters) fn is_other(&self, name: &str) -> bool {
+        self.other_type.strip_prefix(b"\"").and_then(|rest| rest.strip_suffix(b"\"")) == Some(name.as_bytes())
     }
 }
 
@@ -52,7 +73,7 @@ pub(in crate::adapters) enum NoEntry {
 
 /// The value of a key; of equal keys the last counts.
 pub(in crate::adapters) fn get<'a>(members: &[Member<'a>], key: &str) -> Option<&'a [u8]> {
-    members.iter().rev().find(|member| member.name() == key).map(|member| member.value)
+    members.iter().rev().find(|member| member.is(key)).map(|member| member.value)
 }
 
 /// The characters of a string; nothing where the value is none.
@@ -93,11 +114,9 @@ pub(in crate::adapters) fn read(line: Line<'_>, manner: Manner) -> Result<Entry<
     }
     let keep = |piece: &[u8]| kept(line.text, &decoded, piece);
     let entry_type = get(&members, "type").map(canonical).unwrap_or_default();
-    let role = get(&members, "message")
-        .filter(|message| json::kind_of(message) == Kind::Object)
-        .and_then(|message| json::members(message).filter(|member| member.name() == "role").last())
-        .map(|member| canonical(member.value))
-        .unwrap_or_default();
+    let message = get(&members, "message").filter(|message| *message != b"null");
+    let opened = message.filter(|message| json::kind_of(message) == Kind::Object);
+    let role = opened.and_then(role_of).map(canonical).unwrap_or_default();
     let id = get(&members, "id");
     let kind = Record::of(&entry_type, &role);
     Ok(Entry {
@@ -108,9 +127,23 @@ pub(in crate::adapters) fn read(line: Line<'_>, manner: Manner) -> Result<Entry<
         id_text: id.filter(|id| json::kind_of(id) == Kind::String).map(keep),
         parent: get(&members, "parentId").map(keep),
         is_utf8: matches!(decoded, Cow::Borrowed(_)),
-        is_object: true,
+        value: Value::Object,
+        lacks_message: message.is_none() && entry_type_is_message(kind),
         is_side: get(&members, "appendMode").is_some_and(|mode| canonical(mode).as_ref() == b"\"side\""),
     })
+}
+
+/// The role of a message; of several the last counts.
+fn role_of(message: &[u8]) -> Option<&[u8]> {
+    // To look for a second one costs less than to read past the content.
+    let mut said = memchr::memmem::find_iter(message, b"\"role\"");
+    let is_said_once = said.next().is_some() && said.next().is_none();
+    let mut roles = json::members(message).filter(|member| member.is("role"));
+    if is_said_once { roles.next() } else { roles.last() }.map(|member| member.value)
+}
+
+fn entry_type_is_message(kind: Record) -> bool {
+    matches!(kind, Record::UserMessage | Record::AssistantMessage | Record::ResultMessage)
 }
 
 /// A string in its one spelling.
@@ -135,7 +168,12 @@ fn no_object<'a>(line: Line<'a>, decoded: &[u8], error: json::ScanError, manner:
         id_text: None,
         parent: None,
         is_utf8: std::str::from_utf8(line.text).is_ok(),
-        is_object: false,
+        value: match json::kind_of(value) {
+            Kind::Array => Value::List,
+            Kind::Null => Value::Null,
+            Kind::Object | Kind::String | Kind::Number | Kind::True | Kind::False => Value::Scalar,
+        },
+        lacks_message: false,
         is_side: false,
     })
 }

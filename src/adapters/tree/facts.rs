@@ -2,31 +2,52 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::json::{self, Member};
+use crate::model::json::{self, Kind, Member};
 
 use super::entry::{Entry, get, text_of, with_members};
-use super::js;
+use super::js::{self, Numbers, TypeError};
 use super::tables::Record;
 
-/// The session's name and its labels, from the file as a whole.
-pub(in crate::adapters) fn of_file(entries: &[Entry<'_>]) -> BTreeMap<String, String> {
-    let mut facts = BTreeMap::new();
-    if let Some(name) = name(entries) {
-        facts.insert("name".to_owned(), name);
-    }
-    let labels = labels(entries);
-    if !labels.is_empty() {
-        // A map of texts is always JSON.
-        facts.insert("labels".to_owned(), serde_json::to_string(&labels).unwrap_or_default());
-    }
-    facts
+/// How a program takes labels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::adapters) enum Labels {
+    /// Whatever is not false is one.
+    AsTheyAre,
+    /// Only texts, without the white space around them.
+    Trimmed,
 }
 
-/// The thinking level at the end of a path.
+/// The session's name and its labels, from these entries of a file.
+///
+/// # Errors
+/// Where the program fails on a label.
+pub(in crate::adapters) fn of_file<'e, 'a: 'e>(
+    entries: impl DoubleEndedIterator<Item = &'e Entry<'a>> + Clone,
+    habit: Labels,
+) -> Result<BTreeMap<String, String>, TypeError> {
+    let mut facts = BTreeMap::new();
+    if let Some(name) = name(entries.clone()) {
+        facts.insert("name".to_owned(), name);
+    }
+    let labels = labels(entries, habit)?;
+    if !labels.is_empty() {
+        facts.insert("labels".to_owned(), labels_json(&labels));
+    }
+    Ok(facts)
+}
+
+/// The thinking level at the end of a path; what is no text is told as JSON.
 pub(in crate::adapters) fn thinking_level(entries: &[Entry<'_>], path: &[usize]) -> Option<String> {
     let last = path.iter().rev().find(|n| entries[**n].kind == Record::Thinking);
     let Some(last) = last else { return Some("off".to_owned()) };
-    with_members(&entries[*last], |members| get(members, "thinkingLevel").and_then(text_of))
+    with_members(&entries[*last], |members| {
+        let level = get(members, "thinkingLevel")?;
+        text_of(level).or_else(|| {
+            let mut out = Vec::new();
+            js::push_value(level, Numbers::Printed, &mut out);
+            String::from_utf8(out).ok()
+        })
+    })
 }
 
 /// The model at the end of a path: the last that was set, or that answered.
@@ -50,7 +71,7 @@ pub(in crate::adapters) fn tutorial_model(entries: &[Entry<'_>], path: &[usize])
     path.iter().rev().map(|n| &entries[*n]).find_map(|entry| match entry.kind {
         Record::Model => with_members(entry, |members| get(members, "model").and_then(text_of)),
         Record::AssistantMessage => with_members(entry, |members| {
-            let message = json::members(get(members, "message")?).filter(|member| member.name() == "model").last()?;
+            let message = json::members(get(members, "message")?).filter(|member| member.is("model")).last()?;
             text_of(message.value)
         }),
         _ => None,
@@ -58,23 +79,61 @@ pub(in crate::adapters) fn tutorial_model(entries: &[Entry<'_>], path: &[usize])
 }
 
 /// The last name that the session was given; an empty one is none.
-fn name(entries: &[Entry<'_>]) -> Option<String> {
-    let last = entries.iter().rev().find(|entry| entry.kind == Record::Info)?;
+fn name<'e, 'a: 'e>(entries: impl DoubleEndedIterator<Item = &'e Entry<'a>>) -> Option<String> {
+    let last = entries.rev().find(|entry| entry.kind == Record::Info)?;
     let name = with_members(last, |members| get(members, "name").and_then(text_of))?;
     let name = name.trim_matches(js::is_space);
     (!name.is_empty()).then(|| name.to_owned())
 }
 
-fn labels(entries: &[Entry<'_>]) -> BTreeMap<String, String> {
+/// What is labelled, and the label as JSON.
+fn labels<'e, 'a: 'e>(entries: impl Iterator<Item = &'e Entry<'a>>, habit: Labels) -> Result<BTreeMap<Vec<u8>, Vec<u8>>, TypeError> {
     let mut labels = BTreeMap::new();
-    for entry in entries.iter().filter(|entry| entry.kind == Record::Label) {
+    for entry in entries.filter(|entry| entry.kind == Record::Label) {
         with_members(entry, |members| {
-            let Some(target) = get(members, "targetId").and_then(text_of) else { return };
-            match get(members, "label").and_then(text_of).filter(|label| !label.is_empty()) {
+            let label = get(members, "label").filter(|label| *label != b"null");
+            let label = match habit {
+                Labels::AsTheyAre => label.filter(|label| !js::is_falsy(label)).map(as_json),
+                Labels::Trimmed => label.map(trimmed).transpose()?.flatten(),
+            };
+            let Some(target) = get(members, "targetId").filter(|target| json::kind_of(target) == Kind::String) else { return Ok(()) };
+            let target = js::chars_of(target).into_owned();
+            match label {
                 Some(label) => labels.insert(target, label),
                 None => labels.remove(&target),
             };
-        });
+            Ok(())
+        })?;
     }
-    labels
+    Ok(labels)
+}
+
+fn as_json(value: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    if json::kind_of(value) == Kind::String {
+        js::push_string(&js::chars_of(value), &mut out);
+    } else {
+        js::push_value(value, Numbers::Printed, &mut out);
+    }
+    out
+}
+
+fn trimmed(label: &[u8]) -> Result<Option<Vec<u8>>, TypeError> {
+    let text = text_of(label).ok_or(TypeError)?;
+    let text = text.trim_matches(js::is_space);
+    let mut out = Vec::new();
+    js::push_string(text.as_bytes(), &mut out);
+    Ok((!text.is_empty()).then_some(out))
+}
+
+fn labels_json(labels: &BTreeMap<Vec<u8>, Vec<u8>>) -> String {
+    let mut out = Vec::new();
+    for (target, label) in labels {
+        out.push(if out.is_empty() { b'{' } else { b',' });
+        js::push_string(target, &mut out);
+        out.push(b':');
+        out.extend_from_slice(label);
+    }
+    out.push(b'}');
+    String::from_utf8_lossy(&out).into_owned()
 }

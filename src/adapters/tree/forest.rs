@@ -14,14 +14,19 @@ use super::tables::Record;
 pub(in crate::adapters) type ById<'e> = HashMap<&'e [u8], usize>;
 
 /// The entries by id, as a `Map` filled in file order holds them.
-pub(in crate::adapters) fn by_id<'e>(entries: &'e [Entry<'_>], is_node: impl Fn(&Entry<'_>) -> bool) -> ById<'e> {
-    let nodes = entries.iter().enumerate().filter(|(_, entry)| is_node(entry));
+pub(in crate::adapters) fn by_id<'e>(entries: &'e [Entry<'_>], is_named: impl Fn(usize) -> bool) -> ById<'e> {
+    let nodes = entries.iter().enumerate().filter(|(n, _)| is_named(*n));
     nodes.filter_map(|(n, entry)| entry.id.as_deref().map(|id| (id, n))).collect()
 }
 
-/// The entry that a parent id leads to.
-pub(in crate::adapters) fn lookup(by_id: &ById<'_>, parent: &[u8]) -> Option<usize> {
-    let key: Option<Cow<'_, [u8]>> = js::map_key(Some(parent));
+/// The entry that an id leads to.
+pub(in crate::adapters) fn lookup(by_id: &ById<'_>, id: &[u8]) -> Option<usize> {
+    find(by_id, Some(id))
+}
+
+/// The same, where there may be no id; that, too, is one.
+pub(in crate::adapters) fn find(by_id: &ById<'_>, id: Option<&[u8]>) -> Option<usize> {
+    let key: Option<Cow<'_, [u8]>> = js::map_key(id);
     key.and_then(|key| by_id.get(key.as_ref()).copied())
 }
 
@@ -75,26 +80,6 @@ pub(in crate::adapters) fn settle(entries: &[Entry<'_>], wanted: Vec<Option<usiz
     Settled { parents, circular }
 }
 
-/// The entries in an order in which each parent comes before its children:
-/// file order, as far as that goes.
-pub(in crate::adapters) fn parents_first(parents: &[Option<usize>]) -> Vec<usize> {
-    let mut order = Vec::with_capacity(parents.len());
-    let mut done = vec![false; parents.len()];
-    for start in 0..parents.len() {
-        let mut waiting = Vec::new();
-        let mut at = Some(start);
-        while let Some(node) = at.filter(|node| !done[*node]) {
-            waiting.push(node);
-            at = parents[node];
-        }
-        for node in waiting.into_iter().rev() {
-            done[node] = true;
-            order.push(node);
-        }
-    }
-    order
-}
-
 /// The entries on the walk to `leaf`, first to last.
 pub(in crate::adapters) fn path(parents: &[Option<usize>], leaf: Option<usize>) -> Vec<usize> {
     let mut path = Vec::new();
@@ -145,12 +130,5 @@ mod tests {
         assert_eq!(circular, [false, false, true, true, true]);
         assert_eq!(parents, [None, Some(0), Some(1), Some(2), Some(3)]);
         assert_eq!(settled(&[("a", "a")]).0, [None]);
-    }
-
-    #[test]
-    fn parents_come_first_even_where_they_stand_later() {
-        assert_eq!(parents_first(&[Some(2), None, Some(1)]), [1, 2, 0]);
-        let deep: Vec<Option<usize>> = (0..200_000).map(|n| (n < 199_999).then_some(n + 1)).collect();
-        assert_eq!(parents_first(&deep)[0], 199_999);
     }
 }

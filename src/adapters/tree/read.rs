@@ -1,16 +1,16 @@
 //! Files of entries to events: each entry once, below its parent, and how each
 //! file is rebuilt from them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::adapters::adapter::Check;
 use crate::adapters::conversion::Conversion;
-use crate::adapters::mapping::{Ids, ParentId, Parents, Rendered, Setting, Table, Taken};
+use crate::adapters::mapping::{Ids, ParentId, Parents, Rendered, Setting, Table, Taken, has_a_name_twice};
 use crate::model::event::EventKind;
 use crate::model::files::RelPath;
 use crate::model::heads::{HeadName, HeadOp};
 use crate::model::ids::Seq;
-use crate::model::json::{self, Dialect, Escapes, Member, Separators, Style};
+use crate::model::json::{self, Dialect, Escapes, Kind, Member, Separators, Style};
 use crate::model::recipe::RecipeBuilder;
 use crate::model::shape::{Order, Shapes};
 use crate::model::stream::{EventSink, StreamError};
@@ -18,6 +18,7 @@ use crate::model::stream::{EventSink, StreamError};
 use super::content::Parts;
 use super::entry::{Entry, get};
 use super::forest::{self, ById};
+use super::js;
 use super::scan::{Piece, Scan};
 use super::tables::{self, Record, Words};
 
@@ -34,6 +35,10 @@ pub(in crate::adapters) struct Placed {
     pub parents: Vec<Option<usize>>,
     /// Which entries stand in the tree at all, besides headers.
     pub is_node: Vec<bool>,
+    /// Which entries can be found by their id.
+    pub is_named: Vec<bool>,
+    /// Whether entries that change others do so.
+    pub edits: Edits,
     /// Whether roles of an older version are shown by another name.
     pub renames: Renames,
     /// Which entry a compaction keeps first, where it says so by number.
@@ -47,6 +52,13 @@ pub(in crate::adapters) enum Renames {
     Hooks,
 }
 
+/// Whether a program knows entries that change others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::adapters) enum Edits {
+    Count,
+    Unknown,
+}
+
 /// Entries of a session on their way into the log.
 pub(in crate::adapters) struct Reader<'a, 's> {
     pub to: Conversion<'a, 's>,
@@ -57,17 +69,18 @@ pub(in crate::adapters) struct Reader<'a, 's> {
     id_of: HashMap<Seq, Vec<u8>>,
     /// The node that was put last.
     pub last_node: Seq,
+    /// Edits of the last file whose targets are not in the log before them.
+    pub early_edits: Vec<usize>,
 }
 
 /// One file of them.
-struct File<'a, 'f> {
+pub(super) struct File<'a, 'f> {
     path: &'a RelPath,
-    bytes: &'a [u8],
-    scan: &'f Scan<'a>,
-    placed: &'f Placed,
+    pub(super) scan: &'f Scan<'a>,
+    pub(super) placed: &'f Placed,
     by_id: ById<'f>,
     parents: Parents,
-    seqs: Vec<Seq>,
+    pub(super) seqs: Vec<Seq>,
     /// The residual of each event that needs one.
     residuals: HashMap<Seq, u32>,
 }
@@ -86,9 +99,31 @@ pub(in crate::adapters) fn parents_of(holds: &str) -> Option<Parents> {
     }
 }
 
+impl<'a, 'f> File<'a, 'f> {
+    pub(super) fn new(path: &'a RelPath, scan: &'f Scan<'a>, placed: &'f Placed) -> File<'a, 'f> {
+        let first = scan.entries.iter().find(|entry| entry.kind != Record::Header && entry.is_object());
+        File {
+            path,
+            scan,
+            placed,
+            by_id: forest::by_id(&scan.entries, |n| placed.is_named[n]),
+            parents: if first.is_some_and(|entry| entry.parent.is_none()) { Parents::Unwritten } else { Parents::Written },
+            seqs: vec![Seq::ROOT; scan.entries.len()],
+            residuals: HashMap::new(),
+        }
+    }
+}
+
 impl<'a, 's> Reader<'a, 's> {
     pub(in crate::adapters) fn new(to: Conversion<'a, 's>) -> Reader<'a, 's> {
-        Reader { to, shapes: Shapes::new(Order::default()), known: HashMap::default(), id_of: HashMap::new(), last_node: Seq::ROOT }
+        Reader {
+            to,
+            shapes: Shapes::new(Order::default()),
+            known: HashMap::default(),
+            id_of: HashMap::new(),
+            last_node: Seq::ROOT,
+            early_edits: Vec::new(),
+        }
     }
 
     /// Puts a file's entries and says how it is rebuilt; returns the event of
@@ -100,18 +135,8 @@ impl<'a, 's> Reader<'a, 's> {
         scan: &Scan<'a>,
         placed: &Placed,
     ) -> Result<Vec<Seq>, StreamError> {
-        let first = scan.entries.iter().find(|entry| entry.kind != Record::Header && entry.is_object);
-        let parents = if first.is_some_and(|entry| entry.parent.is_none()) { Parents::Unwritten } else { Parents::Written };
-        let mut file = File {
-            path,
-            bytes,
-            scan,
-            placed,
-            by_id: forest::by_id(&scan.entries, |entry| entry.kind != Record::Header),
-            parents,
-            seqs: vec![Seq::ROOT; scan.entries.len()],
-            residuals: HashMap::new(),
-        };
+        let mut file = File::new(path, scan, placed);
+        self.early_edits.clear();
         let mut recipe = Vec::new();
         for piece in &scan.pieces {
             recipe.push(match piece {
@@ -165,6 +190,9 @@ impl<'a, 's> Reader<'a, 's> {
             let kept = file.placed.first_kept.get(&node).map(|kept| file.seqs[*kept]).filter(|kept| !kept.is_root());
             let seen = if file.placed.is_node[node] { Seen::ByLoader } else { Seen::Aside };
             file.seqs[node] = self.put(file, entry, above, kept, seen)?;
+            if entry.kind == Record::Edit && file.placed.edits == Edits::Count && self.to.events.kind(file.seqs[node]) != EventKind::Edit {
+                self.early_edits.push(node);
+            }
         }
         Ok(())
     }
@@ -175,7 +203,14 @@ impl<'a, 's> Reader<'a, 's> {
         self.put(file, entry, above, None, Seen::ByNobody)
     }
 
-    fn put(&mut self, file: &mut File<'a, '_>, entry: &Entry<'a>, above: Seq, kept: Option<Seq>, seen: Seen) -> Result<Seq, StreamError> {
+    pub(super) fn put(
+        &mut self,
+        file: &mut File<'a, '_>,
+        entry: &Entry<'a>,
+        above: Seq,
+        kept: Option<Seq>,
+        seen: Seen,
+    ) -> Result<Seq, StreamError> {
         let text = entry.line.text;
         let is_header = entry.kind == Record::Header;
         let is_node = !is_header && seen != Seen::Aside;
@@ -189,10 +224,14 @@ impl<'a, 's> Reader<'a, 's> {
         if json::scan_object(&decoded, Dialect::Strict, &mut members).is_err() {
             members.clear();
         }
+        leave_last(&mut members);
         let by_table = if seen == Seen::Aside { None } else { self.draft(file, entry, &members, above, kept, seen) };
-        let draft = by_table.unwrap_or_else(|| whole(&decoded, &members));
+        let draft = by_table.unwrap_or_else(|| whole(&decoded, &members, file.placed.words));
         let parent = is_node.then_some(above);
         let seq = self.to.put(draft.kind, draft.ts, parent, &draft.payload)?;
+        if seen == Seen::Retold {
+            return Ok(seq);
+        }
         if let Some(id) = &entry.id_text {
             self.id_of.insert(seq, id.to_vec());
         }
@@ -223,15 +262,23 @@ impl<'a, 's> Reader<'a, 's> {
     ) -> Option<Draft<'d>> {
         let words = file.placed.words;
         let table = entry.kind.table(words)?;
+        // A message that says something twice is carried as it is.
+        if get(members, "message").is_some_and(|message| json::kind_of(message) == Kind::Object && says_twice(message)) {
+            return None;
+        }
         let parent = match file.parents {
             Parents::Written => ParentId::Written(self.id_of.get(&above).map(Vec::as_slice)),
             Parents::Unwritten => ParentId::Unwritten,
         };
         let setting = Setting { writer: USUAL.escapes, parent };
-        let ids = FileIds { file };
+        let ids = FileIds { file, seen };
         let mut taken = table.take(members, setting, &ids)?;
+        // Of equal keys the last counts, and all must come back.
+        if has_a_name_twice(members) || taken.opens_a_name_twice() {
+            return None;
+        }
         let kind = event_kind(entry.kind);
-        self.add_words(file, entry.kind, &mut taken, kept, seen)?;
+        self.add_words(file, entry.kind, members, &mut taken, kept, seen)?;
         let order = if kind == EventKind::Message { tables::MESSAGE } else { tables::OTHER };
         let shape = taken.shape(table, members, &mut self.shapes);
         let mut payload = Vec::with_capacity(entry.line.text.len());
@@ -241,7 +288,17 @@ impl<'a, 's> Reader<'a, 's> {
 
     /// What the event says besides the record's own words; nothing where the
     /// record cannot be such an event.
-    fn add_words(&self, file: &File<'a, '_>, kind: Record, taken: &mut Taken<'_>, kept: Option<Seq>, seen: Seen) -> Option<()> {
+    fn add_words(
+        &self,
+        file: &File<'a, '_>,
+        kind: Record,
+        members: &[Member<'_>],
+        taken: &mut Taken<'_>,
+        kept: Option<Seq>,
+        seen: Seen,
+    ) -> Option<()> {
+        // An id that is no text, or spelt otherwise, leads somewhere all the same.
+        let event = |key: &str| forest::find(&file.by_id, get(members, key)).map(|n| file.seqs[n]).filter(|seq| !seq.is_root());
         match kind {
             Record::UserMessage | Record::AssistantMessage | Record::ResultMessage => {
                 let role = taken.member("role")?;
@@ -254,25 +311,32 @@ impl<'a, 's> Reader<'a, 's> {
                 taken.say("source_type", b"\"custom_message\"".to_vec());
             }
             Record::Thinking => taken.say("name", b"\"thinking_level\"".to_vec()),
-            Record::Compaction => {
-                if let Some(kept) = kept {
+            Record::Compaction if !taken.points("first_kept") => {
+                let named = event("firstKeptEntryId").filter(|_| get(members, "firstKeptEntryId").is_some_and(|id| !js::is_falsy(id)));
+                if let Some(kept) = kept.or(named.filter(|_| seen != Seen::Retold)) {
                     taken.point("first_kept", kept);
                 }
             }
-            // An edit of nothing changes nothing.
-            Record::Edit if !taken.points("target") => return None,
-            Record::Header
+            // An edit of nothing changes nothing, and neither does one to nothing.
+            Record::Edit if file.placed.edits == Edits::Unknown => return None,
+            Record::Edit => {
+                get(members, "replacement")?;
+                if !taken.points("target") {
+                    taken.point("target", event("targetId")?);
+                }
+            }
+            Record::Compaction
+            | Record::Header
             | Record::Model
             | Record::BranchSummary
             | Record::Custom
             | Record::Label
             | Record::Info
             | Record::Usage
-            | Record::Edit
             | Record::Whole => {}
         }
-        if file.placed.words == Words::Tutorial {
-            taken.say("words", b"\"tutorial\"".to_vec());
+        if let Some(mark) = file.placed.words.mark() {
+            taken.say("words", mark.to_vec());
         }
         if seen == Seen::ByNobody {
             // Only messages can be hidden; anything else is carried whole.
@@ -316,8 +380,10 @@ impl<'a, 's> Reader<'a, 's> {
 
 /// Whether the loader sees a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Seen {
+pub(super) enum Seen {
     ByLoader,
+    /// Once more, on a path of its own.
+    Retold,
     /// Kept by it, and no part of the tree.
     Aside,
     ByNobody,
@@ -331,8 +397,24 @@ struct Draft<'d> {
     table: Option<&'static Table>,
 }
 
+/// Of equal keys the last counts; what else stood there is left to the
+/// residual.
+fn leave_last(members: &mut Vec<Member<'_>>) {
+    let mut later = HashSet::new();
+    let is_last: Vec<bool> = members.iter().rev().map(|member| later.insert(member.name())).collect();
+    if is_last.contains(&false) {
+        let mut is_last = is_last.into_iter().rev();
+        members.retain(|_| is_last.next().unwrap_or(true));
+    }
+}
+
+fn says_twice(object: &[u8]) -> bool {
+    let mut seen = HashSet::new();
+    !json::members(object).all(|member| seen.insert(member.name()))
+}
+
 /// A record that no table fits, carried as it is.
-fn whole<'d>(text: &[u8], members: &[Member<'d>]) -> Draft<'d> {
+fn whole<'d>(text: &[u8], members: &[Member<'d>], words: Words) -> Draft<'d> {
     let mut payload = b"{".to_vec();
     for (name, key) in [("source_id", "id"), ("record_type", "type")] {
         if let Some(value) = get(members, key).filter(|value| value.first() == Some(&b'"')) {
@@ -344,6 +426,10 @@ fn whole<'d>(text: &[u8], members: &[Member<'d>]) -> Draft<'d> {
     }
     payload.extend_from_slice(b"\"record\":");
     json::push_carried_value(text.trim_ascii(), USUAL.escapes, &mut payload);
+    if let Some(mark) = words.mark() {
+        payload.extend_from_slice(b",\"words\":");
+        payload.extend_from_slice(mark);
+    }
     payload.push(b'}');
     let ts = get(members, "timestamp").and_then(|value| value.strip_prefix(b"\"")?.strip_suffix(b"\""));
     let ts = ts.filter(|ts| crate::model::time::is_log_time(ts)).and_then(|ts| std::str::from_utf8(ts).ok());
@@ -352,7 +438,7 @@ fn whole<'d>(text: &[u8], members: &[Member<'d>]) -> Draft<'d> {
 
 /// Renders a record that is carried as it is.
 pub(in crate::adapters) fn push_whole(payload: &[u8], out: &mut Vec<u8>) {
-    if let Some(record) = json::members(payload).find(|member| member.name() == "record") {
+    if let Some(record) = json::members(payload).find(|member| member.is("record")) {
         USUAL.push_value(record.value, out);
     }
 }
@@ -381,11 +467,13 @@ fn no_record_between(events: &dyn EventSink, end: Seq, next: Seq) -> bool {
 /// Ids while a file is read: those of entries that are in the log.
 struct FileIds<'f, 'a> {
     file: &'f File<'a, 'f>,
+    seen: Seen,
 }
 
 impl Ids for FileIds<'_, '_> {
     fn event(&self, id: &[u8]) -> Option<Seq> {
-        let n = forest::lookup(&self.file.by_id, id)?;
+        // What is told once more names what is told with it.
+        let n = forest::lookup(&self.file.by_id, id).filter(|_| self.seen != Seen::Retold)?;
         let is_spelled_alike = self.file.scan.entries[n].id_text.as_deref() == Some(id);
         Some(self.file.seqs[n]).filter(|seq| !seq.is_root() && is_spelled_alike)
     }

@@ -36,10 +36,10 @@ struct Entries {
 /// The kind of record that an event was, and whose words it is in; nothing
 /// where it was none.
 pub(in crate::adapters) fn record_of(kind: EventKind, parent: Option<Seq>, members: &[Member<'_>]) -> Option<(Record, Words)> {
-    let member = |name: &str| members.iter().find(|member| member.name() == name).map(|member| member.value);
+    let member = |name: &str| members.iter().find(|member| member.is(name)).map(|member| member.value);
     let record = match kind {
         EventKind::Message => {
-            let role = members.first().filter(|member| member.name() == "role").map(|member| member.value);
+            let role = members.first().filter(|member| member.is("role")).map(|member| member.value);
             match role {
                 Some(b"\"assistant\"") => Record::AssistantMessage,
                 Some(b"\"tool\"") => Record::ResultMessage,
@@ -76,8 +76,7 @@ pub(in crate::adapters) fn record_of(kind: EventKind, parent: Option<Seq>, membe
         | EventKind::Unknown => return None,
     };
     // They are said behind content, so they are looked for last.
-    let words = if member("words").is_some() { Words::Tutorial } else { Words::Pi };
-    Some((record, words))
+    Some((record, Words::marked(member("words"))))
 }
 
 impl RecordRenderer for Entries {
@@ -116,7 +115,7 @@ impl RecordRenderer for Entries {
 }
 
 fn id_of(members: &[Member<'_>]) -> Option<Vec<u8>> {
-    members.iter().find(|member| member.name() == "source_id").map(|member| member.value.to_vec())
+    members.iter().find(|member| member.is("source_id")).map(|member| member.value.to_vec())
 }
 
 struct LogIds<'l> {

@@ -11,9 +11,10 @@ use crate::model::stream::StreamError;
 
 use super::content::Parts;
 use super::entry::get;
-use super::js;
+use super::js::{self, Numbers};
 use super::read::{USUAL, push_whole};
 use super::render::record_of;
+use super::tables::Words;
 
 /// How a program treats what it shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,8 +22,22 @@ pub(in crate::adapters) enum Habits {
     /// pi 1.5: missing content is mended, system messages before a compaction
     /// are left out.
     Pi,
+    /// The agent core's harness: everything as it is stored.
+    Harness,
+    /// The tutorial: messages and the latest compaction, and nothing else.
+    Tutorial,
     /// OpenClaw 2026.7.1: content of answers and results is always a list.
     OpenClaw,
+}
+
+impl Habits {
+    /// How numbers are compared with what the program's loader gives.
+    fn numbers(self) -> Numbers {
+        match self {
+            Habits::Pi | Habits::Harness | Habits::Tutorial => Numbers::Printed,
+            Habits::OpenClaw => Numbers::Kept,
+        }
+    }
 }
 
 /// Hands on what is shown of one node.
@@ -37,19 +52,28 @@ pub(in crate::adapters) fn show(
         EventKind::Message | EventKind::Compaction | EventKind::BranchSummary | EventKind::Custom => {}
         _ => return Ok(()),
     }
-    let record = rendered(event, shapes)?;
+    let (record, words) = rendered(event, shapes)?;
     // What is carried whole need not be an object.
     if json::kind_of(&record) != Kind::Object {
         return Ok(());
     }
     let members: Vec<Member<'_>> = json::members(&record).collect();
-    let ms = get(&members, "timestamp").filter(|time| json::kind_of(time) == Kind::String).and_then(|time| js::date(&json::unescape(time)));
+    // A time that cannot be one makes the whole load fail, which is said elsewhere.
+    let ms = js::time_of(get(&members, "timestamp")).unwrap_or_default();
+    let habits = match words {
+        Words::Pi => habits,
+        Words::Harness => Habits::Harness,
+        Words::Tutorial => Habits::Tutorial,
+    };
     let entry = Entry { members: &members, ms, habits };
+    let shows_more = habits != Habits::Tutorial;
     match event.kind {
-        EventKind::Compaction if shown.place == Place::Compaction => entry.compaction(hand_on),
-        EventKind::BranchSummary => entry.branch_summary(hand_on),
-        EventKind::Message | EventKind::Custom => match get(&members, "type") {
-            Some(b"\"custom_message\"") => entry.custom_message(shown.edit.as_ref(), hand_on),
+        EventKind::Compaction if shown.place == Place::Compaction || habits == Habits::Harness => {
+            entry.compaction(shown.edit.as_ref(), hand_on);
+        }
+        EventKind::BranchSummary if shows_more => entry.branch_summary(hand_on),
+        EventKind::Message | EventKind::Custom => match js::map_key(get(&members, "type")).as_deref() {
+            Some(b"\"custom_message\"") if shows_more => entry.custom_message(shown.edit.as_ref(), hand_on),
             Some(b"\"message\"") => entry.message(shown, event.payload, hand_on),
             _ => {}
         },
@@ -58,10 +82,10 @@ pub(in crate::adapters) fn show(
     Ok(())
 }
 
-fn rendered(event: &EventRef<'_>, shapes: &Shapes) -> Result<Vec<u8>, StreamError> {
+fn rendered(event: &EventRef<'_>, shapes: &Shapes) -> Result<(Vec<u8>, Words), StreamError> {
     let mut out = Vec::new();
     let given: Vec<Member<'_>> = json::members(event.payload).collect();
-    let Some((record, words)) = record_of(event.kind, event.parent, &given) else { return Ok(out) };
+    let Some((record, words)) = record_of(event.kind, event.parent, &given) else { return Ok((out, Words::Pi)) };
     match record.table(words) {
         None => push_whole(event.payload, &mut out),
         Some(table) => {
@@ -72,7 +96,7 @@ fn rendered(event: &EventRef<'_>, shapes: &Shapes) -> Result<Vec<u8>, StreamErro
                 .ok_or_else(|| StreamError::log(event.seq, "names a shape that the log does not have"))?;
         }
     }
-    Ok(out)
+    Ok((out, words))
 }
 
 struct Entry<'e> {
@@ -82,13 +106,13 @@ struct Entry<'e> {
 }
 
 /// An object that is shown.
-struct Object(Vec<u8>);
+struct Object(Vec<u8>, Numbers);
 
 impl Object {
-    fn new(role: &str) -> Object {
+    fn new(role: &str, numbers: Numbers) -> Object {
         let mut out = b"{\"role\":".to_vec();
         json::push_string(role, &mut out);
-        Object(out)
+        Object(out, numbers)
     }
 
     fn member(&mut self, key: &str, value: Option<&[u8]>) {
@@ -96,7 +120,7 @@ impl Object {
             self.0.push(b',');
             json::push_string(key, &mut self.0);
             self.0.push(b':');
-            js::push_value(value, &mut self.0);
+            js::push_value(value, self.1, &mut self.0);
         }
     }
 
@@ -113,14 +137,21 @@ impl Object {
 }
 
 impl Entry<'_> {
-    fn compaction(&self, hand_on: &mut dyn FnMut(&[u8])) {
+    fn compaction(&self, edit: Option<&EventRef<'_>>, hand_on: &mut dyn FnMut(&[u8])) {
         let system = get(self.members, "systemMessage").filter(|message| self.habits == Habits::Pi && !js::is_falsy(message));
         if let Some(system) = system {
-            let mut out = Vec::new();
-            js::push_value(system, &mut out);
-            hand_on(&out);
+            let members: Vec<Member<'_>> = if json::kind_of(system) == Kind::Object { json::members(system).collect() } else { Vec::new() };
+            let role = js::map_key(get(&members, "role")).unwrap_or_default();
+            match edit.and_then(|edit| edited(&role, replacement(edit))) {
+                Some(content) => hand_on(&self.with_content(&members, Some(&content), None)),
+                None => {
+                    let mut out = Vec::new();
+                    js::push_value(system, self.habits.numbers(), &mut out);
+                    hand_on(&out);
+                }
+            }
         }
-        let mut object = Object::new("compactionSummary");
+        let mut object = Object::new("compactionSummary", self.habits.numbers());
         object.member("summary", get(self.members, "summary"));
         object.member("tokensBefore", get(self.members, "tokensBefore"));
         object.time(self.ms);
@@ -129,7 +160,7 @@ impl Entry<'_> {
 
     fn branch_summary(&self, hand_on: &mut dyn FnMut(&[u8])) {
         let Some(summary) = get(self.members, "summary").filter(|summary| !js::is_falsy(summary)) else { return };
-        let mut object = Object::new("branchSummary");
+        let mut object = Object::new("branchSummary", self.habits.numbers());
         object.member("summary", Some(summary));
         object.member("fromId", get(self.members, "fromId"));
         object.time(self.ms);
@@ -137,12 +168,17 @@ impl Entry<'_> {
     }
 
     fn custom_message(&self, edit: Option<&EventRef<'_>>, hand_on: &mut dyn FnMut(&[u8])) {
-        let mut object = Object::new("custom");
+        let mut object = Object::new("custom", self.habits.numbers());
         object.member("customType", get(self.members, "customType"));
-        let content = get(self.members, "content").filter(|content| self.habits == Habits::OpenClaw || *content != b"null");
-        let replaced = edit.and_then(replacement);
-        let missing: Option<&[u8]> = if self.habits == Habits::Pi { Some(b"[]") } else { None };
-        object.member("content", replaced.as_deref().or(content).or(missing));
+        let stored = get(self.members, "content");
+        let mends = self.habits == Habits::Pi && stored.is_none_or(|content| content == b"null");
+        let replaced = edit.map(replacement);
+        let content = match &replaced {
+            Some(new) => new.as_deref(),
+            None if mends => Some(&b"[]"[..]),
+            None => stored,
+        };
+        object.member("content", content);
         object.member("display", get(self.members, "display"));
         object.member("details", get(self.members, "details"));
         object.time(self.ms);
@@ -150,62 +186,65 @@ impl Entry<'_> {
     }
 
     fn message(&self, shown: &Shown<'_>, payload: &[u8], hand_on: &mut dyn FnMut(&[u8])) {
-        let Some(message) = get(self.members, "message") else { return };
-        if json::kind_of(message) != Kind::Object {
+        let Some(message) = get(self.members, "message").filter(|message| *message != b"null") else { return };
+        let members: Vec<Member<'_>> = if json::kind_of(message) == Kind::Object { json::members(message).collect() } else { Vec::new() };
+        let role = js::map_key(get(&members, "role")).unwrap_or_default();
+        if shown.place == Place::Kept && role.as_ref() == b"\"system\"" && self.habits == Habits::Pi {
             return;
         }
-        let members: Vec<Member<'_>> = json::members(message).collect();
-        let role = get(&members, "role").unwrap_or_default();
-        if shown.place == Place::Kept && role == b"\"system\"" && self.habits == Habits::Pi {
-            return;
-        }
-        let content = get(&members, "content").filter(|content| *content != b"null");
-        let replaced = shown.edit.as_ref().and_then(replacement).and_then(|new| edited(role, new));
-        let mended = match self.habits {
-            Habits::Pi => mended(role, content),
-            Habits::OpenClaw => listed(role, content),
-        };
+        let content = get(&members, "content");
         // A role that the loader renames is said in other words in the log.
-        let said = json::members(payload).next().filter(|member| member.name() == "role").map(|member| member.value);
-        let renamed = (role == b"\"hookMessage\"" && said == Some(b"\"custom\"")).then_some(b"\"custom\"");
-        if replaced.is_none() && mended.is_none() && renamed.is_none() {
+        let said = json::members(payload).next().filter(|member| member.is("role")).map(|member| member.value);
+        let is_renamed = role.as_ref() == b"\"hookMessage\"" && said == Some(b"\"custom\"");
+        let role: &[u8] = if is_renamed { b"\"custom\"" } else { &role };
+        let replaced = shown.edit.as_ref().and_then(|edit| edited(role, replacement(edit)));
+        let new = replaced.or_else(|| match self.habits {
+            Habits::Pi => mended(role, content).map(Some),
+            Habits::OpenClaw => listed(role, content).map(Some),
+            Habits::Harness | Habits::Tutorial => None,
+        });
+        if new.is_none() && !is_renamed {
             let mut out = Vec::with_capacity(message.len());
-            js::push_value(message, &mut out);
+            js::push_value(message, self.habits.numbers(), &mut out);
             return hand_on(&out);
         }
+        hand_on(&self.with_content(&members, new.as_ref(), is_renamed.then_some(role)));
+    }
+
+    /// A message with other content, or none, and perhaps another role.
+    fn with_content(&self, members: &[Member<'_>], new: Option<&Option<Vec<u8>>>, role: Option<&[u8]>) -> Vec<u8> {
         let mut out = b"{".to_vec();
-        let new_content = replaced.or(mended);
-        let mut wrote = false;
-        for member in &members {
-            let name = member.name();
-            let value = match name.as_ref() {
-                "content" => new_content.as_deref().unwrap_or(member.value),
-                "role" => renamed.map_or(member.value, |word| word),
-                _ => member.value,
-            };
-            wrote |= name == "content";
-            push_member(member.key, value, &mut out);
+        let mut push = |key: &[u8], value: &[u8]| push_member(key, value, self.habits.numbers(), &mut out);
+        for member in members {
+            match member.name().as_ref() {
+                "content" if new.is_some() => {}
+                "role" if role.is_some() => {}
+                _ => push(member.key, member.value),
+            }
         }
-        if let Some(content) = new_content.as_deref().filter(|_| !wrote) {
-            push_member(b"\"content\"", content, &mut out);
+        if let Some(role) = role {
+            push(b"\"role\"", role);
+        }
+        if let Some(Some(content)) = new {
+            push(b"\"content\"", content);
         }
         out.push(b'}');
-        hand_on(&out);
+        out
     }
 }
 
-fn push_member(key: &[u8], value: &[u8], out: &mut Vec<u8>) {
+fn push_member(key: &[u8], value: &[u8], numbers: Numbers, out: &mut Vec<u8>) {
     if out.len() > 1 {
         out.push(b',');
     }
     out.extend_from_slice(key);
     out.push(b':');
-    js::push_value(value, out);
+    js::push_value(value, numbers, out);
 }
 
 /// What stands in the place of missing content.
 fn mended(role: &[u8], content: Option<&[u8]>) -> Option<Vec<u8>> {
-    match (content, role) {
+    match (content.filter(|content| *content != b"null"), role) {
         (Some(_), _) => None,
         (None, b"\"system\"") => Some(b"\"\"".to_vec()),
         (None, b"\"user\"" | b"\"assistant\"" | b"\"toolResult\"") => Some(b"[]".to_vec()),
@@ -227,19 +266,24 @@ fn text_part(text: &[u8]) -> Vec<u8> {
     [b"[{\"type\":\"text\",\"text\":", text, b"}]"].concat()
 }
 
-/// The content that an edit puts in the place of another.
+/// The content that an edit puts in the place of another: perhaps none.
 fn replacement(edit: &EventRef<'_>) -> Option<Vec<u8>> {
-    let replacement = json::members(edit.payload).find(|member| member.name() == "replacement")?;
+    let replacement = json::members(edit.payload).find(|member| member.is("replacement"))?;
     let mut source = Vec::new();
     USUAL.push_value(replacement.value, &mut source);
-    let content = json::members(&source).find(|member| member.name() == "content")?;
+    if json::kind_of(&source) != Kind::Object {
+        return None;
+    }
+    let content = json::members(&source).filter(|member| member.is("content")).last()?;
     Some(content.value.to_vec())
 }
 
 /// The replaced content of a message of this role; some cannot be edited.
-fn edited(role: &[u8], content: Vec<u8>) -> Option<Vec<u8>> {
+fn edited(role: &[u8], content: Option<Vec<u8>>) -> Option<Option<Vec<u8>>> {
     match role {
-        b"\"assistant\"" | b"\"toolResult\"" if json::kind_of(&content) == Kind::String => Some(text_part(&content)),
+        b"\"assistant\"" | b"\"toolResult\"" if content.as_ref().is_some_and(|content| json::kind_of(content) == Kind::String) => {
+            Some(content.as_deref().map(text_part))
+        }
         b"\"user\"" | b"\"assistant\"" | b"\"toolResult\"" | b"\"custom\"" => Some(content),
         _ => None,
     }

@@ -133,7 +133,28 @@ pub(in crate::adapters) enum Record {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::adapters) enum Words {
     Pi,
+    Harness,
     Tutorial,
+}
+
+impl Words {
+    /// The word that events carry, where they are not pi's own.
+    pub(in crate::adapters) fn mark(self) -> Option<&'static [u8]> {
+        match self {
+            Words::Pi => None,
+            Words::Harness => Some(b"\"harness\""),
+            Words::Tutorial => Some(b"\"tutorial\""),
+        }
+    }
+
+    /// Whose words an event with this mark is in.
+    pub(in crate::adapters) fn marked(mark: Option<&[u8]>) -> Words {
+        match mark {
+            Some(b"\"tutorial\"") => Words::Tutorial,
+            Some(b"\"harness\"") => Words::Harness,
+            _ => Words::Pi,
+        }
+    }
 }
 
 macro_rules! entry {
@@ -159,6 +180,7 @@ impl Record {
             ("timestamp", Time),
             ("cwd", To("cwd", Text)),
             ("parentSession", To("parent_session", Text)),
+            ("metadata", Ext),
         ]);
         static TUTORIAL_HEADER: Table = Table(&[
             ("type", Constant("\"session\"")),
@@ -195,8 +217,15 @@ impl Record {
             ("fromHook", To("from_hook", Any)),
         );
         static CUSTOM: Table = content_first!("custom", ("customType", To("custom_type", Any)), ("data", To("data", Any)));
-        static TUTORIAL_CUSTOM: Table = entry!("custom", ("customType", To("custom_type", Any)), ("data", To("data", Any)));
+        static PLAIN_CUSTOM: Table = entry!("custom", ("customType", To("custom_type", Any)), ("data", To("data", Any)));
         static CUSTOM_MESSAGE: Table = content_first!(
+            "custom_message",
+            ("customType", To("name", Text)),
+            ("content", Content("content")),
+            ("display", Ext),
+            ("details", Ext),
+        );
+        static PLAIN_CUSTOM_MESSAGE: Table = entry!(
             "custom_message",
             ("customType", To("name", Text)),
             ("content", Content("content")),
@@ -215,21 +244,22 @@ impl Record {
         );
         static EDIT: Table = entry!("context_edit", ("targetId", Node("target")), ("replacement", To("replacement", Any)));
         match (self, words) {
-            (Record::Header, Words::Pi) => Some(&HEADER),
+            (Record::Header, Words::Pi | Words::Harness) => Some(&HEADER),
             (Record::Header, Words::Tutorial) => Some(&TUTORIAL_HEADER),
             (Record::UserMessage, _) => Some(&USER_MESSAGE),
-            (Record::AssistantMessage, Words::Pi) => Some(&ASSISTANT_MESSAGE),
+            (Record::AssistantMessage, Words::Pi | Words::Harness) => Some(&ASSISTANT_MESSAGE),
             (Record::AssistantMessage, Words::Tutorial) => Some(&TUTORIAL_ASSISTANT_MESSAGE),
-            (Record::ResultMessage, Words::Pi) => Some(&RESULT_MESSAGE),
+            (Record::ResultMessage, Words::Pi | Words::Harness) => Some(&RESULT_MESSAGE),
             (Record::ResultMessage, Words::Tutorial) => Some(&TUTORIAL_RESULT_MESSAGE),
-            (Record::CustomMessage, _) => Some(&CUSTOM_MESSAGE),
+            (Record::CustomMessage, Words::Pi) => Some(&CUSTOM_MESSAGE),
+            (Record::CustomMessage, Words::Harness | Words::Tutorial) => Some(&PLAIN_CUSTOM_MESSAGE),
             (Record::Thinking, _) => Some(&THINKING),
-            (Record::Model, Words::Pi) => Some(&MODEL),
+            (Record::Model, Words::Pi | Words::Harness) => Some(&MODEL),
             (Record::Model, Words::Tutorial) => Some(&TUTORIAL_MODEL),
             (Record::Compaction, _) => Some(&COMPACTION),
             (Record::BranchSummary, _) => Some(&BRANCH_SUMMARY),
             (Record::Custom, Words::Pi) => Some(&CUSTOM),
-            (Record::Custom, Words::Tutorial) => Some(&TUTORIAL_CUSTOM),
+            (Record::Custom, Words::Harness | Words::Tutorial) => Some(&PLAIN_CUSTOM),
             (Record::Label, _) => Some(&LABEL),
             (Record::Info, _) => Some(&INFO),
             (Record::Usage, _) => Some(&USAGE_ENTRY),

@@ -69,10 +69,13 @@ pub(super) struct LoneSurrogate;
 /// source's writer would itself have produced becomes the character; any other
 /// is kept as it is, so that rendering gives it back.
 pub(super) fn push_carried(inner: &[u8], writer: Escapes, out: &mut Vec<u8>) -> Result<(), LoneSurrogate> {
-    let ascii = writer == Escapes::Ascii && inner.is_ascii();
+    let plain = match writer {
+        Escapes::Ascii => inner.is_ascii(),
+        Escapes::Utf8 | Escapes::Go => is_plain(inner),
+    };
     let mut rest = inner;
     loop {
-        let stop = if ascii { memchr::memchr(b'\\', rest) } else { rest.iter().position(|&b| b == b'\\' || b >= 0x7f) };
+        let stop = if plain { memchr::memchr(b'\\', rest) } else { rest.iter().position(|&b| b == b'\\' || b >= 0x7f) };
         let Some(at) = stop else {
             // DEL is ASCII, and raw only where the writer leaves it raw.
             push_plain(rest, out);
@@ -101,6 +104,18 @@ pub(super) fn push_carried(inner: &[u8], writer: Escapes, out: &mut Vec<u8>) -> 
         }
         rest = &rest[len..];
     }
+}
+
+/// Whether what stands raw in a string can stand so in the log, but for DEL.
+fn is_plain(inner: &[u8]) -> bool {
+    if inner.is_ascii() {
+        return true;
+    }
+    let is_control = |at: usize| inner.get(at + 1).is_some_and(|b| (0x80..0xa0).contains(b));
+    std::str::from_utf8(inner).is_ok()
+        && !memchr::memchr_iter(0xc2, inner).any(is_control)
+        && memchr::memmem::find(inner, "\u{2028}".as_bytes()).is_none()
+        && memchr::memmem::find(inner, "\u{2029}".as_bytes()).is_none()
 }
 
 /// Text without escapes; a raw DEL in it is escaped as the log demands.

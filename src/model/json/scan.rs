@@ -60,6 +60,14 @@ pub struct Member<'a> {
 }
 
 impl<'a> Member<'a> {
+    /// Whether this is the key's text. Most keys have no escapes, so their
+    /// bytes decide.
+    #[must_use]
+    pub fn is(&self, name: &str) -> bool {
+        let inner = self.key.get(1..self.key.len().saturating_sub(1)).unwrap_or_default();
+        if memchr::memchr(b'\\', inner).is_none() { inner == name.as_bytes() } else { self.name() == name }
+    }
+
     /// The key's text; an escaped key is decoded, a lone surrogate in it
     /// becomes U+FFFD (no key that we look for has one).
     #[must_use]
@@ -270,7 +278,9 @@ impl<'a> Scanner<'a> {
                 self.at = self.text.len();
                 return Err(self.error("a string is not closed"));
             };
+            // To see that there is none is much faster than to find it.
             if self.has_controls
+                && rest[..found].iter().fold(u8::MAX, |least, &b| least.min(b)) < 0x20
                 && let Some(control) = rest[..found].iter().position(|&b| b < 0x20)
             {
                 self.at += control;

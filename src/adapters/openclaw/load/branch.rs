@@ -6,7 +6,7 @@ use super::compaction::first_kept;
 use super::failure::Failure;
 use super::rows::{Body, Row, Type};
 use super::show;
-use super::tree::{Age, Tree};
+use super::tree::Tree;
 use super::value::{is_text, member, to_text};
 
 /// The entries from the root to a leaf.
@@ -105,14 +105,5 @@ impl Branch {
     pub fn thinking_level(&self, tree: &Tree<'_>) -> Option<String> {
         let set = self.path.iter().rev().filter_map(|entry| tree.row(*entry)).find(|row| row.kind() == Type::ThinkingLevel);
         set.map_or_else(|| Some("off".to_owned()), |row| row.member("thinkingLevel").map(to_text))
-    }
-}
-
-/// Whether messages of this age may have a role that was renamed since.
-#[must_use]
-pub fn has_hook_roles(age: Age) -> bool {
-    match age {
-        Age::Linear | Age::Hooks => true,
-        Age::Current => false,
     }
 }

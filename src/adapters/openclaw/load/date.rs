@@ -5,6 +5,8 @@
 mod fields;
 mod tokens;
 
+use super::text::is_space;
+
 use fields::{Day, Time, Zone};
 use tokens::{Token, Tokens, Word};
 

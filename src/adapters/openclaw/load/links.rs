@@ -3,6 +3,8 @@
 //! is known.
 
 use super::keys::Key;
+#[cfg(test)]
+use super::keys::Keys;
 
 /// No shortcut, or one from before the links were changed.
 const STALE: u32 = 0;
@@ -116,7 +118,6 @@ impl Links {
 
 #[cfg(test)]
 mod tests {
-    use super::super::keys::Keys;
     use super::*;
 
     fn some<const N: usize>() -> ([Key; N], Links) {

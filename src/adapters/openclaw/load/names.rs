@@ -29,11 +29,10 @@ pub fn place_of(name: &str) -> Place {
     let Some((_, mark)) = name.rsplit_once(".jsonl.") else {
         return if is_import(name) { Place::Archive } else { Place::Beside };
     };
-    if mark.starts_with("reset.") || mark.starts_with("deleted.") || is_import(name) {
-        return if mark.ends_with(".zst") { Place::Beside } else { Place::Archive };
-    }
     match mark {
+        // Compressed by generations that no longer load files.
         _ if mark.ends_with(".zst") => Place::Beside,
+        _ if mark.starts_with("reset.") || mark.starts_with("deleted.") || is_import(name) => Place::Archive,
         _ if mark.starts_with("bak.") => Place::Shortened,
         _ if mark.starts_with("bak-") || (mark.contains("repair-") && mark.ends_with(".bak")) => Place::Copy,
         _ => Place::Beside,
@@ -61,7 +60,7 @@ mod tests {
             ("a-topic-4%2F2.jsonl", Place::Live),
             ("a.checkpoint.1153272e-24d7-4d5c-b26c-b367e31fd597.jsonl", Place::Copy),
             ("a.checkpoint.x.jsonl", Place::Live),
-            ("a.jsonl.corrupt-2026-11-15T23-27-00-132Z-0123abcd.jsonl", Place::Copy),
+            ("a.jsonl.corrupt-2026-11-15T23-27-00-132Z-0123abcd.jsonl", Place::Live),
             ("a.jsonl.bak-17-1794786429475", Place::Copy),
             ("a.jsonl.pre-doctor-branch-repair-2026-11-15T23-27-00-132Z.bak", Place::Copy),
             ("a.jsonl.openai-codex-repair-2026.bak", Place::Copy),

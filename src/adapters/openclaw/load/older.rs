@@ -52,7 +52,7 @@ fn linear(rows: &Rows<'_>) -> Option<Vec<u32>> {
 fn tree(rows: &Rows<'_>) -> Option<Vec<u32>> {
     let nodes = || (0_u32..).zip(&rows.rows).filter(|(_, row)| row.kind() != Type::Session);
     let Some((leaf, last)) = nodes().last() else { return Some(Vec::new()) };
-    if last.id == Key::NULL || last.what == What::Falsy {
+    if last.id == Key::NULL {
         return Some(Vec::new());
     }
     let by_id: std::collections::HashMap<Key, u32> = nodes().map(|(place, row)| (row.id, place)).collect();

@@ -2,7 +2,6 @@
 
 use crate::model::json::{Kind, kind_of, members};
 
-use super::branch::has_hook_roles;
 use super::date;
 use super::rows::{Row, Type};
 use super::text::decode;
@@ -102,7 +101,7 @@ fn change(message: &[u8], age: Age) -> Option<Change<'_>> {
         }
     }
     let role = role?;
-    if has_hook_roles(age) && is_text(role, "hookMessage") {
+    if age.has_hook_roles() && is_text(role, "hookMessage") {
         return Some(Change::Role);
     }
     let content = content?;

@@ -101,7 +101,10 @@ fn a_leaf_row_moves_the_leaf_if_it_names_what_is_there() {
     check(&[&a, &b, &c, &leaf(r#""targetId":"x""#), &below("d", "null"), &below("e", "\"L\"")], "abce", None);
     let second = r#"{"type":"leaf","id":"M","parentId":"c","targetId":"L"}"#;
     check(&[&a, &b, &c, &leaf(r#""targetId":"a""#), second], "a", Some("3"));
-    check(&[&a, &b, &c, &leaf(r#""targetId":"x""#), second], "abc", None);
+    check(&[&a, &b, &c, &leaf(r#""targetId":"x""#).replace("\"c\"", "\"a\""), second], "abc", None);
+    // A row that is not well formed is nothing at all.
+    let malformed = leaf(r#""targetId":"b","appendParentId":1"#);
+    check(&[&a, &b, &c, &malformed, &below("d", "null"), &below("e", "\"L\"")], "e", Some("4"));
 }
 
 #[test]
@@ -121,7 +124,8 @@ fn rows_of_other_types_are_stepped_through() {
     check(&[&below("a", "null"), "5", "[]", "{}", r#"{"id":"x","parentId":7}"#, &below("b", "\"x\"")], "b", None);
     // Not even a list counts as the last row.
     check(&[&below("a", "null"), "[]"], "a", Some("0"));
-    check(&[&below("a", "null"), "null"], "a", Some("0"));
+    check(&[&below("a", "null"), "null", &below("b", "\"a\"")], "ab", Some("0"));
+    check(&[&below("a", "null"), &below("b", "\"a\"").replace("\"id\":\"b\"", "\"id\":null")], "a", Some("0"));
 }
 
 #[test]
@@ -180,7 +184,7 @@ fn a_list_without_ids_is_one_branch() {
     let (a, b, c) = (said("a"), said("b"), said("c"));
     let with = |index: &str, between: &str| {
         let (shown, outcome) = bare(&[&old(""), &a, between, &b, &cut(index), &c], None);
-        assert_eq!((outcome.error.clone(), fact(&outcome, "leaf")), (None, None));
+        assert_eq!((outcome.error.clone(), fact(&outcome, "older_loader_shows")), (None, None));
         letters(&shown)
     };
     for (index, wanted) in
@@ -191,6 +195,10 @@ fn a_list_without_ids_is_one_branch() {
     // Places count what is no entry too; where one is named, entries alone.
     assert_eq!(with("3", "{}"), "kbc");
     assert_eq!(with("2", "{}"), "kbc");
+    // A later entry still has its old id, which here is that of another row.
+    let odd = r#"{"id":"o","parentId":null}"#;
+    let late = c.replace("{\"type", "{\"id\":\"o\",\"type");
+    assert_eq!(letters(&bare(&[&old(""), odd, &a, &b, &cut("5"), &late], None).0), "kbc");
     for version in
         ["\"version\":1,", "\"version\":null,", "\"version\":\"1\",", "\"version\":[],", "\"version\":true,", "\"version\":-1e400,"]
     {
@@ -202,9 +210,12 @@ fn a_list_without_ids_is_one_branch() {
     // An older loader takes every row for an entry, and stumbles over what is none.
     assert_eq!(fact(&bare(&[&old(""), &a, "5", &b], None).1, "older_loader_shows").as_deref(), Some("0"));
     assert_eq!(fact(&bare(&[&old(""), &a, "[]", &b], None).1, "older_loader_shows"), None);
-    let side = a.replace("{\"type", "{\"appendMode\":\"side\",\"type");
+    // Ids that are made up name nothing.
+    let side = a.replace("{\"type", "{\"appendMode\":\"side\",\"id\":\"x\",\"type");
+    let c = c.replace("{\"type", "{\"id\":\"y\",\"type");
     let files = unit(&[("s.jsonl", [&old(""), &b, &side, &c].map(String::as_str).join("\n").as_bytes())]);
-    assert_eq!((letters(&load_from(&files, None).0).as_str(), loader(&files).heads().len()), ("bc", 1));
+    let (shown, outcome) = load_from(&files, None);
+    assert_eq!((letters(&shown).as_str(), fact(&outcome, "leaf"), loader(&files).heads().len()), ("bc", None, 1));
 }
 
 #[test]
@@ -236,6 +247,7 @@ fn a_header_is_found_or_made_up() {
     for (lines, wanted, recovered) in [
         (vec![HEADER, &a], "a", false),
         (vec!["torn", HEADER, &a], "a", false),
+        (vec!["null x", HEADER, &a], "a", false),
         (vec![&a, HEADER], "a", true),
         (vec!["{}", &a], "a", true),
         (vec![r#"{"type":"session","version":3}"#, &a], "a", true),
@@ -432,7 +444,7 @@ fn lines_are_read_as_javascript_reads_them() {
         (format!("\u{feff} {HEADER}\r\n{a}\u{a0}\u{2028}\n"), "a"),
         (format!("{HEADER}\n\u{a0}{a}\n{}", below("b", "null")), "b"),
         (format!("{HEADER}\n{a}\n\u{a0}{}", below("b", "\"a\"")), "a"),
-        (format!("{HEADER}\n{a}\n\u{c}{}\n{}", below("b", "\"a\""), below("c", "\"a\"")), "ac"),
+        (format!("{HEADER}\n{a}\n\u{c}{}", below("b", "\"a\"")), "a"),
         (format!("{HEADER}\n{a} {a}\n{a}}}"), ""),
         (format!("{HEADER}\n{}", a.replace("@a", "@x\u{2028}\u{7f}")), "x"),
         (format!("{HEADER}\n{}", a.replace("@a", "@x\u{1}")), ""),

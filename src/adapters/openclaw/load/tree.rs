@@ -47,9 +47,18 @@ impl Age {
         let version = version.map_or(Ok(1.0), to_number)?;
         Ok(match version {
             ..2.0 => Age::Linear,
-            ..2.0 => Age::Hooks,
+            ..3.0 => Age::Hooks,
             _ => Age::Current,
         })
+    }
+
+    /// Whether plugins' messages may have a role that was renamed since.
+    #[must_use]
+    pub fn has_hook_roles(self) -> bool {
+        match self {
+            Age::Linear | Age::Hooks => true,
+            Age::Current => false,
+        }
     }
 }
 

@@ -118,12 +118,15 @@ impl<'f> Unit<'f> {
                 }
             }
         };
-        let older = match main.tree() {
-            Ok(tree) => older::count(&tree.rows),
-            Err(_) => older::count(&Rows::parse(&file.bytes)),
-        };
-        if older != count {
-            outcome.facts.insert("older_loader_shows".to_owned(), older.to_string());
+        // What older versions show is no outcome of today's load: only tests ask.
+        if cfg!(test) {
+            let older = match main.tree() {
+                Ok(tree) => older::count(&tree.rows),
+                Err(_) => older::count(&Rows::parse(&file.bytes)),
+            };
+            if older != count {
+                outcome.facts.insert("older_loader_shows".to_owned(), older.to_string());
+            }
         }
         outcome.error = failure.map(|failure| failure.name().to_owned());
         outcome

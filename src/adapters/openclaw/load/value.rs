@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use crate::model::json::{Kind, kind_of, members, token_end};
 
-use super::text::{decode, trim};
+use super::text::{decode, shown, trim};
 
 /// An object that hides `toString`, which coercion answers with a `TypeError`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -194,7 +194,7 @@ fn push_number(token: &[u8], out: &mut Vec<u8>) {
 #[must_use]
 pub fn to_text(value: &[u8]) -> String {
     if kind_of(value) == Kind::String {
-        return super::text::shown(&decode(value));
+        return shown(&decode(value));
     }
     let mut out = Vec::new();
     push(value, &mut out);

@@ -1,6 +1,6 @@
 //! The tokens of a date.
 
-use super::super::text::is_space;
+use super::is_space;
 
 /// Digits beyond these are read over.
 pub const DIGITS: usize = 9;

@@ -1,0 +1,131 @@
+//! What a program shows of a branch, told once more on a path of its own. The
+//! tree of a log has each entry in one place; a program that goes round in a
+//! circle, or reads an edit before what it edits, shows entries in places that
+//! no tree can give them.
+
+use crate::model::event::{Body, Draft, EventKind};
+use crate::model::files::RelPath;
+use crate::model::heads::{Head, HeadName, HeadOp, Repeat};
+use crate::model::ids::Seq;
+use crate::model::json;
+use crate::model::stream::StreamError;
+
+use super::context::Context;
+use super::entry::{get, with_members};
+use super::read::{File, Placed, Reader, Seen, USUAL};
+use super::scan::Scan;
+
+/// Branches of a file that are told once more.
+pub(in crate::adapters) struct Retelling<'a, 'f, 'r, 's> {
+    reader: &'r mut Reader<'a, 's>,
+    file: File<'a, 'f>,
+}
+
+impl<'a, 's> Reader<'a, 's> {
+    /// Begins to tell branches of a file once more; `seqs` are its events. No
+    /// head moves meanwhile.
+    pub(in crate::adapters) fn retell<'f, 'r>(
+        &'r mut self,
+        path: &'a RelPath,
+        scan: &'f Scan<'a>,
+        placed: &'f Placed,
+        seqs: &[Seq],
+    ) -> Result<Retelling<'a, 'f, 'r, 's>, StreamError> {
+        self.switch_to_nobody()?;
+        let mut file = File::new(path, scan, placed);
+        file.seqs = seqs.to_vec();
+        Ok(Retelling { reader: self, file })
+    }
+
+    /// From here on nodes move no head.
+    pub(in crate::adapters) fn switch_to_nobody(&mut self) -> Result<(), StreamError> {
+        let nobody = Head { name: String::new(), ..Head::to(&HeadName::main(), Seq::ROOT, HeadOp::Switch) };
+        self.to.events.put(Draft { ts: None, parent: None, body: Body::Head(&nobody) })?;
+        Ok(())
+    }
+}
+
+impl Retelling<'_, '_, '_, '_> {
+    /// Tells one branch; `edits` are the entries that others change, and those
+    /// others. Returns its last node.
+    pub(in crate::adapters) fn branch(&mut self, context: &Context<'_>, edits: &[(usize, usize)]) -> Result<Seq, StreamError> {
+        let mut told = Told { node: Seq::ROOT, nodes: Vec::new(), run: None };
+        for n in context.kept {
+            self.entry(*n, &mut told)?;
+        }
+        if let Some(ruling) = context.ruling {
+            told.end_run(self.reader)?;
+            let kept = told.nodes.first().map(|(_, seq)| *seq);
+            let entry = &self.file.scan.entries[ruling];
+            told.node = self.reader.put(&mut self.file, entry, told.node, kept, Seen::Retold)?;
+            told.nodes.push((ruling, told.node));
+        }
+        for n in context.behind {
+            self.entry(*n, &mut told)?;
+        }
+        told.end_run(self.reader)?;
+        for (target, edit) in edits {
+            if let Some((_, seq)) = told.nodes.iter().find(|(n, _)| n == target) {
+                self.edit(*seq, *edit, &mut told.node)?;
+            }
+        }
+        Ok(told.node)
+    }
+
+    fn entry(&mut self, n: usize, told: &mut Told) -> Result<(), StreamError> {
+        let seq = self.file.seqs[n];
+        match self.reader.to.events.kind(seq) {
+            EventKind::Message => {
+                let goes_on =
+                    told.run.is_some_and(|(_, last)| self.file.placed.parents[n].map(|above| self.file.seqs[above]) == Some(last));
+                match &mut told.run {
+                    Some((_, last)) if goes_on => *last = seq,
+                    _ => {
+                        told.end_run(self.reader)?;
+                        told.run = Some((seq, seq));
+                    }
+                }
+                told.nodes.push((n, seq));
+            }
+            EventKind::Compaction | EventKind::BranchSummary | EventKind::Custom => {
+                told.end_run(self.reader)?;
+                let entry = &self.file.scan.entries[n];
+                told.node = self.reader.put(&mut self.file, entry, told.node, None, Seen::Retold)?;
+                told.nodes.push((n, told.node));
+            }
+            // The others are not shown.
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn edit(&mut self, target: Seq, edit: usize, node: &mut Seq) -> Result<(), StreamError> {
+        let payload = with_members(&self.file.scan.entries[edit], |members| {
+            let mut payload = format!("{{\"target\":{target},\"replacement\":").into_bytes();
+            json::push_carried_value(get(members, "replacement").unwrap_or(b"null"), USUAL.escapes, &mut payload);
+            payload.push(b'}');
+            payload
+        });
+        *node = self.reader.to.put(EventKind::Edit, None, Some(*node), &payload)?;
+        Ok(())
+    }
+}
+
+/// A branch as far as it is told.
+struct Told {
+    node: Seq,
+    /// What each entry is shown by.
+    nodes: Vec<(usize, Seq)>,
+    /// Messages that stand below each other in the log as well.
+    run: Option<(Seq, Seq)>,
+}
+
+impl Told {
+    fn end_run(&mut self, reader: &mut Reader<'_, '_>) -> Result<(), StreamError> {
+        if let Some((first, last)) = self.run.take() {
+            let repeat = Repeat { first, last, source_id: None };
+            self.node = reader.to.events.put(Draft { ts: None, parent: Some(self.node), body: Body::Repeat(&repeat) })?;
+        }
+        Ok(())
+    }
+}

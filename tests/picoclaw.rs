@@ -1,0 +1,212 @@
+//! What only picoclaw's sessions can show: facts that its store derives, its
+//! own bytes again, retiring in a folder that holds all sessions, a gateway
+//! that runs.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stderr, clippy::disallowed_methods)]
+
+mod support;
+
+use everlog::adapters::by_id;
+use everlog::model::digest::sha256_hex;
+use everlog::model::files::{Entry, Files, RelPath, SourceFile};
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use support::bench::{Bench, code};
+use support::{convert_and_prove, copy_tree, everlog, stderr, stdout, tree};
+
+fn fixture(case: &str) -> Bench {
+    let bench = Bench::new();
+    copy_tree(&Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/picoclaw").join(case).join("input"), &bench.source());
+    bench
+}
+
+/// The log's events of one type.
+fn events(log: &Path, kind: &str) -> Vec<Value> {
+    let lines = fs::read_to_string(log).unwrap();
+    lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()).filter(|event| event["type"] == kind).collect()
+}
+
+/// What a fact says, as the program has it: lists and maps are JSON in it.
+fn fact(outcome: &Value, name: &str) -> Value {
+    let text = outcome["facts"][name].as_str().unwrap_or_default();
+    match name {
+        "key" | "created_at" | "updated_at" | "created" | "updated" => Value::String(text.to_owned()),
+        _ => serde_json::from_str(text).unwrap_or(Value::Null),
+    }
+}
+
+#[test]
+fn every_fact_that_the_real_store_derives_is_in_the_log() {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus");
+    let mut compared = 0;
+    for case in support::all_cases().into_iter().filter(|case| case.format == "picoclaw" && case.folder.starts_with(&corpus)) {
+        let expected: Value = serde_json::from_slice(&fs::read(case.folder.join("expected.json")).unwrap()).unwrap();
+        let scratch = case.copy();
+        let (input, dest) = (scratch.path().join("input"), scratch.path().join("dest"));
+        everlog(&["migrate", input.to_str().unwrap(), "-o", dest.to_str().unwrap(), "--quiet"]);
+        for session in expected["sessions"].as_array().into_iter().flatten() {
+            let suffix = if session["has_jsonl"] == true { "jsonl" } else { "meta.json" };
+            let log = dest.join(format!("{}.{suffix}.everlog.jsonl", session["base"].as_str().unwrap()));
+            let outcome = &events(&log, "outcome")[0]["payload"];
+            if session["error"].is_string() {
+                assert!(outcome["error"].is_string(), "{}", case.id());
+                continue;
+            }
+            assert_eq!(outcome["summary"].as_str().unwrap_or_default(), session["summary"], "{}", case.id());
+            if session["has_meta"] == true {
+                for name in ["key", "skip", "count", "created_at", "updated_at", "scope", "aliases"] {
+                    if let Some(wanted) = session.get(name) {
+                        assert_eq!(fact(outcome, name), *wanted, "{} {name}", case.id());
+                        compared += 1;
+                    }
+                }
+                let meta = &events(&log, "meta")[0]["payload"];
+                assert_eq!((&meta["key"], &meta["aliases"]), (&session["key"], &session["aliases"]), "{}", case.id());
+            }
+            let again = everlog(&["replay", log.to_str().unwrap(), "--as", "source"]).stdout;
+            assert_eq!(
+                sha256_hex(&again),
+                session["go_rewrite"]["sha256"].as_str().unwrap(),
+                "{}: not the bytes that Go writes",
+                case.id()
+            );
+            compared += 1;
+        }
+    }
+    assert!(compared > 100 || !corpus.is_dir(), "{compared}");
+    eprintln!("{compared} facts and rewrites compared");
+}
+
+#[test]
+fn the_session_that_answers_to_a_key_is_named() {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus/picoclaw");
+    let Ok(expected) = fs::read(corpus.join("jsonl-promote-alias/expected.json")) else { return };
+    let expected: Value = serde_json::from_slice(&expected).unwrap();
+    let detected = stdout(&everlog(&["detect", corpus.join("jsonl-promote-alias/input").to_str().unwrap(), "--json"]));
+    for session in expected["sessions"].as_array().unwrap() {
+        let key = session["key"].as_str().unwrap();
+        let answers = expected["resolve"].get(key).and_then(Value::as_str).unwrap_or(key);
+        let unit = detected.lines().find(|line| line.contains(&format!("\"unit\":\"{}", session["base"].as_str().unwrap()))).unwrap();
+        assert_eq!(unit.contains("alias_of_another"), answers != key, "{unit}");
+        assert!(answers == key || unit.contains(answers), "{unit}");
+    }
+}
+
+#[test]
+fn both_generations_retire_and_come_back() {
+    for case in ["plain", "legacy", "tools", "repeats", "aliases", "skip_all"] {
+        let bench = fixture(case);
+        let before = tree(&bench.source());
+        let done = bench.migrate(&["--retire"]);
+        assert_eq!(code(&done), Some(0), "{case}: {}", stderr(&done));
+        let retired = tree(&bench.source());
+        assert!(retired.keys().all(|name| name.ends_with(".migrated")), "{case}: {:?}", retired.keys());
+        let logs = tree(&bench.dest());
+        let again = bench.migrate(&["--json"]);
+        assert_eq!(code(&again), Some(0), "{case}: {}", stderr(&again));
+        assert!(
+            !stdout(&again).contains("\"status\":\"created\"") && stdout(&again).contains("\"status\":\"skipped\""),
+            "{case}: {}",
+            stdout(&again)
+        );
+        assert_eq!(tree(&bench.dest()).len(), logs.len(), "{case}");
+        let verified = everlog(&["verify", bench.dest().to_str().unwrap(), "--source", bench.source().to_str().unwrap()]);
+        assert_eq!(code(&verified), Some(0), "{case}: {}", stderr(&verified));
+        assert_eq!(code(&bench.migrate(&["--unretire"])), Some(0), "{case}");
+        assert_eq!(tree(&bench.source()), before, "{case}");
+        let back = bench.path("back");
+        assert_eq!(code(&everlog(&["restore", bench.dest().to_str().unwrap(), "-o", back.to_str().unwrap()])), Some(0), "{case}");
+        let names = |tree: std::collections::BTreeMap<String, (Vec<u8>, i128)>| -> Vec<(String, Vec<u8>)> {
+            tree.into_iter().map(|(name, (bytes, _))| (name, bytes)).collect()
+        };
+        assert_eq!(names(tree(&back)), names(before), "{case}");
+    }
+}
+
+#[test]
+fn a_backup_of_the_programs_own_is_no_retired_session() {
+    let bench = fixture("leftovers");
+    bench.migrate(&[]);
+    let before = tree(&bench.source());
+    assert_eq!(code(&bench.migrate(&["--unretire"])), Some(0));
+    assert_eq!(tree(&bench.source()), before, "a backup got the name of a session, which picoclaw would import");
+}
+
+#[test]
+fn a_session_is_retired_as_a_whole_or_not_at_all() {
+    let bench = fixture("plain");
+    let taken = bench.source().join("agent_main_cli_direct_kettle.jsonl.migrated");
+    fs::write(&taken, "mine").unwrap();
+    let before = tree(&bench.source());
+    assert_eq!(code(&bench.migrate(&["--retire"])), Some(1));
+    let after = tree(&bench.source());
+    assert_eq!(after.keys().collect::<Vec<_>>(), before.keys().collect::<Vec<_>>());
+    assert_eq!(fs::read(&taken).unwrap(), b"mine");
+}
+
+#[test]
+fn nothing_is_converted_while_the_gateway_runs() {
+    let scratch = tempfile::TempDir::new().unwrap();
+    let home = scratch.path().join("home");
+    let sessions = home.join("workspace/sessions");
+    copy_tree(&Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/picoclaw/plain/input"), &sessions);
+    let program = scratch.path().join("picoclaw");
+    fs::copy("/bin/sleep", &program).unwrap();
+    let mut gateway = std::process::Command::new(&program).arg("60").spawn().unwrap();
+    let pid_file = home.join(".picoclaw.pid");
+    fs::write(&pid_file, format!("{{\"pid\":{},\"token\":\"s3cret\",\"version\":\"v0.2.9\"}}", gateway.id())).unwrap();
+    let dest = scratch.path().join("dest");
+    let migrate = |more: &[&str]| everlog(&[&["migrate", sessions.to_str().unwrap(), "-o", dest.to_str().unwrap()], more].concat());
+    let refused = migrate(&[]);
+    assert_eq!(code(&refused), Some(2), "{}", stderr(&refused));
+    assert!(stderr(&refused).contains(&gateway.id().to_string()) && stderr(&refused).contains("--allow-live"), "{}", stderr(&refused));
+    assert!(!stderr(&refused).contains("s3cret") && !dest.exists());
+    let detected = everlog(&["detect", sessions.to_str().unwrap(), "--json"]);
+    assert!(stdout(&detected).contains("\"live\":true"), "{}", stdout(&detected));
+    let allowed = migrate(&["--allow-live", "--retire", "--json"]);
+    assert!(stdout(&allowed).contains("session_live") && stdout(&allowed).contains("not_retired"), "{}", stdout(&allowed));
+    assert!(sessions.join("agent_main_cli_direct_kettle.jsonl").exists());
+    gateway.kill().unwrap();
+    gateway.wait().unwrap();
+    assert_eq!(code(&migrate(&[])), Some(0));
+    assert!(stdout(&everlog(&["detect", sessions.to_str().unwrap(), "--json"])).contains("\"live\":false"));
+}
+
+/// A session of one line with so many bytes before its end.
+fn long_line(length: usize, end: &str) -> Files {
+    let around = "{\"role\":\"tool\",\"content\":\"\"}".len();
+    let line = format!("{{\"role\":\"tool\",\"content\":\"{}\"}}{end}", "x".repeat(length - around));
+    let mut files = Files::new("agent_long.jsonl");
+    files.insert(RelPath::new("agent_long.jsonl"), Entry::File(SourceFile { bytes: line.into_bytes(), mtime_ns: 0 }));
+    files
+}
+
+#[test]
+fn a_line_of_ten_mebibytes_is_one_byte_too_long() {
+    const LIMIT: usize = 10 * 1024 * 1024;
+    let picoclaw = by_id("picoclaw").unwrap();
+    for (length, end, fails) in
+        [(LIMIT - 1, "\n", false), (LIMIT, "\n", true), (LIMIT - 1, "\r\n", true), (LIMIT - 2, "\r\n", false), (LIMIT, "", true)]
+    {
+        let (converted, _) = convert_and_prove(picoclaw, &long_line(length, end)).unwrap();
+        let log = String::from_utf8(converted.log).unwrap();
+        assert_eq!(log.contains("token too long"), fails, "{length} {end:?}");
+        assert_eq!(log.matches("\"type\":\"message\"").count(), 1);
+    }
+}
+
+#[test]
+fn a_folder_of_somebody_else_is_left_alone() {
+    let scratch = tempfile::TempDir::new().unwrap();
+    let write = |name: &str, text: &str| -> PathBuf {
+        let path = scratch.path().join(name);
+        fs::write(&path, text).unwrap();
+        path
+    };
+    write("package.json", "{\"name\":\"x\",\"version\":\"1.0.0\"}");
+    write("notes.jsonl", "{\"type\":\"session\",\"id\":\"1\"}\n");
+    write("chat.jsonl", "{\"role\":\"user\",\"content\":\"an OpenAI-style list\"}\n");
+    write("data.meta.json", "{\"title\":\"x\"}");
+    assert_eq!(code(&everlog(&["detect", scratch.path().to_str().unwrap()])), Some(2));
+}
