@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use crate::model::audit::{AuditItem, Evidence};
 use crate::model::files::{Files, RelPath, Slice};
-use crate::model::finding::{FindingCode, Findings};
+use crate::model::finding::{Finding, FindingCode, Findings};
 use crate::model::folder::FolderView;
 use crate::model::loaded::Loader;
 use crate::model::shape::Order;
@@ -45,6 +46,21 @@ pub trait Adapter: Sync {
         None
     }
 
+    /// The database that belongs to a folder of sessions.
+    fn database(&self) -> Option<DatabaseFile> {
+        None
+    }
+
+    /// What is wrong in a folder of sessions that no single session shows.
+    fn audit(&self, _folder: &FolderView<'_>, _evidence: &Evidence<'_>) -> Vec<AuditItem> {
+        Vec::new()
+    }
+
+    /// Whether a finding of `read` is one that `audit` has too, and better.
+    fn audit_covers(&self, _finding: &Finding) -> bool {
+        false
+    }
+
     /// The program's own loader for these files: what it would show, message by
     /// message in the form of [`Adapter::shower`], and how its load ends. Shares
     /// no code with `read`, or the two could be wrong together.
@@ -60,6 +76,15 @@ pub struct PidFile {
     pub levels_above: usize,
     /// What the process is called.
     pub program: &'static str,
+}
+
+/// A database that lies beside sessions. It is only ever looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DatabaseFile {
+    /// Its name.
+    pub name: &'static str,
+    /// How many folders above the sessions it may lie.
+    pub levels_above: usize,
 }
 
 /// What the name of a retired file ends in.

@@ -77,6 +77,20 @@ pub enum Command {
         #[arg(long, short, value_name = "DIR")]
         output: PathBuf,
     },
+    /// Say what is wrong in a source, and what could be mended. Changes nothing.
+    Audit {
+        /// A sessions folder, one that holds several, one session's folder, or one file.
+        source: PathBuf,
+        /// Only this format.
+        #[arg(long, value_name = "FORMAT")]
+        format: Option<String>,
+        /// Only sessions whose name matches; may be given several times.
+        #[arg(long, value_name = "GLOB")]
+        include: Vec<String>,
+        /// No sessions whose name matches; may be given several times.
+        #[arg(long, value_name = "GLOB")]
+        exclude: Vec<String>,
+    },
     /// List the formats that can be converted.
     Formats,
     /// Print a completion script for a shell.

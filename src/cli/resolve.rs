@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::adapters::adapter::Adapter;
 use crate::adapters::{ALL, by_id};
+use crate::commands::audit::AuditJob;
 use crate::commands::convert::Mode;
 use crate::commands::detect::DetectJob;
 use crate::commands::fork::ForkJob;
@@ -20,7 +21,7 @@ use crate::commands::restore::RestoreJob;
 use crate::commands::source::Selection;
 use crate::commands::tree::{Nodes, TreeJob};
 use crate::commands::verify::{Annotations, Strictness, VerifyJob};
-use crate::commands::{CommandError, detect, fork, formats, migrate, replay, restore, tree, turns, verify};
+use crate::commands::{CommandError, audit, detect, fork, formats, migrate, replay, restore, tree, turns, verify};
 use crate::model::heads::HeadName;
 use crate::model::ids::Seq;
 use crate::report::exit::ExitStatus;
@@ -92,6 +93,12 @@ fn dispatch(args: Args, out: &Printer) -> Result<ExitStatus, Problem> {
         Command::Fork { log, at, name } => Ok(fork::run(&ForkJob { log, at, name, disk: &RealDisk }, out)?),
         Command::Turns { log } => Ok(turns::run(&log, out)?),
         Command::Restore { logs, output } => Ok(restore::run(&RestoreJob { logs, dest: output, jobs, disk: &RealDisk }, out)?),
+        Command::Audit { source, format, include, exclude } => {
+            stop_politely();
+            let selection = Selection { include: patterns(&include)?, exclude: patterns(&exclude)?, since_ns: None };
+            let adapters = adapters(format.as_deref())?;
+            Ok(audit::run(&AuditJob { source, selection, adapters, jobs, now_ns: now_ns(), stop: &STOP }, out)?)
+        }
         Command::Formats => Ok(formats::run(out)),
         Command::Completions { shell } => {
             let mut script = Vec::new();
@@ -113,13 +120,23 @@ fn adapters(format: Option<&str>) -> Result<Vec<&'static dyn Adapter>, Problem> 
     }
 }
 
-fn run_migrate(args: args::Migrate, jobs: usize, out: &Printer) -> Result<ExitStatus, Problem> {
+/// Lets the first Ctrl-C end a run between two sessions.
+fn stop_politely() {
     // Without a handler Ctrl-C still stops us, only less politely.
     let _ = ctrlc::set_handler(|| {
         if STOP.swap(true, Ordering::SeqCst) {
             std::process::exit(2);
         }
     });
+}
+
+/// The time, in nanoseconds since the epoch.
+fn now_ns() -> i64 {
+    i64::try_from(Timestamp::now().as_nanosecond()).unwrap_or(i64::MAX)
+}
+
+fn run_migrate(args: args::Migrate, jobs: usize, out: &Printer) -> Result<ExitStatus, Problem> {
+    stop_politely();
     let dest = match args.output {
         Some(dest) => dest,
         None => default_dest(&args.source)?,

@@ -1,10 +1,12 @@
 //! One file per command, each handed a resolved job and a printer.
 
+pub mod audit;
 pub mod batch;
 pub mod convert;
 pub mod detect;
 mod earlier;
 pub mod error;
+mod evidence;
 pub mod fork;
 pub mod formats;
 pub mod logs;

@@ -1,6 +1,8 @@
 //! What every other room of the house speaks about: events, messages, files,
 //! findings, places, and JSON as bytes. Depends on nothing else in the crate.
 
+pub mod audit;
+pub mod database;
 pub mod digest;
 pub mod event;
 pub mod files;

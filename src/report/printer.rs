@@ -55,6 +55,12 @@ impl Printer {
         self.form
     }
 
+    /// How much is said.
+    #[must_use]
+    pub fn talk(&self) -> Talk {
+        self.talk
+    }
+
     /// Whether nobody reads stdout any more: the rest need not be made.
     #[must_use]
     pub fn is_closed(&self) -> bool {

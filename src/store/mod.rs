@@ -2,6 +2,7 @@
 //! with its receipts, blobs and lock, and atomic replacement.
 
 pub mod blobs;
+pub mod database;
 pub mod disk;
 pub mod error;
 pub mod extend;
@@ -9,6 +10,7 @@ pub mod layout;
 pub mod listing;
 pub mod live;
 pub mod lock;
+pub mod processes;
 pub mod receipts;
 pub mod replace;
 pub mod restored;

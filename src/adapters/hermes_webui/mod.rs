@@ -12,6 +12,7 @@ mod load;
 mod message;
 mod pytext;
 mod read;
+mod recovery;
 mod runs;
 mod shared;
 mod sidecar;
@@ -19,9 +20,10 @@ mod turns;
 mod wire;
 mod write;
 
-use crate::adapters::adapter::{Adapter, Check, Found, ReadSummary};
+use crate::adapters::adapter::{Adapter, Check, DatabaseFile, Found, ReadSummary};
+use crate::model::audit::{AuditItem, Evidence};
 use crate::model::files::Files;
-use crate::model::finding::Findings;
+use crate::model::finding::{Finding, Findings};
 use crate::model::folder::FolderView;
 use crate::model::loaded::Loader;
 use crate::model::shape::{Order, Shapes};
@@ -61,6 +63,18 @@ impl Adapter for HermesWebui {
     fn shower(&self, shapes: &[Order]) -> Box<Shower> {
         let shapes = Shapes::with_others(wire::MESSAGE.order(), shapes.to_vec());
         Box::new(move |item, line| write::show(item, &shapes, line))
+    }
+
+    fn database(&self) -> Option<DatabaseFile> {
+        Some(DatabaseFile { name: "state.db", levels_above: 2 })
+    }
+
+    fn audit(&self, folder: &FolderView<'_>, evidence: &Evidence<'_>) -> Vec<AuditItem> {
+        recovery::audit(folder, evidence)
+    }
+
+    fn audit_covers(&self, finding: &Finding) -> bool {
+        recovery::covers(finding)
     }
 
     fn loader<'f>(&self, files: &'f Files) -> Box<dyn Loader + 'f> {

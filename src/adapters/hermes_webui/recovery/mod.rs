@@ -1,0 +1,44 @@
+//! What is wrong in a sessions folder, and how it can be mended: the program's
+//! own rules for both, and what they leave out.
+
+mod document;
+mod folder;
+mod index;
+mod judge;
+mod rows;
+mod runs;
+mod shrink;
+mod state;
+mod turns;
+
+use crate::adapters::hermes_webui::layout::{INDEX, TURNS};
+use crate::model::audit::{AuditItem, Evidence};
+use crate::model::finding::{Finding, FindingCode};
+use crate::model::folder::FolderView;
+
+/// Audits a sessions folder.
+pub(super) fn audit(view: &FolderView<'_>, evidence: &Evidence<'_>) -> Vec<AuditItem> {
+    judge::judge(&folder::Folder::of(view), evidence)
+}
+
+/// What the audit says itself, wherever it is.
+const EVERYWHERE: [FindingCode; 4] =
+    [FindingCode::SidecarMissing, FindingCode::LoaderFails, FindingCode::BackupUnreadable, FindingCode::TurnJournalTerminalCollision];
+
+/// What the audit says itself of turn journals.
+const IN_JOURNALS: [FindingCode; 7] = [
+    FindingCode::TornTail,
+    FindingCode::FusedLine,
+    FindingCode::Salvaged,
+    FindingCode::NulRun,
+    FindingCode::NotJson,
+    FindingCode::RejectedRecord,
+    FindingCode::RecordSplit,
+];
+
+/// Whether the audit says better what a conversion would find.
+pub(super) fn covers(finding: &Finding) -> bool {
+    EVERYWHERE.contains(&finding.code)
+        || (IN_JOURNALS.contains(&finding.code) && finding.location.file.starts_with(TURNS))
+        || (finding.code == FindingCode::TemporaryKept && !finding.location.file.starts_with('_'))
+}

@@ -1,0 +1,51 @@
+//! What lies outside a folder of sessions and matters to it, fetched.
+
+use std::collections::BTreeMap;
+
+use crate::adapters::adapter::Adapter;
+use crate::model::audit::{Database, Evidence};
+use crate::model::database::Tables;
+use crate::model::files::RelPath;
+use crate::model::folder::FolderView;
+use crate::store::database::{self, DatabaseCopy};
+use crate::store::layout::path_below;
+use crate::store::{listing, processes};
+
+use super::source::Source;
+
+/// The words of which one stands in the command line of a program that writes
+/// sessions.
+const WRITERS: [&str; 3] = ["python", "hermes", "webui"];
+
+/// The folders of a source that one adapter has sessions in.
+pub(super) fn folders(source: &Source) -> Vec<(&'static dyn Adapter, RelPath)> {
+    let mut found = BTreeMap::new();
+    for unit in &source.units {
+        found.entry((unit.found.root.clone(), unit.found.adapter.id())).or_insert(unit.found.adapter);
+    }
+    found.into_iter().map(|((root, _), adapter)| (adapter, root)).collect()
+}
+
+/// Shows a folder of a source to its adapter, with all that belongs to it.
+pub(super) fn with<R>(
+    source: &Source,
+    adapter: &'static dyn Adapter,
+    folder: &RelPath,
+    now_ns: i64,
+    look: impl FnOnce(&FolderView<'_>, &Evidence<'_>) -> R,
+) -> R {
+    let peek = |path: &RelPath, limit: u64| listing::first_bytes(&source.root, path, limit);
+    let view = FolderView::new(&source.listing, folder, &peek);
+    let still_runs = |process: u32, wrote_ns: i64| processes::still_runs(process, wrote_ns, &WRITERS);
+    let found = adapter.database().and_then(|rule| database::find(&path_below(&source.root, folder), rule.name, rule.levels_above));
+    let copy = found.map(|path| DatabaseCopy::of(&path));
+    let database = match &copy {
+        None => Database::None,
+        Some(Ok(copy)) => Database::Copy(copy as &dyn Tables),
+        Some(Err(error)) => Database::Unreadable(match std::error::Error::source(error) {
+            Some(cause) => format!("{error}: {cause}"),
+            None => error.to_string(),
+        }),
+    };
+    look(&view, &Evidence { database, now_ns, still_runs: &still_runs })
+}

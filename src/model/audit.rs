@@ -1,0 +1,115 @@
+//! What an audit says: a finding, the facts behind it, and whether a repair
+//! could mend it.
+
+use serde::{Serialize, Serializer};
+use std::collections::BTreeMap;
+
+use super::database::Tables;
+use super::finding::{Finding, FindingCode, Severity};
+use super::location::Location;
+
+/// Whether `repair` could mend what was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mending {
+    /// It could.
+    Possible,
+    /// Only a person can.
+    ByHand,
+}
+
+/// A fact behind a finding.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum Fact {
+    /// A name or a word.
+    Text(String),
+    /// A count; -1 for what cannot be counted.
+    Count(i64),
+}
+
+/// One thing that an audit found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct AuditItem {
+    /// What, where, and how much it matters.
+    #[serde(flatten)]
+    pub finding: Finding,
+    /// Whether `repair` could mend it.
+    #[serde(rename = "repairable", serialize_with = "as_bool")]
+    pub mending: Mending,
+    /// What else is known, by name.
+    #[serde(flatten)]
+    pub facts: BTreeMap<&'static str, Fact>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn as_bool<S: Serializer>(mending: &Mending, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_bool(*mending == Mending::Possible)
+}
+
+impl AuditItem {
+    /// An item that only a person can mend.
+    pub fn new(code: FindingCode, location: Location, message: impl Into<String>) -> AuditItem {
+        let finding = Finding { code, severity: code.severity(), location, message: message.into(), more: 0 };
+        AuditItem { finding, mending: Mending::ByHand, facts: BTreeMap::new() }
+    }
+
+    /// The same, which `repair` could mend.
+    #[must_use]
+    pub fn mendable(mut self) -> AuditItem {
+        self.mending = Mending::Possible;
+        self
+    }
+
+    /// The same, mattering more or less than usual.
+    #[must_use]
+    pub fn matters(mut self, severity: Severity) -> AuditItem {
+        self.finding.severity = severity;
+        self
+    }
+
+    /// The same with a name or word.
+    #[must_use]
+    pub fn text(mut self, name: &'static str, text: impl Into<String>) -> AuditItem {
+        self.facts.insert(name, Fact::Text(text.into()));
+        self
+    }
+
+    /// The same with a count.
+    #[must_use]
+    pub fn count(mut self, name: &'static str, count: i64) -> AuditItem {
+        self.facts.insert(name, Fact::Count(count));
+        self
+    }
+}
+
+/// The database that belongs to a folder of sessions.
+pub enum Database<'e> {
+    /// There is none.
+    None,
+    /// There is one, and it cannot be read.
+    Unreadable(String),
+    /// A copy of it, at which nobody else looks.
+    Copy(&'e dyn Tables),
+}
+
+/// What lies outside a folder of sessions and matters to it.
+pub struct Evidence<'e> {
+    /// The database beside it.
+    pub database: Database<'e>,
+    /// The time, in nanoseconds since the epoch.
+    pub now_ns: i64,
+    /// Whether the process with this number still runs that last wrote a file
+    /// at this time (in nanoseconds since the epoch).
+    pub still_runs: &'e dyn Fn(u32, i64) -> bool,
+}
+
+impl Evidence<'_> {
+    /// The tables, where they can be read.
+    #[must_use]
+    pub fn tables(&self) -> Option<&dyn Tables> {
+        match self.database {
+            Database::Copy(tables) => Some(tables),
+            Database::None | Database::Unreadable(_) => None,
+        }
+    }
+}

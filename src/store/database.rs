@@ -1,0 +1,196 @@
+//! A SQLite database, looked at through a copy: nothing is written to the
+//! original, not even a lock.
+
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, OpenFlags};
+use std::fs::{self, File};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use tempfile::TempDir;
+
+use crate::model::database::{Cell, Query, Tables, TablesError};
+
+use super::disk;
+use super::error::StoreError;
+
+/// How often a database that changes while it is copied is copied again.
+const ATTEMPTS: u32 = 4;
+
+/// A copy of a database, in a folder of its own that vanishes with it.
+#[derive(Debug)]
+pub struct DatabaseCopy {
+    connection: Connection,
+    _folder: TempDir,
+}
+
+/// Looks for a database in a folder and so many above it. A link is none.
+#[must_use]
+pub fn find(folder: &Path, name: &str, levels_above: usize) -> Option<PathBuf> {
+    let is_file = |path: &PathBuf| fs::symlink_metadata(path).is_ok_and(|meta| meta.is_file());
+    folder.ancestors().take(levels_above + 1).map(|folder| folder.join(name)).find(is_file)
+}
+
+impl DatabaseCopy {
+    /// Copies a database with what its log still holds, and opens the copy.
+    ///
+    /// # Errors
+    /// When it cannot be copied, changes each time it is, or is no database.
+    pub fn of(path: &Path) -> Result<DatabaseCopy, StoreError> {
+        let folder =
+            tempfile::Builder::new().prefix("everlog-").tempdir().map_err(StoreError::io("create a folder for a copy of", path))?;
+        let copy = folder.path().join("copy.db");
+        let files = [(path.to_owned(), copy.clone()), (beside(path, "-wal"), beside(&copy, "-wal"))];
+        let mut pause = Duration::from_millis(10);
+        for attempt in 1.. {
+            let before = files.each_ref().map(|(from, _)| identity(from));
+            for (from, to) in &files {
+                copy_file(from, to)?;
+            }
+            if before == files.each_ref().map(|(from, _)| identity(from)) {
+                break;
+            }
+            if attempt == ATTEMPTS {
+                return Err(StoreError::Unsteady { path: path.to_owned() });
+            }
+            std::thread::sleep(pause);
+            pause *= 3;
+        }
+        let no_database = |error: rusqlite::Error| StoreError::io("read the database", path)(std::io::Error::other(error.to_string()));
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(&copy, flags).map_err(no_database)?;
+        // Opening reads nothing yet: what is no database shows here.
+        connection.query_row("SELECT count(*) FROM sqlite_master", [], |_| Ok(())).map_err(no_database)?;
+        Ok(DatabaseCopy { connection, _folder: folder })
+    }
+}
+
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(suffix);
+    path.with_file_name(name)
+}
+
+/// What tells one state of a file from another; nothing where there is none.
+fn identity(path: &Path) -> Option<(u64, i64, i64, u64)> {
+    fs::symlink_metadata(path).ok().map(|meta| (meta.len(), meta.mtime(), meta.mtime_nsec(), meta.ino()))
+}
+
+fn copy_file(from: &Path, to: &Path) -> Result<(), StoreError> {
+    if identity(from).is_none() {
+        // Left by an attempt before: the log may have been taken in meanwhile.
+        let _ = disk::Disk::remove(&disk::RealDisk, to);
+        return Ok(());
+    }
+    let (mut source, _) = disk::open_regular(from)?;
+    let mut target = File::create(to).map_err(StoreError::io("create", to))?;
+    std::io::copy(&mut source, &mut target).map(drop).map_err(StoreError::io("copy", from))
+}
+
+fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+fn list(names: &[&str]) -> String {
+    names.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", ")
+}
+
+impl Tables for DatabaseCopy {
+    fn columns(&self, table: &str) -> Vec<String> {
+        let read = || -> rusqlite::Result<Vec<String>> {
+            let mut statement = self.connection.prepare("SELECT name FROM pragma_table_info(?1)")?;
+            statement.query_map([table], |row| row.get(0))?.collect()
+        };
+        read().unwrap_or_default()
+    }
+
+    fn rows(&self, query: &Query<'_>, take: &mut dyn FnMut(&[Cell])) -> Result<(), TablesError> {
+        let mut sql = format!("SELECT {} FROM {}", list(query.columns), quoted(query.table));
+        if let Some((column, _)) = query.only {
+            sql.push_str(&format!(" WHERE {} = ?1", quoted(column)));
+        }
+        if !query.order.is_empty() {
+            sql.push_str(&format!(" ORDER BY {}", list(query.order)));
+        }
+        let mut read = || -> rusqlite::Result<()> {
+            let mut statement = self.connection.prepare(&sql)?;
+            let mut rows = statement.query(rusqlite::params_from_iter(query.only.map(|(_, value)| value)))?;
+            while let Some(row) = rows.next()? {
+                let cells = (0..query.columns.len()).map(|n| row.get_ref(n).map(cell)).collect::<rusqlite::Result<Vec<Cell>>>()?;
+                take(&cells);
+            }
+            Ok(())
+        };
+        read().map_err(|error| TablesError(error.to_string()))
+    }
+}
+
+fn cell(value: ValueRef<'_>) -> Cell {
+    match value {
+        ValueRef::Null => Cell::Null,
+        ValueRef::Integer(number) => Cell::Integer(number),
+        ValueRef::Real(number) => Cell::Real(number),
+        ValueRef::Text(text) => match std::str::from_utf8(text) {
+            Ok(text) => Cell::Text(text.to_owned()),
+            Err(_) => Cell::Bytes(text.to_vec()),
+        },
+        ValueRef::Blob(bytes) => Cell::Bytes(bytes.to_vec()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn database(folder: &Path) -> (PathBuf, Connection) {
+        let path = folder.join("state.db");
+        let connection = Connection::open(&path).unwrap();
+        connection.pragma_update(None, "journal_mode", "wal").unwrap();
+        connection
+            .execute_batch("CREATE TABLE t (id INTEGER, \"a b\" TEXT, x REAL); INSERT INTO t VALUES (2, 'two', 0.5), (1, 'one', NULL)")
+            .unwrap();
+        (path, connection)
+    }
+
+    #[test]
+    fn what_only_the_log_holds_is_read_and_nothing_is_touched() {
+        let folder = TempDir::new().unwrap();
+        let (path, writer) = database(folder.path());
+        let names = || {
+            let mut names: Vec<_> =
+                fs::read_dir(folder.path()).unwrap().flatten().map(|entry| (entry.path(), identity(&entry.path()))).collect();
+            names.sort();
+            names
+        };
+        let before = names();
+        let copy = DatabaseCopy::of(&path).unwrap();
+        assert_eq!(copy.columns("t"), ["id", "a b", "x"]);
+        assert!(copy.columns("nothing").is_empty());
+        let mut rows = Vec::new();
+        let query = Query { table: "t", columns: &["a b", "x", "id"], only: None, order: &["id"] };
+        copy.rows(&query, &mut |row| rows.push(row.to_vec())).unwrap();
+        let one = vec![Cell::Text("one".to_owned()), Cell::Null, Cell::Integer(1)];
+        assert_eq!(rows, [one, vec![Cell::Text("two".to_owned()), Cell::Real(0.5), Cell::Integer(2)]]);
+        let mut only = 0;
+        copy.rows(&Query { only: Some(("a b", "two")), ..query }, &mut |_| only += 1).unwrap();
+        assert_eq!(only, 1);
+        assert!(copy.rows(&Query { table: "no\"such", ..query }, &mut |_| {}).is_err());
+        drop(copy);
+        assert_eq!(names(), before, "the original or what lies beside it changed");
+        drop(writer);
+    }
+
+    #[test]
+    fn what_is_no_database_is_an_error_and_a_link_is_not_followed() {
+        let folder = TempDir::new().unwrap();
+        let inner = folder.path().join("a/b");
+        fs::create_dir_all(&inner).unwrap();
+        let path = folder.path().join("state.db");
+        File::create(&path).and_then(|mut file| std::io::Write::write_all(&mut file, &[7; 4096])).unwrap();
+        assert_eq!(find(&inner, "state.db", 2), Some(path.clone()));
+        assert_eq!(find(&inner, "state.db", 1), None);
+        assert!(DatabaseCopy::of(&path).is_err());
+        std::os::unix::fs::symlink(&path, inner.join("state.db")).unwrap();
+        assert_eq!(find(&inner, "state.db", 0), None);
+    }
+}
