@@ -71,16 +71,17 @@ pub(super) enum LineEnd {
     FileEnd,
 }
 
-/// So many places in a line are tried that turn out to begin no record.
-const MOST_MISSES: usize = 64;
+/// So many times a line is gone over for places that turn out to begin no
+/// record.
+const MOST_PASSES: usize = 64;
 
 /// Cuts a line that is not JSON into complete records and what is around
 /// them, in order and without a gap. `at` is where the parser stopped.
 pub(super) fn dissect(text: &[u8], at: usize, end: LineEnd, dialect: Dialect, accepts: &dyn Fn(&[u8]) -> bool) -> Vec<Piece> {
     let mut records = Vec::new();
-    let (mut from, mut misses) = (0, 0);
-    // Each place costs a scan, so only few may fail.
-    while misses < MOST_MISSES
+    let (mut from, mut spent) = (0, 0);
+    // Each place costs a scan, and a hostile line has many.
+    while spent <= MOST_PASSES * text.len()
         && let Some(found) = text.get(from..).and_then(next_object)
     {
         let start = from + found;
@@ -89,8 +90,8 @@ pub(super) fn dissect(text: &[u8], at: usize, end: LineEnd, dialect: Dialect, ac
                 records.push((start, start + scan.end));
                 from = start + scan.end;
             }
-            _ => {
-                misses += 1;
+            scanned => {
+                spent += scanned.map_or_else(|error| error.at, |scan| scan.end);
                 from = start + 2;
             }
         }
@@ -164,6 +165,12 @@ mod tests {
         assert_eq!(cut(&RECORD[..20]), [(&RECORD[..20], Some(Wound::TornTail))]);
         assert_eq!(cut("garbage"), [("garbage", Some(Wound::NotJson))]);
         assert_eq!(cut("\0\0\0"), [("\0\0\0", Some(Wound::NulRun))]);
+    }
+
+    #[test]
+    fn a_record_is_found_behind_however_many_objects_that_are_none() {
+        let torn = format!("{{\"list\":[{}", "{\"x\":1},".repeat(500));
+        assert_eq!(cut(&format!("{torn}{RECORD}")), [(torn.as_str(), Some(Wound::Fused)), (RECORD, None)]);
     }
 
     #[test]

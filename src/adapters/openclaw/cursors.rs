@@ -285,6 +285,7 @@ impl Cursors {
             }
             false
         };
-        self.lines.iter().position(|line| line.row == Row::Canonical && leads_there(line))
+        let below = self.lines.iter().find(|line| line.row == Row::Canonical && leads_there(line))?;
+        self.entry_of(below.id)
     }
 }

@@ -7,8 +7,9 @@ use crate::adapters::adapter::{Check, ReadSummary};
 use crate::adapters::conversion::Conversion;
 use crate::adapters::members;
 use crate::adapters::tree::entry::{get, text_of, with_members};
+use crate::adapters::tree::notes;
 use crate::adapters::tree::read::Reader;
-use crate::adapters::tree::scan::{self, Manner, Scan};
+use crate::adapters::tree::scan::{self, Holds, Manner, Scan};
 use crate::adapters::tree::tables::Record;
 use crate::model::event::{EventKind, Outcome, Session, SessionKind};
 use crate::model::files::{Entry, Files, RelPath};
@@ -97,7 +98,7 @@ fn transcript<'a>(mut reader: Reader<'a, '_>, parts: &Parts<'a>) -> Result<ReadS
         _ => None,
     });
     let Some((path, bytes, _)) = main else { return remains(reader, &copies) };
-    let scan = scan::scan(path, bytes, PROGRAM, Manner::TrimmedText, reader.to.findings);
+    let scan = scan::scan(path, bytes, PROGRAM, (Manner::TrimmedText, Holds::Entries), reader.to.findings);
     let judged = place::judge(&scan);
     let session = session(reader.to.files, &scan, &judged);
     reader.to.put_json(EventKind::Session, &session)?;
@@ -106,6 +107,10 @@ fn transcript<'a>(mut reader: Reader<'a, '_>, parts: &Parts<'a>) -> Result<ReadS
     let failing = Failing::new(&judged, &scan.entries);
     let mut failures = heads(&mut reader, path, &scan, &judged, &failing, &seqs)?;
     note_oddities(reader.to.findings, &path.to_string(), &scan, &judged);
+    notes::repeats(reader.to.findings, path, PROGRAM, &scan.entries, &judged.placed.is_named);
+    let is_unknown = |n: usize| judged.placed.is_node[n] && !judged.is_entry(n) && !scan.entries[n].is_other("leaf");
+    let unknown = scan.entries.iter().enumerate().filter(|(n, _)| is_unknown(*n)).map(|(_, entry)| entry);
+    notes::unknown_types(reader.to.findings, path, PROGRAM, unknown);
     for (copy, bytes, name) in parts.iter().filter(|(other, _, name)| other != path && is_copy(name)) {
         backup(&mut reader, copy, bytes, name)?;
     }
@@ -186,7 +191,7 @@ fn heads<'a>(
 /// A copy of the transcript: a head of its own.
 fn backup<'a>(reader: &mut Reader<'a, '_>, path: &'a RelPath, bytes: &'a [u8], name: &str) -> Result<(), StreamError> {
     reader.switch_to_nobody()?;
-    let scan = scan::scan(path, bytes, PROGRAM, Manner::TrimmedText, reader.to.findings);
+    let scan = scan::scan(path, bytes, PROGRAM, (Manner::TrimmedText, Holds::Entries), reader.to.findings);
     let judged = place::judge(&scan);
     let seqs = reader.file(path, bytes, &scan, &judged.placed)?;
     let leaf = judged.leaf.map_or(Seq::ROOT, |leaf| seqs[leaf]);

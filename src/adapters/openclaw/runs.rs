@@ -7,7 +7,7 @@ use crate::adapters::mapping::Takes::{Any, Text};
 use crate::adapters::mapping::{self, NoContent, NoIds, ParentId, Parents, Rendered, Setting, Table};
 use crate::adapters::tree::js;
 use crate::adapters::tree::read::USUAL;
-use crate::adapters::tree::scan::{self, Manner, Piece};
+use crate::adapters::tree::scan::{self, Holds, Manner, Piece};
 use crate::model::event::EventKind;
 use crate::model::files::RelPath;
 use crate::model::ids::Seq;
@@ -63,7 +63,7 @@ const ORDER: &[&str] = &[
 
 /// Puts the lines of a run log.
 pub(super) fn read<'a>(to: &mut Conversion<'a, '_>, path: &'a RelPath, bytes: &'a [u8], shapes: &mut Shapes) -> Result<(), StreamError> {
-    let scan = scan::scan(path, bytes, super::PROGRAM, Manner::TrimmedText, to.findings);
+    let scan = scan::scan(path, bytes, super::PROGRAM, (Manner::TrimmedText, Holds::Runs), to.findings);
     let mut recipe = RecipeBuilder::default();
     for piece in &scan.pieces {
         match piece {

@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, HashSet};
 use crate::adapters::adapter::{Check, ReadSummary};
 use crate::adapters::conversion::Conversion;
 use crate::adapters::tree::context;
-use crate::adapters::tree::entry::{get, text_of, with_members};
+use crate::adapters::tree::entry::{Entry as TreeEntry, get, text_of, with_members};
 use crate::adapters::tree::forest;
+use crate::adapters::tree::notes;
 use crate::adapters::tree::read::Reader;
-use crate::adapters::tree::scan::{self, Manner, Scan};
+use crate::adapters::tree::scan::{self, Holds, Manner, Scan};
 use crate::adapters::tree::tables::Record;
 use crate::model::event::{EventKind, Outcome, Session, SessionKind};
 use crate::model::files::{Entry, Files, RelPath};
@@ -34,7 +35,7 @@ pub(super) fn read(files: &Files, check: Check, events: &mut dyn EventSink, find
         reader.to.put_json(EventKind::Session, &Session::new(SessionKind::Orphan, super::ID, files.name()))?;
         return reader.trailer();
     };
-    let mut scan = scan::scan(path, bytes, PROGRAM, Manner::Lines, reader.to.findings);
+    let mut scan = scan::scan(path, bytes, PROGRAM, (Manner::Lines, Holds::Entries), reader.to.findings);
     let judged = place::judge(&mut scan);
     reader.to.put_json(EventKind::Session, &session(files, &scan, &judged))?;
     let seqs = reader.file(path, bytes, &scan, &judged.placed)?;
@@ -49,6 +50,9 @@ pub(super) fn read(files: &Files, check: Check, events: &mut dyn EventSink, find
     failures.extend(of_leaf.map(|why| (HeadName::main().to_string(), why.to_owned())));
     let error = judged.error.or(of_leaf).map(str::to_owned);
     note_oddities(reader.to.findings, &path.to_string(), &scan, &judged, error.as_deref());
+    notes::repeats(reader.to.findings, path, PROGRAM, &scan.entries, &judged.placed.is_named);
+    let is_harness = |entry: &&TreeEntry<'_>| entry.is_other("leaf") || entry.is_other("active_tools_change") || entry.is_other("event");
+    notes::unknown_types(reader.to.findings, path, PROGRAM, scan.entries.iter().filter(|entry| !is_harness(entry)));
     let active = HeadName::main().to_string();
     let mut outcome = Outcome { active: Some(active.clone()), error, failures, ..Outcome::default() };
     if outcome.error.is_none() {

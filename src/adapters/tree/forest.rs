@@ -81,7 +81,7 @@ pub(in crate::adapters) fn settle(entries: &[Entry<'_>], wanted: Vec<Option<usiz
                 let key = entry.parent.as_deref().and_then(|parent| js::map_key(Some(parent)));
                 parents[n] = key.and_then(|key| seen.get(key.as_ref()).copied());
             }
-            if let Some(id) = &entry.id {
+            if let Some(id) = entry.id.as_ref().filter(|_| entry.kind != Record::Header) {
                 seen.insert(id, n);
             }
         }
@@ -139,5 +139,8 @@ mod tests {
         assert_eq!(circular, [false, false, true, true, true]);
         assert_eq!(parents, [None, Some(0), Some(1), Some(2), Some(3)]);
         assert_eq!(settled(&[("a", "a")]).0, [None]);
+        // A header is no entry, whatever its id.
+        let header = "s\",\"type\":\"session";
+        assert_eq!(settled(&[(header, ""), ("a", "s"), ("s", "a")]).0, [None, None, Some(1)]);
     }
 }

@@ -5,10 +5,12 @@
 pub(in crate::adapters) mod content;
 pub(in crate::adapters) mod context;
 mod date;
+mod draft;
 pub(in crate::adapters) mod entry;
 pub(in crate::adapters) mod facts;
 pub(in crate::adapters) mod forest;
 pub(in crate::adapters) mod js;
+pub(in crate::adapters) mod notes;
 pub(in crate::adapters) mod read;
 pub(in crate::adapters) mod render;
 mod retell;

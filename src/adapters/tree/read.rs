@@ -1,21 +1,23 @@
 //! Files of entries to events: each entry once, below its parent, and how each
 //! file is rebuilt from them.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
+use std::hash::{BuildHasher, Hasher};
 
 use crate::adapters::adapter::Check;
 use crate::adapters::conversion::Conversion;
-use crate::adapters::mapping::{self, Ids, ParentId, Parents, Rendered, Setting, Table, Taken, has_a_name_twice};
-use crate::model::event::EventKind;
+use crate::adapters::mapping::{self, Ids, ParentId, Parents, Rendered, Setting, Taken};
+use crate::model::event::{Body, Draft as EventDraft, EventKind};
 use crate::model::files::RelPath;
-use crate::model::heads::{HeadName, HeadOp};
+use crate::model::heads::{HeadName, HeadOp, Repeat};
 use crate::model::ids::Seq;
-use crate::model::json::{self, Dialect, Escapes, Kind, Member, Separators, Style};
+use crate::model::json::{self, Dialect, Escapes, Member, Separators, Style};
 use crate::model::recipe::RecipeBuilder;
 use crate::model::shape::{Order, Shapes};
 use crate::model::stream::{EventSink, StreamError};
 
 use super::content::Parts;
+use super::draft::{Draft, event_kind, leave_last, push_whole, shape_text, whole};
 use super::entry::{Entry, get};
 use super::forest::{self, ById};
 use super::js;
@@ -65,6 +67,12 @@ pub(in crate::adapters) struct Reader<'a, 's> {
     shapes: Shapes,
     /// Records that are in the log, by their bytes and the event above.
     known: HashMap<(&'a [u8], Seq), Seq, foldhash::fast::RandomState>,
+    /// Headers that are in the log, by their bytes.
+    headers: HashMap<&'a [u8], Seq>,
+    /// Messages that are in the log, by what they say, and their shapes.
+    messages: HashMap<[u64; 2], (Seq, usize)>,
+    /// The message that each repeat stands for.
+    pub(super) repeat_of: HashMap<Seq, Seq>,
     /// The id of each record's event.
     id_of: HashMap<Seq, Vec<u8>>,
     /// The node that was put last.
@@ -120,6 +128,9 @@ impl<'a, 's> Reader<'a, 's> {
             to,
             shapes: Shapes::new(Order::default()),
             known: HashMap::default(),
+            headers: HashMap::new(),
+            messages: HashMap::new(),
+            repeat_of: HashMap::new(),
             id_of: HashMap::new(),
             last_node: Seq::ROOT,
             early_edits: Vec::new(),
@@ -214,6 +225,9 @@ impl<'a, 's> Reader<'a, 's> {
         let text = entry.line.text;
         let is_header = entry.kind == Record::Header;
         let is_node = !is_header && seen != Seen::Aside;
+        if is_header && let Some(&known) = self.headers.get(text) {
+            return Ok(known);
+        }
         if seen == Seen::ByLoader
             && let Some(&known) = self.known.get(&(text, above)).filter(|_| is_node)
         {
@@ -226,9 +240,26 @@ impl<'a, 's> Reader<'a, 's> {
         }
         leave_last(&mut members);
         let by_table = if seen == Seen::Aside { None } else { self.draft(file, entry, &members, above, kept, seen) };
-        let draft = by_table.unwrap_or_else(|| whole(&decoded, &members, file.placed.words));
+        let mut draft = by_table.unwrap_or_else(|| whole(&decoded, &members, file.placed.words));
         let parent = is_node.then_some(above);
-        let seq = self.to.put(draft.kind, draft.ts, parent, &draft.payload)?;
+        let seq = match self.said_before(&mut draft, seen) {
+            Some(message) => {
+                let repeat = Repeat { first: message, last: message, source_id: None };
+                let seq = self.to.events.put(EventDraft { ts: None, parent, body: Body::Repeat(&repeat) })?;
+                self.repeat_of.insert(seq, message);
+                seq
+            }
+            None => {
+                let seq = self.to.put(draft.kind, draft.ts, parent, &draft.payload)?;
+                if let Some(key) = draft.key {
+                    self.messages.insert(key, (seq, draft.shape));
+                }
+                seq
+            }
+        };
+        if is_header {
+            self.headers.insert(text, seq);
+        }
         if seen == Seen::Retold {
             return Ok(seq);
         }
@@ -251,6 +282,29 @@ impl<'a, 's> Reader<'a, 's> {
         Ok(seq)
     }
 
+    /// The message that says the same, if there is one: each is stored once.
+    /// The draft is then in that one's shape.
+    fn said_before(&self, draft: &mut Draft<'_>, seen: Seen) -> Option<Seq> {
+        if draft.kind != EventKind::Message || seen == Seen::Retold {
+            return None;
+        }
+        let said = draft.payload.strip_suffix(draft.shape_text.as_bytes()).unwrap_or(&draft.payload);
+        let hash = |seed: u64| {
+            let mut hasher = foldhash::quality::FixedState::with_seed(seed).build_hasher();
+            hasher.write(said);
+            hasher.write(draft.ts.unwrap_or_default().as_bytes());
+            hasher.finish()
+        };
+        let key = [hash(1), hash(2)];
+        draft.key = Some(key);
+        let &(message, shape) = self.messages.get(&key)?;
+        let end = shape_text(shape);
+        let len = said.len();
+        draft.payload.truncate(len);
+        draft.payload.extend_from_slice(end.as_bytes());
+        Some(message)
+    }
+
     fn draft<'d>(
         &mut self,
         file: &File<'a, '_>,
@@ -262,19 +316,15 @@ impl<'a, 's> Reader<'a, 's> {
     ) -> Option<Draft<'d>> {
         let words = file.placed.words;
         let table = entry.kind.table(words)?;
-        // A message that says something twice is carried as it is.
-        if get(members, "message").is_some_and(|message| json::kind_of(message) == Kind::Object && says_twice(message)) {
-            return None;
-        }
         let parent = match file.parents {
             Parents::Written => ParentId::Written(self.id_of.get(&above).map(Vec::as_slice)),
             Parents::Unwritten => ParentId::Unwritten,
         };
         let setting = Setting { writer: USUAL.escapes, parent };
-        let ids = FileIds { file, seen };
+        let ids = FileIds { file, seen, repeat_of: &self.repeat_of };
         let mut taken = table.take(members, setting, &ids)?;
         // Of equal keys the last counts, and all must come back.
-        if has_a_name_twice(members) || taken.opens_a_name_twice() {
+        if taken.opens_a_name_twice() {
             return None;
         }
         let kind = event_kind(entry.kind);
@@ -283,7 +333,7 @@ impl<'a, 's> Reader<'a, 's> {
         let shape = taken.shape(table, members, &mut self.shapes);
         let mut payload = Vec::with_capacity(entry.line.text.len());
         taken.push_payload(order, &Parts, table, shape, USUAL.escapes, &mut payload);
-        Some(Draft { kind, ts: taken.ts, payload, table: Some(table) })
+        Some(Draft { kind, ts: taken.ts, payload, table: Some(table), shape, shape_text: shape_text(shape), key: None })
     }
 
     /// What the event says besides the record's own words; nothing where the
@@ -298,7 +348,10 @@ impl<'a, 's> Reader<'a, 's> {
         seen: Seen,
     ) -> Option<()> {
         // An id that is no text, or spelt otherwise, leads somewhere all the same.
-        let event = |key: &str| forest::find(&file.by_id, get(members, key)).map(|n| file.seqs[n]).filter(|seq| !seq.is_root());
+        let event = |key: &str| {
+            let seq = forest::find(&file.by_id, get(members, key)).map(|n| underlying(file.seqs[n], &self.repeat_of));
+            seq.filter(|seq| !seq.is_root())
+        };
         match kind {
             Record::UserMessage | Record::AssistantMessage | Record::ResultMessage => {
                 let role = taken.member("role")?;
@@ -389,75 +442,6 @@ pub(super) enum Seen {
     ByNobody,
 }
 
-/// An event about to be put.
-struct Draft<'d> {
-    kind: EventKind,
-    ts: Option<&'d str>,
-    payload: Vec<u8>,
-    table: Option<&'static Table>,
-}
-
-/// Of equal keys the last counts; what else stood there is left to the
-/// residual.
-fn leave_last(members: &mut Vec<Member<'_>>) {
-    let mut later = HashSet::new();
-    let is_last: Vec<bool> = members.iter().rev().map(|member| later.insert(member.name())).collect();
-    if is_last.contains(&false) {
-        let mut is_last = is_last.into_iter().rev();
-        members.retain(|_| is_last.next().unwrap_or(true));
-    }
-}
-
-fn says_twice(object: &[u8]) -> bool {
-    let mut seen = HashSet::new();
-    !json::members(object).all(|member| seen.insert(member.name()))
-}
-
-/// A record that no table fits, carried as it is.
-fn whole<'d>(text: &[u8], members: &[Member<'d>], words: Words) -> Draft<'d> {
-    let mut payload = b"{".to_vec();
-    for (name, key) in [("source_id", "id"), ("record_type", "type")] {
-        if let Some(value) = get(members, key).filter(|value| value.first() == Some(&b'"')) {
-            json::push_string(name, &mut payload);
-            payload.push(b':');
-            json::push_carried_string(value, USUAL.escapes, &mut payload);
-            payload.push(b',');
-        }
-    }
-    payload.extend_from_slice(b"\"record\":");
-    json::push_carried_value(text.trim_ascii(), USUAL.escapes, &mut payload);
-    if let Some(mark) = words.mark() {
-        payload.extend_from_slice(b",\"words\":");
-        payload.extend_from_slice(mark);
-    }
-    payload.push(b'}');
-    let ts = get(members, "timestamp").and_then(|value| value.strip_prefix(b"\"")?.strip_suffix(b"\""));
-    let ts = ts.filter(|ts| crate::model::time::is_log_time(ts)).and_then(|ts| std::str::from_utf8(ts).ok());
-    Draft { kind: EventKind::Custom, ts, payload, table: None }
-}
-
-/// Renders a record that is carried as it is.
-pub(in crate::adapters) fn push_whole(payload: &[u8], out: &mut Vec<u8>) {
-    if let Some(record) = json::members(payload).find(|member| member.is("record")) {
-        USUAL.push_value(record.value, out);
-    }
-}
-
-fn event_kind(record: Record) -> EventKind {
-    match record {
-        Record::UserMessage | Record::AssistantMessage | Record::ResultMessage | Record::CustomMessage => EventKind::Message,
-        Record::Header | Record::Info => EventKind::Meta,
-        Record::Thinking => EventKind::SettingChange,
-        Record::Model => EventKind::ModelChange,
-        Record::Compaction => EventKind::Compaction,
-        Record::BranchSummary => EventKind::BranchSummary,
-        Record::Custom | Record::Whole => EventKind::Custom,
-        Record::Label => EventKind::Label,
-        Record::Usage => EventKind::Usage,
-        Record::Edit => EventKind::Edit,
-    }
-}
-
 /// Whether no record and no damage stands between two events.
 fn no_record_between(events: &dyn EventSink, end: Seq, next: Seq) -> bool {
     let is_none = |seq| matches!(events.kind(seq), EventKind::Head | EventKind::Checkpoint | EventKind::Outcome | EventKind::Session);
@@ -468,6 +452,12 @@ fn no_record_between(events: &dyn EventSink, end: Seq, next: Seq) -> bool {
 struct FileIds<'f, 'a> {
     file: &'f File<'a, 'f>,
     seen: Seen,
+    repeat_of: &'f HashMap<Seq, Seq>,
+}
+
+/// The message of an event that is one, or repeats one; else the event.
+fn underlying(seq: Seq, repeat_of: &HashMap<Seq, Seq>) -> Seq {
+    repeat_of.get(&seq).copied().unwrap_or(seq)
 }
 
 impl Ids for FileIds<'_, '_> {
@@ -475,7 +465,7 @@ impl Ids for FileIds<'_, '_> {
         // What is told once more names what is told with it.
         let n = forest::lookup(&self.file.by_id, id).filter(|_| self.seen != Seen::Retold)?;
         let is_spelled_alike = self.file.scan.entries[n].id_text.as_deref() == Some(id);
-        Some(self.file.seqs[n]).filter(|seq| !seq.is_root() && is_spelled_alike)
+        Some(underlying(self.file.seqs[n], self.repeat_of)).filter(|seq| !seq.is_root() && is_spelled_alike)
     }
 
     fn id(&mut self, _: Seq) -> Option<Vec<u8>> {

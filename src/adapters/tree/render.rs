@@ -10,7 +10,8 @@ use crate::model::shape::{Order, Shapes};
 use crate::model::stream::{LogAccess, RecordRenderer, RecordSink, StreamError};
 
 use super::content::Parts;
-use super::read::{USUAL, parents_of, push_whole};
+use super::draft::push_whole;
+use super::read::{USUAL, parents_of};
 use super::tables::{Record, Words};
 
 /// Ids are remembered for so many events.
@@ -82,7 +83,14 @@ pub(in crate::adapters) fn record_of(kind: EventKind, parent: Option<Seq>, membe
 impl RecordRenderer for Entries {
     fn render(&mut self, log: &mut dyn LogAccess, seq: Seq, out: &mut dyn RecordSink) -> Result<(), StreamError> {
         let event = log.event(seq)?;
-        let (kind, parent) = (event.kind, event.parent);
+        let parent = event.parent;
+        // A message that stands here once more.
+        let message = if event.kind == EventKind::Repeat { repeated(event.payload) } else { None };
+        let event = match message {
+            Some(message) if message < seq => log.event(message)?,
+            _ => log.event(seq)?,
+        };
+        let kind = event.kind;
         let ts = event.ts.map(str::to_owned);
         self.payload.clear();
         self.payload.extend_from_slice(event.payload);
@@ -114,6 +122,13 @@ impl RecordRenderer for Entries {
     }
 }
 
+/// The one message that a repeat stands for.
+fn repeated(payload: &[u8]) -> Option<Seq> {
+    let member = |name: &str| json::members(payload).find(|member| member.name() == name).map(|member| member.value);
+    let (first, last) = (member("first")?, member("last")?);
+    (first == last).then(|| std::str::from_utf8(first).ok()?.parse().ok().map(Seq::new)).flatten()
+}
+
 fn id_of(members: &[Member<'_>]) -> Option<Vec<u8>> {
     members.iter().find(|member| member.is("source_id")).map(|member| member.value.to_vec())
 }
@@ -132,7 +147,9 @@ impl Ids for LogIds<'_> {
         if let Some(known) = self.known.get(&seq) {
             return known.clone();
         }
-        let id = self.log.event(seq).ok().and_then(|event| id_of(&json::members(event.payload).collect::<Vec<_>>()));
+        let message = self.log.event(seq).ok().filter(|event| event.kind == EventKind::Repeat).and_then(|event| repeated(event.payload));
+        let named = message.filter(|message| *message < seq).unwrap_or(seq);
+        let id = self.log.event(named).ok().and_then(|event| id_of(&json::members(event.payload).collect::<Vec<_>>()));
         self.known.insert(seq, id.clone());
         id
     }

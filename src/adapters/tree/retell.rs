@@ -74,6 +74,12 @@ impl Retelling<'_, '_, '_, '_> {
 
     fn entry(&mut self, n: usize, told: &mut Told) -> Result<(), StreamError> {
         let seq = self.file.seqs[n];
+        if let Some(&message) = self.reader.repeat_of.get(&seq) {
+            told.end_run(self.reader)?;
+            told.run = Some((message, message));
+            told.nodes.push((n, message));
+            return Ok(());
+        }
         match self.reader.to.events.kind(seq) {
             EventKind::Message => {
                 let goes_on =

@@ -3,12 +3,13 @@
 use crate::adapters::surgery::{self, LineEnd, Wound};
 use crate::model::files::RelPath;
 use crate::model::finding::{FindingCode, Findings};
-use crate::model::json::Dialect;
+use crate::model::json::{self, Dialect, Kind, Member};
 use crate::model::jsonl::{Line, Lines, Newlines};
 use crate::model::location::Location;
 
 use super::entry::{self, Entry, NoEntry};
 use super::js;
+use super::signs;
 
 /// A piece of a file, in file order.
 #[derive(Debug)]
@@ -40,12 +41,47 @@ pub(in crate::adapters) enum Manner {
     TrimmedText,
 }
 
+/// Which records a file holds, where one has to be told from its parts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::adapters) enum Holds {
+    /// Entries, headers among them.
+    Entries,
+    /// The runs of a scheduled job.
+    Runs,
+}
+
+impl Holds {
+    /// Whether an object is such a record, and not a part of one.
+    fn accepts(self, object: &[u8]) -> bool {
+        let members: Vec<Member<'_>> = json::members(object).collect();
+        let is_text = |key: &str| entry::get(&members, key).is_some_and(|value| json::kind_of(value) == Kind::String);
+        match self {
+            Holds::Entries => {
+                let is_placed = is_text("id") && entry::get(&members, "parentId").is_some();
+                let is_known = is_text("timestamp") && entry::get(&members, "type").is_some_and(signs::is_known_type);
+                is_text("type") && (is_placed || is_known)
+            }
+            Holds::Runs => is_text("jobId") && is_text("action"),
+        }
+    }
+}
+
 /// Reads a file; what is wrong with it is said in `findings`.
-pub(in crate::adapters) fn scan<'a>(path: &RelPath, bytes: &'a [u8], program: &str, manner: Manner, findings: &mut Findings) -> Scan<'a> {
+pub(in crate::adapters) fn scan<'a>(
+    path: &RelPath,
+    bytes: &'a [u8],
+    program: &str,
+    (manner, holds): (Manner, Holds),
+    findings: &mut Findings,
+) -> Scan<'a> {
     let mut scan = Scan::default();
     let (start, end) = match manner {
         Manner::Lines => (0, bytes.len()),
-        Manner::TrimmedText => trimmed(bytes),
+        Manner::TrimmedText => {
+            let (start, end) = trimmed(bytes);
+            // The last line's own end is no white space around the text.
+            (start, if end > start && bytes.get(end) == Some(&b'\n') { end + 1 } else { end })
+        }
     };
     if start > 0 {
         scan.pieces.push(Piece::Gap(&bytes[..start]));
@@ -70,7 +106,7 @@ pub(in crate::adapters) fn scan<'a>(path: &RelPath, bytes: &'a [u8], program: &s
                 findings.add(FindingCode::RejectedRecord, Location::at(path.to_string(), line.number, 1), message);
                 scan.damage(line, 0, whole.len(), Wound::Rejected);
             }
-            Err(NoEntry::NotJson { at, what }) => scan.broken(path, line, (at, what), program, findings),
+            Err(NoEntry::NotJson { at, what }) => scan.broken(path, line, (at, what), program, holds, findings),
         }
     }
     if end < bytes.len() {
@@ -110,10 +146,18 @@ impl<'a> Scan<'a> {
         }
     }
 
-    fn broken(&mut self, path: &RelPath, line: Line<'a>, (at, what): (usize, &'static str), program: &str, findings: &mut Findings) {
+    fn broken(
+        &mut self,
+        path: &RelPath,
+        line: Line<'a>,
+        (at, what): (usize, &'static str),
+        program: &str,
+        holds: Holds,
+        findings: &mut Findings,
+    ) {
         let end = if line.end.is_empty() { LineEnd::FileEnd } else { LineEnd::Newline };
         let as_line = |start: usize, end: usize| Line { text: &line.text[start..end], offset: line.offset + start, ..line };
-        let accepts = |_: &[u8]| true;
+        let accepts = |object: &[u8]| holds.accepts(object);
         let pieces = surgery::dissect(line.text, at, end, Dialect::Strict, &accepts);
         let last = pieces.len() - 1;
         for (n, piece) in pieces.into_iter().enumerate() {

@@ -10,9 +10,10 @@ use crate::model::shown::{Place, Shown};
 use crate::model::stream::StreamError;
 
 use super::content::Parts;
+use super::draft::push_whole;
 use super::entry::get;
 use super::js::{self, Numbers};
-use super::read::{USUAL, push_whole};
+use super::read::USUAL;
 use super::render::record_of;
 use super::tables::Words;
 

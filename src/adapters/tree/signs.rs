@@ -50,6 +50,14 @@ const TYPES: [&str; 14] = [
     "event",
 ];
 
+/// Whether a value is the type of an entry or a header.
+pub(super) fn is_known_type(value: &[u8]) -> bool {
+    json::kind_of(value) == Kind::String && {
+        let entry_type = json::unescape(value);
+        entry_type == "session" || TYPES.contains(&entry_type.as_ref())
+    }
+}
+
 /// Judges a file by its first bytes.
 pub(in crate::adapters) fn look(first: &[u8], size: u64) -> Looks {
     let whole = first.len() as u64 == size;

@@ -24,6 +24,7 @@ pub(in crate::adapters) const OTHER: &[&str] = &[
     "kind",
     "provider",
     "model",
+    "full_name",
     "summary",
     "first_kept",
     "first_kept_index",
@@ -195,7 +196,8 @@ impl Record {
         static TUTORIAL_ASSISTANT_MESSAGE: Table = entry!("message", ("message", Open(&TUTORIAL_ASSISTANT)));
         static TUTORIAL_RESULT_MESSAGE: Table = entry!("message", ("message", Open(&TUTORIAL_RESULT)));
         static THINKING: Table = entry!("thinking_level_change", ("thinkingLevel", To("value", Any)));
-        static MODEL: Table = entry!("model_change", ("provider", To("provider", Text)), ("modelId", To("model", Text)));
+        static MODEL: Table =
+            entry!("model_change", ("provider", To("provider", Text)), ("modelId", To("model", Text)), ("model", To("full_name", Text)));
         static TUTORIAL_MODEL: Table = entry!("model_change", ("model", To("model", Text)));
         static COMPACTION: Table = entry!(
             "compaction",
