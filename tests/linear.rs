@@ -58,8 +58,11 @@ fn ten_times_the_entries_take_at_most_twelve_times_as_long() {
                 // A small stack: nothing may go as deep as the session does.
                 let run = std::thread::Builder::new().stack_size(512 * 1024);
                 std::thread::scope(|scope| {
-                    let proven =
-                        run.spawn_scoped(scope, || convert_and_prove(*adapter, &files).map(|(_, proof)| proof)).unwrap().join().unwrap();
+                    let proven = run
+                        .spawn_scoped(scope, || convert_and_prove(*adapter, &files).map(|(_, proof)| proof).map_err(Box::new))
+                        .unwrap()
+                        .join()
+                        .unwrap();
                     assert!(proven.unwrap().messages as usize >= count / 2);
                 });
                 processor_time() - before

@@ -340,7 +340,8 @@ fn ten_times_the_nodes_take_at_most_twelve_times_as_long() {
         };
         everlog::commands::replay::run(&job, &silent(Form::Text)).unwrap();
     };
-    let works: [(&str, &dyn Fn(&Path)); 4] = [
+    type Work<'w> = &'w dyn Fn(&Path);
+    let works: [(&str, Work<'_>); 4] = [
         ("tree", &|log| draw(log, Nodes::OfNote, Form::Text)),
         ("tree --all", &|log| draw(log, Nodes::All, Form::Text)),
         ("tree --json", &|log| draw(log, Nodes::OfNote, Form::Json)),

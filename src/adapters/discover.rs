@@ -53,6 +53,12 @@ pub struct Discovery {
 }
 
 impl Discovery {
+    /// Forgets what was found of other files than this one.
+    pub fn keep_only(&mut self, file: &RelPath) {
+        self.findings.retain(|finding| finding.location.file == file.to_string());
+        self.ties.retain(|tie| tie.folder == *file);
+    }
+
     /// Whether anything was recognised, even if it cannot be converted.
     #[must_use]
     pub fn recognised_any(&self) -> bool {
@@ -119,7 +125,7 @@ impl Search<'_> {
         if let Some(surest) = claims.iter().filter(|(_, claim)| is_whole(claim)).map(|(_, claim)| claim.confidence).max() {
             claims.retain(|(_, claim)| claim.confidence > surest || (is_whole(claim) && claim.confidence == surest));
         }
-        claims.sort_by(|(_, a), (_, b)| b.confidence.cmp(&a.confidence));
+        claims.sort_by_key(|(_, b)| std::cmp::Reverse(b.confidence));
         let mut owners: HashMap<RelPath, (&'static str, Confidence)> = HashMap::new();
         let mut whole = false;
         for (adapter, claim) in claims {

@@ -7,6 +7,7 @@ use crate::log::LogProblem;
 use crate::model::ids::Seq;
 use crate::model::stream::StreamError;
 use crate::store::StoreError;
+use crate::verify::difference::visible;
 
 /// What stopped a command.
 #[derive(Debug)]
@@ -134,7 +135,8 @@ impl CommandError {
             CommandError::NoLogs { .. } => Some("give a log (*.everlog.jsonl) or the folder that `everlog migrate` wrote".to_owned()),
             CommandError::Nested { .. } => Some("choose a destination beside the source with `-o`".to_owned()),
             CommandError::Live { .. } => Some("stop it first, or convert what is there now with `--allow-live`".to_owned()),
-            CommandError::NoSuchHead { known, .. } => Some(format!("the log has {}", known.join(", "))),
+            CommandError::NoSuchHead { known, .. } if known.is_empty() => Some("the log has no head at that point".to_owned()),
+            CommandError::NoSuchHead { known, .. } => Some(format!("the log has {}", visible(&known.join(", ")))),
             CommandError::NoSuchNode { .. } => {
                 Some("a node is named by its `source_id`, or by `#` and its `seq`; `everlog tree` shows them".to_owned())
             }

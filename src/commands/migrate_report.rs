@@ -223,10 +223,12 @@ fn summarise(totals: &Totals, reports: &[UnitReport], job: &MigrateJob<'_>, out:
         reports
             .iter()
             .flat_map(|report| &report.findings)
+            .chain(&totals.findings)
             .filter(|finding| finding.severity == severity)
             .map(|finding| 1 + finding.more)
             .sum::<u64>()
     };
+    say_unknown(totals, out);
     let (infos, warnings, errors) = (count_at(Severity::Info), count_at(Severity::Warn), count_at(Severity::Error));
     out.summary(&format!(
         "{} to look at, {} in ordinary life; {}",
@@ -237,6 +239,19 @@ fn summarise(totals: &Totals, reports: &[UnitReport], job: &MigrateJob<'_>, out:
             (Sources::Stay | Sources::Unretire, _) => "nothing in the source was changed".to_owned(),
         }
     ));
+}
+
+/// Names files that belong to no session: what is left behind is said.
+fn say_unknown(totals: &Totals, out: &Printer) {
+    const NAMED: usize = 3;
+    let unknown: Vec<&Finding> = totals.findings.iter().filter(|finding| finding.code == FindingCode::UnknownFile).collect();
+    let count = unknown.iter().map(|finding| 1 + finding.more).sum::<u64>();
+    if count > 0 {
+        let names: Vec<String> = unknown.iter().take(NAMED).map(|finding| visible(&finding.location.file)).collect();
+        let more = if count > names.len() as u64 { " … (`everlog detect` names more)" } else { "" };
+        let belong = if count == 1 { "belongs" } else { "belong" };
+        out.summary(&format!("{} {belong} to no session and stayed behind: {}{more}", text::count(count, "file"), names.join(", ")));
+    }
 }
 
 impl UnitReport {

@@ -157,7 +157,7 @@ fn one_log(log: &LogFile, folder: &RestoreFolder<'_>, stores: &Stores) -> Result
             }
         }
     }
-    if done.files == 0 {
+    if made.is_empty() {
         return Err(CommandError::NoLogs { path: log.path.clone() });
     }
     Ok(done)

@@ -117,11 +117,13 @@ impl Source {
                 SourceUnit { name, found }
             })
             .collect();
+        if let Some(file) = &only_file {
+            // Its neighbours are not what was asked for.
+            units.retain(|unit| unit.found.files.iter().any(|own| own.below(&unit.found.root) == *file));
+            discovery.keep_only(file);
+        }
         let recognised = units.len();
-        units.retain(|unit| {
-            let owns_it = only_file.as_ref().is_none_or(|file| unit.found.files.iter().any(|own| own.below(&unit.found.root) == *file));
-            owns_it && selection.takes(unit, &listing)
-        });
+        units.retain(|unit| selection.takes(unit, &listing));
         Ok(Source { root, listing, units, recognised, discovery })
     }
 

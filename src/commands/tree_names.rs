@@ -15,9 +15,9 @@ const SHORTENED: usize = 8;
 /// How a node is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Called {
-    ByNumber,
-    ById,
-    ByBeginning,
+    Number,
+    Id,
+    Beginning,
 }
 
 /// How each node is called, by number.
@@ -28,8 +28,8 @@ impl Names {
     /// What a node with this id is called.
     pub(super) fn name(&self, seq: Seq, id: Option<&str>) -> String {
         match (self.0.get(seq.index()), id) {
-            (Some(Called::ById), Some(id)) => id.to_owned(),
-            (Some(Called::ByBeginning), Some(id)) => beginning(id).to_owned(),
+            (Some(Called::Id), Some(id)) => id.to_owned(),
+            (Some(Called::Beginning), Some(id)) => beginning(id).to_owned(),
             _ => format!("#{seq}"),
         }
     }
@@ -53,20 +53,20 @@ impl Ids {
         // What begins like a number would be taken for one.
         let Some(id) = id.filter(|id| !id.is_empty() && !id.starts_with('#')) else { return };
         let hasher = FixedState::with_seed(0);
-        let called = if id.chars().nth(LONGEST).is_some() { Called::ByBeginning } else { Called::ById };
+        let called = if id.chars().nth(LONGEST).is_some() { Called::Beginning } else { Called::Id };
         self.0.push(Id { whole: hasher.hash_one(id), beginning: hasher.hash_one(beginning(id)), seq, called });
     }
 
     /// What the nodes up to `last` are called.
     pub(super) fn names(mut self, last: Seq) -> Names {
-        let mut names = vec![Called::ByNumber; last.index() + 1];
+        let mut names = vec![Called::Number; last.index() + 1];
         // Of equal ids the last counts.
         self.0.sort_unstable_by_key(|id| (id.whole, std::cmp::Reverse(id.seq)));
         self.0.dedup_by_key(|id| id.whole);
         self.0.sort_unstable_by_key(|id| id.beginning);
         for alike in self.0.chunk_by(|a, b| a.beginning == b.beginning) {
             for id in alike {
-                names[id.seq.index()] = if alike.len() > 1 && id.called == Called::ByBeginning { Called::ByNumber } else { id.called };
+                names[id.seq.index()] = if alike.len() > 1 && id.called == Called::Beginning { Called::Number } else { id.called };
             }
         }
         Names(names)

@@ -50,7 +50,9 @@ pub(super) fn log_standing(receipt: &Receipt, store: &Store) -> Standing {
 /// The receipt, brought up to date, of a source that has not changed.
 pub(super) fn as_before(unit: &SourceUnit, source: &Source, receipt: &Receipt, trust: Trust) -> Result<Option<Receipt>, ConvertError> {
     let same_beside = receipt.beside_sha256 == beside_sha256(&unit.found.beside);
-    if trust == Trust::Nothing || !same_beside || receipt.files.len() != unit.found.files.len() {
+    // Another name is another file, whatever its bytes.
+    let same_names = receipt.files.iter().map(|file| &file.path).eq(&unit.found.files.iter().map(RelPath::key).collect::<Vec<_>>());
+    if trust == Trust::Nothing || !same_beside || !same_names {
         return Ok(None);
     }
     let listed: Vec<_> = unit.found.files.iter().map(|path| source.listing.get(&path.below(&unit.found.root))).collect();

@@ -180,6 +180,11 @@ impl Findings {
         self.list
     }
 
+    /// Forgets those that `keep` does not want.
+    pub fn retain(&mut self, keep: impl FnMut(&Finding) -> bool) {
+        self.list.retain(keep);
+    }
+
     /// All of them, looked at.
     #[must_use]
     pub fn list(&self) -> &[Finding] {

@@ -81,7 +81,8 @@ pub fn commit(disk: &dyn Disk, root: &Path, ready: &[Ready]) -> Result<(), Store
 }
 
 fn parent(path: &Path) -> &Path {
-    path.parent().unwrap_or(Path::new("."))
+    // A bare name lies in the folder that we are in.
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// Removes what runs that were cut short have left below a store.

@@ -20,7 +20,7 @@ impl Flavour {
     pub fn format(self) -> &'static str {
         match self {
             Flavour::OpenClaw | Flavour::OpenClawOne => "openclaw",
-            _ => "pi",
+            Flavour::PiOne | Flavour::PiTwo | Flavour::PiThree | Flavour::Harness | Flavour::Tutorial => "pi",
         }
     }
 

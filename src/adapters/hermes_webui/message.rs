@@ -3,7 +3,7 @@
 use foldhash::fast::FixedState;
 use std::hash::BuildHasher;
 
-use crate::adapters::mapping::{NoIds, ParentId, Parents, Rendered, Setting};
+use crate::adapters::mapping::{self, NoIds, ParentId, Parents, Rendered, Setting, has_a_name_twice};
 use crate::model::ids::Seq;
 use crate::model::json::{self, Escapes, Kind, Member, Style};
 use crate::model::shape::Shapes;
@@ -35,6 +35,8 @@ pub(super) struct Normal<'a> {
     pub ts: String,
     /// The payload without its closing brace.
     pub payload: Vec<u8>,
+    /// No rendering gives such a row back.
+    has_a_key_twice: bool,
 }
 
 impl<'a> Normal<'a> {
@@ -43,15 +45,19 @@ impl<'a> Normal<'a> {
         let members: Vec<Member<'a>> = json::members(row).collect();
         let setting = Setting { writer, parent: ParentId::Unwritten };
         let mut payload = Vec::with_capacity(row.len() + 64);
+        // Of equal keys the last counts.
+        let counts = |n: usize| !members[n + 1..].iter().any(|later| later.key == members[n].key || later.name() == members[n].name());
+        let counted: Option<Vec<Member<'a>>> =
+            has_a_name_twice(&members).then(|| (0..members.len()).filter(|n| counts(*n)).map(|n| members[n]).collect());
         // The table opens nothing, so every object can be taken apart.
-        let mut taken = MESSAGE.take(&members, setting, &NoIds).unwrap_or_default();
+        let mut taken = MESSAGE.take(counted.as_ref().unwrap_or(&members), setting, &NoIds).unwrap_or_default();
         if let Some(hidden) = hidden {
             taken.say("hidden", hidden.payload().to_vec());
         }
         taken.push_payload(&MESSAGE_ORDER, &Rows, &MESSAGE, 0, writer, &mut payload);
         payload.pop();
         let ts = taken.seconds.unwrap_or_default();
-        Normal { members, ts, payload }
+        Normal { members, ts, payload, has_a_key_twice: counted.is_some() }
     }
 
     /// The number of the shape that its keys stand in.
@@ -71,7 +77,11 @@ impl<'a> Normal<'a> {
 
     /// What tells this row from others, order of keys included: as it is, and
     /// as the program sends it to a browser.
-    pub(super) fn prints(&self) -> Prints {
+    /// Nothing where the row cannot be rendered again.
+    pub(super) fn prints(&self) -> Option<Prints> {
+        if self.has_a_key_twice {
+            return None;
+        }
         let hasher = FixedState::with_seed(1);
         let keys = |kept: &dyn Fn(&str) -> bool| {
             self.members.iter().map(Member::name).filter(|name| kept(name)).fold(String::new(), |all, name| all + &name + "\u{0}")
@@ -80,9 +90,9 @@ impl<'a> Normal<'a> {
         let is_sent = |name: &str| !NOT_SENT.contains(&name);
         let stored = hasher.hash_one((&self.ts, &whole, keys(&|_| true)));
         if self.members.iter().all(|member| is_sent(&member.name())) {
-            return Prints { stored, sent: stored };
+            return Some(Prints { stored, sent: stored });
         }
-        Prints { stored, sent: hasher.hash_one((&self.ts, sent_payload(&whole), keys(&is_sent))) }
+        Some(Prints { stored, sent: hasher.hash_one((&self.ts, sent_payload(&whole), keys(&is_sent))) })
     }
 }
 
@@ -131,7 +141,7 @@ pub(super) fn sent_payload(payload: &[u8]) -> Vec<u8> {
 /// that there is not.
 pub(super) fn render(payload: &[u8], ts: Option<&str>, shapes: &Shapes, style: Style, depth: usize, out: &mut Vec<u8>) -> Option<()> {
     let rendered = Rendered { payload, ts, parent: Seq::ROOT, parents: Parents::Unwritten };
-    MESSAGE.render(&rendered, shapes, &Rows, &mut NoIds, style, depth, out)
+    MESSAGE.render(&rendered, shapes, &Rows, &mut NoIds, mapping::To { style, depth, out })
 }
 
 /// What the program compares two unfinished answers by; `None` for rows that
@@ -270,10 +280,10 @@ mod tests {
             Normal::of(br#"{"role":"user","content":"a","id":1,"_active_turn_token":"t","api_content":"b","x":1}"#, Escapes::Utf8, None);
         let sent = Normal::of(br#"{"role":"user","content":"a","id":1,"x":1}"#, Escapes::Utf8, None);
         let ordered = Normal::of(br#"{"role":"user","content":"a","x":1,"id":1}"#, Escapes::Utf8, None);
-        assert_ne!(stored.prints().stored, sent.prints().stored);
-        assert_eq!(stored.prints().sent, sent.prints().sent);
-        assert_eq!(sent.prints().stored, sent.prints().sent);
-        assert_ne!(ordered.prints().sent, sent.prints().sent);
+        assert_ne!(stored.prints().unwrap().stored, sent.prints().unwrap().stored);
+        assert_eq!(stored.prints().unwrap().sent, sent.prints().unwrap().sent);
+        assert_eq!(sent.prints().unwrap().stored, sent.prints().unwrap().sent);
+        assert_ne!(ordered.prints().unwrap().sent, sent.prints().unwrap().sent);
     }
 
     #[test]

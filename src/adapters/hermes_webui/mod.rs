@@ -10,6 +10,7 @@ mod journal;
 mod layout;
 mod load;
 mod message;
+mod pytext;
 mod read;
 mod recovery;
 mod runs;

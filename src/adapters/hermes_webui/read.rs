@@ -19,6 +19,7 @@ use crate::model::stream::{EventSink, StreamError};
 
 use super::layout::{Role, Unit};
 use super::message::{Prints, is_true};
+use super::pytext;
 use super::sidecar::{Document, Which};
 use super::turns;
 use super::wire::{MESSAGE, MESSAGES};
@@ -31,6 +32,8 @@ pub(super) struct Reader<'a, 's> {
     pub shapes: Shapes,
     /// The shape of each message that is not in the usual one.
     pub shape_of: HashMap<Seq, usize>,
+    /// Whether rows will be looked for by what tells them apart: only runs do.
+    pub wants_prints: bool,
     /// Messages by what tells their rows apart: as stored, and as sent.
     pub by_stored: HashMap<u64, Seq>,
     pub by_sent: HashMap<u64, Seq>,
@@ -48,6 +51,7 @@ pub(super) fn read(files: &Files, check: Check, events: &mut dyn EventSink, find
         repeats: Repeats::default(),
         shapes: Shapes::new(MESSAGE.order()),
         shape_of: HashMap::new(),
+        wants_prints: !unit.runs.is_empty(),
         by_stored: HashMap::new(),
         by_sent: HashMap::new(),
         session: Vec::new(),
@@ -60,26 +64,18 @@ pub(super) fn read(files: &Files, check: Check, events: &mut dyn EventSink, find
     reader.to.trailer(reader.shapes.others())
 }
 
-/// A text as it is, any other value as JSON.
-fn plain_text(value: &[u8]) -> String {
-    if json::kind_of(value) == Kind::String {
-        return json::unescape(value).into_owned();
-    }
-    String::from_utf8_lossy(&turns::plain_json(value)).into_owned()
-}
-
 impl<'a> Reader<'a, '_> {
     fn unit(&mut self, unit: &Unit<'a>) -> Result<(), StreamError> {
-        let sidecar = unit.sidecar.map(|(path, file)| Document::of(path, file, Which::Sidecar));
+        let sidecar = unit.sidecar.map(|(path, file)| Document::of(path, file));
         self.begin(unit, sidecar.as_ref())?;
         match &sidecar {
             Some(sidecar) => self.document(sidecar, Which::Sidecar)?,
             None => self.to.put_head(&HeadName::main(), Seq::ROOT, HeadOp::Branch)?,
         }
         if let Some((path, file)) = unit.backup {
-            let backup = Document::of(path, file, Which::Backup);
-            self.fact("live_messages", sidecar.as_ref().map_or(-1, Document::count).to_string());
-            self.fact("bak_messages", backup.count().to_string());
+            let backup = Document::of(path, file);
+            self.fact("live_messages", sidecar.as_ref().map_or(-1, |sidecar| sidecar.count).to_string());
+            self.fact("bak_messages", backup.count.to_string());
             self.document(&backup, Which::Backup)?;
         }
         for (path, file) in &unit.turns {
@@ -141,7 +137,7 @@ impl<'a> Reader<'a, '_> {
     }
 
     fn facts_of(&mut self, sidecar: &Document<'a>) {
-        let text = |key: &str| sidecar.get(key).filter(|value| json::kind_of(value) != Kind::Null).map(plain_text);
+        let text = |key: &str| sidecar.get(key).filter(|value| json::kind_of(value) != Kind::Null).map(pytext::shown);
         self.outcome.model = text("model");
         self.outcome.summary = text("compression_anchor_summary").filter(|summary| !summary.is_empty());
         // A session without a title is given one, one without a name for it is not.
@@ -168,7 +164,7 @@ impl<'a> Reader<'a, '_> {
     fn turn_facts(&mut self, unit: &Unit<'a>) -> Result<(), StreamError> {
         let view = turns::View::of(&unit.turns);
         for (path, line, turn) in &view.collisions {
-            let message = format!("turn {turn} ends twice; its reader takes the later one");
+            let message = format!("turn {} ends twice; its reader takes the later one", pytext::readable(turn));
             self.to.findings.add(FindingCode::TurnJournalTerminalCollision, Location::at(path.to_string(), *line, 1), message);
         }
         for (name, value) in view.facts() {

@@ -49,7 +49,7 @@ impl<'a> Reader<'a, '_> {
             if self.to.check == Check::EachRecord && !self.renders(&normal, row) {
                 return Ok(None);
             }
-            let prints = normal.prints();
+            let Some(prints) = normal.prints() else { return Ok(None) };
             let known = if as_stored { self.by_stored.get(&prints.stored) } else { self.by_sent.get(&prints.sent) };
             match (known, self.known.by_normal(&normal.ts, &normal.payload)) {
                 (Some(seq), _) => resolved.push(Row::Known(*seq)),

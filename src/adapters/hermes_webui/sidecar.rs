@@ -17,6 +17,7 @@ use crate::model::recipe::RecipeBuilder;
 use crate::model::stream::{EventSink, StreamError};
 
 use super::message::{Hidden, Normal, is_true, partial_signature, render};
+use super::pytext;
 use super::read::Reader;
 use super::turns::{DEEPEST, LONGEST_INTEGER};
 use super::wire::{CONTEXT, DOCUMENT_STYLE, MESSAGES, SIDECAR};
@@ -52,34 +53,33 @@ pub(super) struct Document<'a> {
     path: &'a RelPath,
     bytes: &'a [u8],
     whole: Result<Whole<'a>, (usize, &'static str)>,
+    /// How many rows the program counts in it; -1 where it cannot.
+    pub count: i64,
 }
 
 impl<'a> Document<'a> {
-    pub(super) fn of(path: &'a RelPath, file: &'a SourceFile, which: Which) -> Document<'a> {
+    pub(super) fn of(path: &'a RelPath, file: &'a SourceFile) -> Document<'a> {
         let bytes = file.bytes.as_slice();
-        let whole = match std::str::from_utf8(bytes) {
+        let parsed = match std::str::from_utf8(bytes) {
             Err(error) => Err((error.valid_up_to(), "not UTF-8")),
             Ok(_) => match Whole::parse(bytes, Dialect::Python, &SIDECAR) {
                 Err(error) => Err((error.at, error.what)),
                 Ok(whole) if whole.facts.depth >= DEEPEST => Err((0, "nested deeper than its parser goes")),
                 Ok(whole) if whole.facts.longest_integer > LONGEST_INTEGER => Err((0, "an integer longer than its parser takes")),
-                Ok(whole) if which == Which::Sidecar && !has_paths(&whole) => Err((0, "a folder that is no path")),
                 Ok(whole) => Ok(whole),
             },
         };
-        Document { path, bytes, whole }
+        let rows = parsed.as_ref().ok().and_then(|whole| whole.get(MESSAGES)).filter(|rows| json::kind_of(rows) == Kind::Array);
+        let count = rows.map_or(-1, |rows| json::elements(rows).count() as i64);
+        let whole = parsed.and_then(|whole| match refused(&whole) {
+            None => Ok(whole),
+            Some(why) => Err((0, why)),
+        });
+        Document { path, bytes, whole, count }
     }
 
     pub(super) fn get(&self, key: &str) -> Option<&'a [u8]> {
         self.whole.as_ref().ok().and_then(|whole| whole.get(key))
-    }
-
-    /// How many rows the program counts in it; -1 where it cannot.
-    pub(super) fn count(&self) -> i64 {
-        match (&self.whole, self.get(MESSAGES)) {
-            (Ok(_), Some(list)) if json::kind_of(list) == Kind::Array => json::elements(list).count() as i64,
-            _ => -1,
-        }
     }
 
     /// Why the program cannot read it, and where.
@@ -89,13 +89,29 @@ impl<'a> Document<'a> {
     }
 }
 
-/// Whether what the program takes for paths can be some: it cannot make a
-/// session of anything else.
-fn has_paths(whole: &Whole<'_>) -> bool {
-    let is_path = |value: &[u8]| json::kind_of(value) == Kind::String && !json::unescape(value).contains('\0');
+/// Why the program cannot make a session of an object: it takes some members
+/// for paths and some for whole numbers, and others than those make it fail.
+fn refused(whole: &Whole<'_>) -> Option<&'static str> {
+    let is_path = |value: &[u8]| {
+        let units = if json::kind_of(value) == Kind::String { pytext::units(value) } else { vec![0] };
+        // A name that cannot be written in bytes, or somebody's home.
+        let is_name = char::decode_utf16(units.iter().copied())
+            .all(|decoded| decoded.map_or_else(|lone| (0xdc80..=0xdcff).contains(&lone.unpaired_surrogate()), |c| c != '\0'));
+        let is_home = units.first() == Some(&u16::from(b'~')) && units.get(1).is_some_and(|next| *next != u16::from(b'/'));
+        is_name && !is_home
+    };
     let optional = ["created_workspace", "worktree_path", "worktree_repo_root"];
-    whole.get("workspace").is_none_or(is_path)
-        && optional.iter().filter_map(|key| whole.get(key)).all(|value| !is_true(Some(value)) || is_path(value))
+    let folders = optional.iter().filter_map(|key| whole.get(key)).filter(|value| is_true(Some(value)));
+    if !whole.get("workspace").into_iter().chain(folders).all(is_path) {
+        return Some("a folder that is no path");
+    }
+    let is_infinite = |value: &[u8]| {
+        let number = std::str::from_utf8(value).ok().filter(|_| json::kind_of(value) == Kind::Number);
+        number.and_then(|number| number.parse::<f64>().ok()).is_some_and(f64::is_infinite)
+            && !value.iter().all(|b| b.is_ascii_digit() || *b == b'-')
+    };
+    let counts = ["message_count", "post_compression_context_tokens_estimate"];
+    counts.iter().filter_map(|key| whole.get(key)).any(is_infinite).then_some("a count that is infinite")
 }
 
 /// One list of rows on its way into the log.
@@ -222,7 +238,11 @@ impl<'a> Reader<'a, '_> {
         if shape > 0 {
             self.shape_of.insert(seq, shape);
         }
-        self.note_prints(normal.prints(), seq);
+        if self.wants_prints
+            && let Some(prints) = normal.prints()
+        {
+            self.note_prints(prints, seq);
+        }
         Ok(seq)
     }
 

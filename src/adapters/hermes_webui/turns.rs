@@ -10,7 +10,7 @@ use crate::model::jsonl::{Lines, Newlines, trim_unicode};
 use super::journal::broken;
 use super::layout::run_id;
 use super::message::is_true;
-use super::wire::JOURNAL_STYLE;
+use super::pytext::{Units, dumps, dumps_text, readable, str_of, stripped};
 
 /// CPython gives up on values nested this deep…
 pub(super) const DEEPEST: usize = 995;
@@ -25,17 +25,17 @@ pub(super) struct View<'a> {
     /// Why the reading fails as a whole.
     fails: Option<&'static str>,
     /// Turns that end more than once, each with the place of its last end.
-    pub collisions: Vec<(&'a RelPath, u64, String)>,
+    pub collisions: Vec<(&'a RelPath, u64, Units)>,
     /// The last event of each turn, in the order of their first ones.
-    states: Vec<(String, usize)>,
+    states: Vec<(Units, usize)>,
 }
 
 struct Event<'a> {
     path: &'a RelPath,
     line: u64,
-    turn: String,
-    /// The event's name as the journal has it, and as a text.
-    event: Vec<u8>,
+    turn: Units,
+    /// The event's name as JSON, and as a text.
+    event: String,
     state: String,
     /// When; `None` where Python could not make a number of it.
     at: Option<f64>,
@@ -72,8 +72,8 @@ impl<'a> View<'a> {
 
     fn derive(&mut self) {
         self.events.sort_by(|a, b| a.at.unwrap_or(0.0).total_cmp(&b.at.unwrap_or(0.0)));
-        let mut place: HashMap<&str, usize> = HashMap::new();
-        let mut states: Vec<(String, usize)> = Vec::new();
+        let mut place: HashMap<&[u16], usize> = HashMap::new();
+        let mut states: Vec<(Units, usize)> = Vec::new();
         let mut ends: Vec<(usize, Vec<&Event<'a>>)> = Vec::new();
         for (n, event) in self.events.iter().enumerate().filter(|(_, event)| !event.turn.is_empty()) {
             let at = *place.entry(&event.turn).or_insert_with(|| {
@@ -121,12 +121,12 @@ impl<'a> View<'a> {
             return facts;
         }
         if !self.states.is_empty() {
-            let states = self.states.iter().map(|(turn, last)| [&quoted(turn), &b":"[..], &self.events[*last].event].concat());
-            facts.push(("turns", joined(b"{", states, b"}")));
+            let states = self.states.iter().map(|(turn, last)| format!("{}:{}", dumps_text(turn), self.events[*last].event));
+            facts.push(("turns", joined(("{", "}"), states)));
         }
         if !self.collisions.is_empty() {
-            let turns = self.collisions.iter().map(|(_, _, turn)| quoted(turn));
-            facts.push(("turn_collisions", joined(b"[", turns, b"]")));
+            let turns = self.collisions.iter().map(|(_, _, turn)| dumps_text(turn));
+            facts.push(("turn_collisions", joined(("[", "]"), turns)));
         }
         facts
     }
@@ -135,26 +135,8 @@ impl<'a> View<'a> {
 const UNREADABLE: &str = "turn journal cannot be read";
 const UNDERIVABLE: &str = "turn states cannot be derived";
 
-fn quoted(text: &str) -> Vec<u8> {
-    plain_json(&{
-        let mut out = Vec::new();
-        json::push_string(text, &mut out);
-        out
-    })
-}
-
-fn joined(open: &[u8], items: impl Iterator<Item = Vec<u8>>, close: &[u8]) -> String {
-    let items: Vec<Vec<u8>> = items.collect();
-    let all = [open, &items.join(&b","[..]), close].concat();
-    String::from_utf8_lossy(&all).into_owned()
-}
-
-/// A value as Python would print it on one line, other than ASCII raw.
-pub(super) fn plain_json(value: &[u8]) -> Vec<u8> {
-    let (mut carried, mut out) = (Vec::new(), Vec::new());
-    json::push_carried_value(value, JOURNAL_STYLE.escapes, &mut carried);
-    JOURNAL_STYLE.push_value(&carried, &mut out);
-    out
+fn joined(ends: (&str, &str), items: impl Iterator<Item = String>) -> String {
+    format!("{}{}{}", ends.0, items.collect::<Vec<_>>().join(","), ends.1)
 }
 
 /// The lines of a journal as Python's `splitlines` has them, blank ones left
@@ -203,28 +185,28 @@ fn opens_too_deep(text: &[u8]) -> bool {
 
 /// What the program sums up of its runs, and which of them it cannot read.
 pub(super) fn run_facts(runs: &[(&RelPath, &SourceFile)]) -> Vec<(&'static str, String)> {
-    let (mut read, mut failed) = (Vec::new(), Vec::new());
+    let (mut whole, mut failed) = (Vec::new(), Vec::new());
     for (path, file) in runs {
-        let id = quoted(run_id(path));
+        let id = format!("\"{}\"", run_id(path));
         match run_summary(file) {
-            Some(summary) => read.push([&id, &b":"[..], &summary].concat()),
+            Some(summary) => whole.push(format!("{id}:{summary}")),
             None => failed.push(id),
         }
     }
     let mut facts = Vec::new();
-    if !read.is_empty() {
-        facts.push(("runs", joined(b"{", read.into_iter(), b"}")));
+    if !whole.is_empty() {
+        facts.push(("runs", joined(("{", "}"), whole.into_iter())));
     }
     if !failed.is_empty() {
-        facts.push(("run_errors", joined(b"[", failed.into_iter(), b"]")));
+        facts.push(("run_errors", joined(("[", "]"), failed.into_iter())));
     }
     facts
 }
 
-fn run_summary(file: &SourceFile) -> Option<Vec<u8>> {
+fn run_summary(file: &SourceFile) -> Option<String> {
     std::str::from_utf8(&file.bytes).ok()?;
     let (mut events, mut malformed) = (0u64, 0u64);
-    let (mut seq, mut name) = ("0".to_owned(), b"null".to_vec());
+    let (mut seq, mut name) = (Some("0".to_owned()), "null".to_owned());
     let (mut end, mut stream_end) = (None, None);
     for (_, text) in lines(&file.bytes) {
         let members = match read(text) {
@@ -237,22 +219,18 @@ fn run_summary(file: &SourceFile) -> Option<Vec<u8>> {
         };
         let get = |name: &str| members.iter().rev().find(|member| member.name() == name).map(|member| member.value);
         events += 1;
-        name = plain_json(get("event").unwrap_or(b"null"));
-        seq = integer(get("seq"))?;
+        name = dumps(get("event").unwrap_or(b"null"));
+        seq = integer(get("seq"));
         if is_true(get("terminal")) {
-            let which = if name == b"\"stream_end\"" { &mut stream_end } else { &mut end };
-            *which = Some(plain_json(get("terminal_state").unwrap_or(b"null")));
+            let which = if name == "\"stream_end\"" { &mut stream_end } else { &mut end };
+            *which = Some(dumps(get("terminal_state").unwrap_or(b"null")));
         }
     }
-    let open = if events == 0 { b"\"unknown\"".to_vec() } else { b"\"running\"".to_vec() };
-    let state = end.or(stream_end).unwrap_or(open);
-    let mut out =
-        [b"{\"state\":", &state[..], format!(",\"events\":{events},\"last_seq\":{seq},\"last_event\":").as_bytes(), &name].concat();
-    if malformed > 0 {
-        out.extend_from_slice(format!(",\"malformed\":{malformed}").as_bytes());
-    }
-    out.push(b'}');
-    Some(out)
+    let seq = seq?;
+    let open = if events == 0 { "\"unknown\"" } else { "\"running\"" };
+    let state = end.or(stream_end).unwrap_or_else(|| open.to_owned());
+    let malformed = if malformed > 0 { format!(",\"malformed\":{malformed}") } else { String::new() };
+    Some(format!("{{\"state\":{state},\"events\":{events},\"last_seq\":{seq},\"last_event\":{name}{malformed}}}"))
 }
 
 /// A number as Python's `int(value or 0)` has it; `None` where that fails.
@@ -277,18 +255,10 @@ fn integer(value: Option<&[u8]>) -> Option<String> {
 impl<'a> Event<'a> {
     fn of(path: &'a RelPath, line: u64, members: &[Member<'_>]) -> Event<'a> {
         let get = |name: &str| members.iter().rev().find(|member| member.name() == name).map(|member| member.value);
-        let text = |name: &str| get(name).filter(|value| is_true(Some(value))).map(text_of).unwrap_or_default();
-        let event = plain_json(get("event").unwrap_or(b"null"));
-        Event { path, line, turn: text("turn_id").trim().to_owned(), event, state: text("event"), at: seconds(get("created_at")) }
-    }
-}
-
-/// A value as Python's `str` has it.
-fn text_of(value: &[u8]) -> String {
-    match json::kind_of(value) {
-        Kind::String => json::unescape(value).into_owned(),
-        Kind::True => "True".to_owned(),
-        Kind::False | Kind::Null | Kind::Number | Kind::Object | Kind::Array => String::from_utf8_lossy(value).into_owned(),
+        let text = |name: &str| get(name).filter(|value| is_true(Some(value))).map(str_of).unwrap_or_default();
+        let turn = stripped(&text("turn_id")).to_vec();
+        let event = dumps(get("event").unwrap_or(b"null"));
+        Event { path, line, turn, event, state: readable(&text("event")), at: seconds(get("created_at")) }
     }
 }
 

@@ -1,7 +1,7 @@
 //! The inverse of reading: messages, turns and runs back to rows and lines.
 
 use crate::adapters::document::render_part;
-use crate::adapters::mapping::{Ids, NoContent, Parents, Rendered, Table};
+use crate::adapters::mapping::{self, Ids, NoContent, Parents, Rendered, Table};
 use crate::model::event::{EventKind, EventRef, Session};
 use crate::model::ids::Seq;
 use crate::model::json::{self, Style};
@@ -198,7 +198,7 @@ pub(super) fn push_line(event: &EventRef<'_>, session: &[u8], shapes: &Shapes, s
     let mut line = Line { session, run_id: get("run_id"), number: get("source_id"), event: get("event") };
     let rendered = Rendered { payload: event.payload, ts: event.ts, parent: Seq::ROOT, parents: Parents::Unwritten };
     table
-        .render(&rendered, shapes, &NoContent, &mut line, style, 0, out)
+        .render(&rendered, shapes, &NoContent, &mut line, mapping::To { style, depth: 0, out })
         .ok_or_else(|| StreamError::log(event.seq, "names a shape that the log does not have"))
 }
 

@@ -173,7 +173,19 @@ impl Table {
     fn opens(&self) -> Option<(&'static str, &'static Table)> {
         self.0.iter().find_map(|(key, goes)| match goes {
             Goes::Open(table) => Some((*key, *table)),
-            _ => None,
+            Goes::Constant(_)
+            | Goes::To(..)
+            | Goes::Unless(..)
+            | Goes::Given(_)
+            | Goes::Word(..)
+            | Goes::Ext
+            | Goes::Time
+            | Goes::Seconds
+            | Goes::Parent
+            | Goes::Node(_)
+            | Goes::Content(_)
+            | Goes::Object(..)
+            | Goes::List => None,
         })
     }
 
@@ -181,7 +193,19 @@ impl Table {
     pub(in crate::adapters) fn order(&self) -> Order {
         let inside = |goes: &Goes| match goes {
             Goes::Open(table) => Some(table.order()),
-            _ => None,
+            Goes::Constant(_)
+            | Goes::To(..)
+            | Goes::Unless(..)
+            | Goes::Given(_)
+            | Goes::Word(..)
+            | Goes::Ext
+            | Goes::Time
+            | Goes::Seconds
+            | Goes::Parent
+            | Goes::Node(_)
+            | Goes::Content(_)
+            | Goes::Object(..)
+            | Goes::List => None,
         };
         let mut order = Order::default();
         for (key, goes) in self.0 {
@@ -245,7 +269,15 @@ impl Goes {
         match self {
             Goes::Constant(_) | Goes::Given(_) | Goes::Unless(..) | Goes::List => true,
             Goes::Parent => matches!(parents, ParentId::Written(_)),
-            _ => false,
+            Goes::To(..)
+            | Goes::Word(..)
+            | Goes::Ext
+            | Goes::Time
+            | Goes::Seconds
+            | Goes::Node(_)
+            | Goes::Content(_)
+            | Goes::Open(_)
+            | Goes::Object(..) => false,
         }
     }
 }

@@ -51,7 +51,20 @@ impl Table {
                         Goes::To(_, takes) if takes.accepts(member.value) => taken[at] = Some(member.value),
                         Goes::Object(_, table) if table.object(member.value, writer).is_some() => taken[at] = Some(member.value),
                         Goes::List if json::kind_of(member.value) == Kind::Array => taken[at] = Some(member.value),
-                        _ => ext.carried(member, writer),
+                        Goes::Constant(_)
+                        | Goes::To(..)
+                        | Goes::Unless(..)
+                        | Goes::Given(_)
+                        | Goes::Word(..)
+                        | Goes::Ext
+                        | Goes::Time
+                        | Goes::Seconds
+                        | Goes::Parent
+                        | Goes::Node(_)
+                        | Goes::Content(_)
+                        | Goes::Open(_)
+                        | Goes::Object(..)
+                        | Goes::List => ext.carried(member, writer),
                     }
                 }
                 None => {
@@ -79,7 +92,18 @@ impl Table {
                     member_key(name, start, out);
                     out.extend_from_slice(&table.object(value, writer).unwrap_or_default());
                 }
-                _ => {}
+                Goes::Constant(_)
+                | Goes::Unless(..)
+                | Goes::Given(_)
+                | Goes::Word(..)
+                | Goes::Ext
+                | Goes::Time
+                | Goes::Seconds
+                | Goes::Parent
+                | Goes::Node(_)
+                | Goes::Content(_)
+                | Goes::Open(_)
+                | Goes::List => {}
             }
         }
         if !ext.0.is_empty() {

@@ -34,12 +34,10 @@ impl Table {
         shapes: &Shapes,
         content: &dyn Content,
         ids: &mut dyn Ids,
-        style: Style,
-        depth: usize,
-        out: &mut Vec<u8>,
+        to: To<'_>,
     ) -> Option<()> {
         let given: Vec<Member<'_>> = json::members(event.payload).collect();
-        self.render_members(event, &given, shapes, content, ids, To { style, depth, out })
+        self.render_members(event, &given, shapes, content, ids, to)
     }
 
     /// The same for a payload whose members are known already.
@@ -112,7 +110,8 @@ impl Scope<'_> {
     }
 
     fn key(&self, table: &Table, key: &str, ext: &[Member<'_>], ids: &mut dyn Ids, object: &mut Rendering<'_>) {
-        if let Some(member) = ext.iter().find(|member| source_key(member).is_some_and(|name| name == key)) {
+        // Of equal keys the last counts, as every loader has it.
+        if let Some(member) = ext.iter().rev().find(|member| source_key(member).is_some_and(|name| name == key)) {
             return object.value(key, member.value);
         }
         let is_absent = ext

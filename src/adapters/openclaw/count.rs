@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use crate::adapters::tree::entry::{Entry, get, with_members};
-use crate::adapters::tree::forest;
+use crate::adapters::tree::forest::{self, Lineage};
 use crate::adapters::tree::js;
 use crate::adapters::tree::scan::Scan;
 use crate::adapters::tree::tables::Record;
@@ -35,7 +35,7 @@ fn by_last_line(scan: &Scan<'_>, judged: &Judged) -> usize {
     if entries.iter().any(|entry| entry.line.text.trim_ascii() == b"null") {
         return 0;
     }
-    if judged.is_linear {
+    if judged.lineage == Lineage::ByLine {
         return shown(entries, &forest::path(&judged.placed.parents, judged.leaf), &judged.placed.first_kept);
     }
     let by_id = forest::by_id(entries, |n| entries[n].kind != Record::Header);
@@ -72,6 +72,15 @@ fn is_shown(entry: &Entry<'_>) -> bool {
     match entry.kind {
         Record::UserMessage | Record::AssistantMessage | Record::ResultMessage | Record::CustomMessage => true,
         Record::BranchSummary => with_members(entry, |members| get(members, "summary").is_some_and(|summary| !js::is_falsy(summary))),
-        _ => false,
+        Record::Header
+        | Record::Thinking
+        | Record::Model
+        | Record::Compaction
+        | Record::Custom
+        | Record::Label
+        | Record::Info
+        | Record::Usage
+        | Record::Edit
+        | Record::Whole => false,
     }
 }

@@ -32,9 +32,8 @@ pub(super) fn discover(folder: &FolderView<'_>) -> Found {
     jobs(folder, &direct, &mut found);
     for (name, entry) in direct {
         let first = folder.first_bytes(name);
-        if name.ends_with(".jsonl") && is_run_log(&first, entry.size) {
-            found.units.push(unit(name, vec![RelPath::new(name)]));
-        } else if name.ends_with(".jsonl") && signs::look(&first, entry.size) == Looks::OpenClaw {
+        let is_ours = || is_run_log(&first, entry.size) || signs::look(&first, entry.size) == Looks::OpenClaw;
+        if name.ends_with(".jsonl") && is_ours() {
             found.units.push(unit(name, vec![RelPath::new(name)]));
         }
     }
@@ -98,6 +97,10 @@ fn sessions(folder: &FolderView<'_>, direct: &[(&str, &Listed)], found: &mut Fou
     let mut joins: Vec<(String, &str)> = Vec::new();
     for (name, entry) in direct {
         let (live, standing) = name.strip_suffix(RETIRED_SUFFIX).map_or((*name, Standing::Live), |live| (live, Standing::Retired));
+        if standing == Standing::Retired && has(live) {
+            stray(found, name, FindingCode::RetiredChanged, signs::RETIRED_TWIN);
+            continue;
+        }
         match names::judge(live) {
             Name::Transcript if is_transcript(folder, name, entry.size) => {
                 let claim =
@@ -117,7 +120,7 @@ fn sessions(folder: &FolderView<'_>, direct: &[(&str, &Listed)], found: &mut Fou
     for (own, name) in joins {
         // A trace may outlive its session under the archive's name.
         let archive = format!("{own}.");
-        let home = if has(&own) { Some(own.clone()) } else { units.keys().find(|unit| unit.starts_with(&archive)).cloned() };
+        let home = if units.contains_key(&own) { Some(own.clone()) } else { units.keys().find(|unit| unit.starts_with(&archive)).cloned() };
         match home.and_then(|home| units.get_mut(&home)) {
             Some(claim) => claim.files.push(RelPath::new(name)),
             None => {

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use crate::adapters::tree::context::{self, Context};
 use crate::adapters::tree::entry::{Entry, Value, get, text_of, with_members};
 use crate::adapters::tree::facts::{self, Labels};
-use crate::adapters::tree::forest;
+use crate::adapters::tree::forest::{self, Lineage};
 use crate::adapters::tree::js;
 use crate::adapters::tree::read::{Edits, Placed, Renames};
 use crate::adapters::tree::scan::{Piece, Scan};
@@ -26,7 +26,7 @@ pub(super) struct Judged {
     pub has_header: bool,
     /// Whether a header has to be found or made up.
     pub is_recovered: bool,
-    pub is_linear: bool,
+    pub lineage: Lineage,
     /// Why the file cannot be opened at all.
     pub error: Option<&'static str>,
     rows: Vec<Row>,
@@ -40,7 +40,7 @@ pub(super) struct Judged {
 pub(super) const TYPE_ERROR: &str = "TypeError";
 pub(super) const BAD_TIME: &str = "invalid timestamp";
 
-fn row(entry: &Entry<'_>, is_linear: bool) -> Row {
+fn row(entry: &Entry<'_>, lineage: Lineage) -> Row {
     let has_id = entry.id_text.as_deref().is_some_and(|id| id.len() > 2);
     let is_parent = entry.parent.as_deref().is_some_and(|parent| parent == b"null" || json::kind_of(parent) == Kind::String);
     match entry.kind {
@@ -56,13 +56,26 @@ fn row(entry: &Entry<'_>, is_linear: bool) -> Row {
         | Record::Custom
         | Record::Label
         | Record::Info
-            if has_id || is_linear =>
+            if has_id || lineage == Lineage::ByLine =>
         {
             Row::Canonical
         }
         _ if !has_id || !is_parent => Row::Inert,
         _ if entry.is_other("leaf") => leaf_row(entry),
-        _ => Row::Opaque,
+        Record::UserMessage
+        | Record::AssistantMessage
+        | Record::ResultMessage
+        | Record::CustomMessage
+        | Record::Thinking
+        | Record::Model
+        | Record::Compaction
+        | Record::BranchSummary
+        | Record::Custom
+        | Record::Label
+        | Record::Info
+        | Record::Usage
+        | Record::Edit
+        | Record::Whole => Row::Opaque,
     }
 }
 
@@ -87,23 +100,24 @@ pub(super) fn judge(scan: &Scan<'_>) -> Judged {
         header.and_then(|entry| with_members(entry, |members| get(members, "version").filter(|v| *v != b"null").map(<[u8]>::to_vec)));
     let number = version.as_deref().map_or(Ok(1.0), js::number_of);
     let is_below = |limit: f64| header.is_some() && number.is_ok_and(|version| version < limit);
-    let is_linear = is_below(2.0);
+    let lineage = if is_below(2.0) { Lineage::ByLine } else { Lineage::ById };
     let asks_null = is_recovered && entries.iter().any(|entry| entry.value == Value::Null);
     let error = (asks_null || (header.is_some() && number.is_err())).then_some(TYPE_ERROR);
 
-    let rows: Vec<Row> = entries.iter().map(|entry| row(entry, is_linear)).collect();
+    let rows: Vec<Row> = entries.iter().map(|entry| row(entry, lineage)).collect();
     let mut ids = Ids::default();
-    let mut cursors = Cursors::follow(&lines(entries, &rows, is_linear, &mut ids), ids.count());
+    let mut cursors = Cursors::follow(&lines(entries, &rows, lineage, &mut ids), ids.count());
     let wanted = cursors.wanted();
     let leaf = cursors.leaf();
-    let first_kept = first_kept(entries, &rows, &mut cursors, &ids, is_linear);
-    let others = if is_linear || error.is_some() { BTreeMap::new() } else { other_leaves(entries, &cursors, &wanted, leaf) };
+    let first_kept = first_kept(entries, &rows, &mut cursors, &ids, lineage);
+    let others =
+        if lineage == Lineage::ByLine || error.is_some() { BTreeMap::new() } else { other_leaves(entries, &cursors, &wanted, leaf) };
     let (parents, circular) = cut(&wanted, leaf);
     Judged {
         placed: Placed {
             words: Words::Pi,
             is_node: rows.iter().map(|row| *row != Row::Inert).collect(),
-            is_named: rows.iter().map(|row| *row == Row::Canonical && !is_linear).collect(),
+            is_named: rows.iter().map(|row| *row == Row::Canonical && lineage == Lineage::ById).collect(),
             parents,
             edits: Edits::Unknown,
             renames: if is_below(3.0) { Renames::Hooks } else { Renames::Nothing },
@@ -114,7 +128,7 @@ pub(super) fn judge(scan: &Scan<'_>) -> Judged {
         others,
         has_header,
         is_recovered,
-        is_linear,
+        lineage,
         error,
         rows,
         wanted,
@@ -125,7 +139,7 @@ pub(super) fn judge(scan: &Scan<'_>) -> Judged {
 
 /// The rows with their ids; version 1 has none, and each row stands below the
 /// one before.
-fn lines(entries: &[Entry<'_>], rows: &[Row], is_linear: bool, ids: &mut Ids) -> Vec<Line> {
+fn lines(entries: &[Entry<'_>], rows: &[Row], lineage: Lineage, ids: &mut Ids) -> Vec<Line> {
     let mut previous = Id::Null;
     let mut line = |(entry, row): (&Entry<'_>, &Row)| {
         let mut line = Line {
@@ -140,7 +154,7 @@ fn lines(entries: &[Entry<'_>], rows: &[Row], is_linear: bool, ids: &mut Ids) ->
             (line.target, line.append) =
                 with_members(entry, |members| (ids.of(get(members, "targetId")), ids.of(get(members, "appendParentId"))));
         }
-        if is_linear && *row == Row::Canonical {
+        if lineage == Lineage::ByLine && *row == Row::Canonical {
             line.id = ids.invent();
             line.parent = std::mem::replace(&mut previous, line.id);
         }
@@ -150,7 +164,7 @@ fn lines(entries: &[Entry<'_>], rows: &[Row], is_linear: bool, ids: &mut Ids) ->
 }
 
 /// The entry that each compaction keeps first, where its own id does not say.
-fn first_kept(entries: &[Entry<'_>], rows: &[Row], cursors: &mut Cursors, ids: &Ids, is_linear: bool) -> HashMap<usize, usize> {
+fn first_kept(entries: &[Entry<'_>], rows: &[Row], cursors: &mut Cursors, ids: &Ids, lineage: Lineage) -> HashMap<usize, usize> {
     let compactions = (0..entries.len()).filter(|n| entries[*n].kind == Record::Compaction && rows[*n] == Row::Canonical);
     let compactions: Vec<usize> = compactions.collect();
     let mut kept = HashMap::new();
@@ -159,7 +173,7 @@ fn first_kept(entries: &[Entry<'_>], rows: &[Row], cursors: &mut Cursors, ids: &
             let index = get(members, "firstKeptEntryIndex").filter(|index| json::kind_of(index) == Kind::Number).map(js::number);
             (index, ids.find(get(members, "firstKeptEntryId")))
         });
-        let by_number = index.filter(|_| is_linear).and_then(|index| entry_at(rows, index));
+        let by_number = index.filter(|_| lineage == Lineage::ByLine).and_then(|index| entry_at(rows, index));
         let first = match by_number {
             // Ids are given one after another: a later entry still has its old one.
             Some(first) if first <= n => Some(first),
@@ -317,7 +331,9 @@ pub(super) fn state(scan: &Scan<'_>, judged: &Judged) -> BTreeMap<String, String
     let entries = &scan.entries;
     let known: Vec<&Entry<'_>> = entries.iter().enumerate().filter(|(n, _)| judged.is_entry(*n)).map(|(_, entry)| entry).collect();
     let mut facts = facts::of_file(known.iter().copied(), Labels::AsTheyAre).unwrap_or_default();
-    if let Some(leaf) = judged.leaf.and_then(|leaf| entries[leaf].id_text.as_deref()).and_then(text_of).filter(|_| !judged.is_linear) {
+    if let Some(leaf) =
+        judged.leaf.and_then(|leaf| entries[leaf].id_text.as_deref()).and_then(text_of).filter(|_| judged.lineage == Lineage::ById)
+    {
         facts.insert("leaf".to_owned(), leaf);
     }
     if judged.is_recovered {

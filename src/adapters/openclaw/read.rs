@@ -90,16 +90,13 @@ fn without_messages(to: &mut Conversion<'_, '_>) -> Result<(), StreamError> {
 fn transcript<'a>(mut reader: Reader<'a, '_>, parts: &Parts<'a>) -> Result<ReadSummary, StreamError> {
     let is_main = |name: &str| matches!(names::judge(name), Name::Transcript);
     let is_copy = |name: &str| matches!(names::judge(name), Name::CopyOf(_));
-    let main = parts.iter().find(|(_, _, name)| is_main(name)).or_else(|| parts.iter().find(|(_, _, name)| is_copy(name)));
-    let Some((path, bytes, _)) = main else {
-        reader.to.put_json(EventKind::Session, &Session::new(SessionKind::Orphan, super::ID, reader.to.files.name()))?;
-        let head = HeadName::main();
-        reader.to.put_head(&head, Seq::ROOT, HeadOp::Branch)?;
-        let outcome = Outcome { active: Some(head.to_string()), error: Some("no transcript".to_owned()), ..Outcome::default() };
-        reader.to.put_json(EventKind::Outcome, &outcome)?;
-        reader.to.events.close_facts(&head.to_string())?;
-        return reader.trailer();
-    };
+    let copies: Vec<_> = parts.iter().filter(|(_, _, name)| is_copy(name)).collect();
+    let main = parts.iter().find(|(_, _, name)| is_main(name)).or(match copies.as_slice() {
+        // What was left before a transcript was shortened stands for it.
+        [only] if only.2.contains(".jsonl.bak.") => Some(*only),
+        _ => None,
+    });
+    let Some((path, bytes, _)) = main else { return remains(reader, &copies) };
     let scan = scan::scan(path, bytes, PROGRAM, Manner::TrimmedText, reader.to.findings);
     let judged = place::judge(&scan);
     let session = session(reader.to.files, &scan, &judged);
@@ -129,6 +126,21 @@ fn transcript<'a>(mut reader: Reader<'a, '_>, parts: &Parts<'a>) -> Result<ReadS
     let outcome = Outcome { active: Some(active.clone()), model, facts, error: error.map(str::to_owned), failures, ..Outcome::default() };
     reader.to.put_json(EventKind::Outcome, &outcome)?;
     reader.to.events.close_facts(&active)?;
+    reader.trailer()
+}
+
+/// What is left of a session whose transcript is gone.
+fn remains<'a>(mut reader: Reader<'a, '_>, copies: &[&(&'a RelPath, &'a [u8], String)]) -> Result<ReadSummary, StreamError> {
+    reader.to.put_json(EventKind::Session, &Session::new(SessionKind::Orphan, super::ID, reader.to.files.name()))?;
+    let head = HeadName::main();
+    reader.to.put_head(&head, Seq::ROOT, HeadOp::Branch)?;
+    for (copy, bytes, name) in copies {
+        backup(&mut reader, copy, bytes, name)?;
+    }
+    // Traces alone were never loaded.
+    let error = (!copies.is_empty()).then(|| "no transcript".to_owned());
+    reader.to.put_json(EventKind::Outcome, &Outcome { active: Some(head.to_string()), error, ..Outcome::default() })?;
+    reader.to.events.close_facts(&head.to_string())?;
     reader.trailer()
 }
 

@@ -4,7 +4,7 @@ use crate::adapters::adapter::Check;
 use crate::adapters::conversion::Conversion;
 use crate::adapters::mapping::Goes::{Ext, To};
 use crate::adapters::mapping::Takes::{Any, Text};
-use crate::adapters::mapping::{NoContent, NoIds, ParentId, Parents, Rendered, Setting, Table};
+use crate::adapters::mapping::{self, NoContent, NoIds, ParentId, Parents, Rendered, Setting, Table};
 use crate::adapters::tree::js;
 use crate::adapters::tree::read::USUAL;
 use crate::adapters::tree::scan::{self, Manner, Piece};
@@ -126,7 +126,7 @@ fn render(payload: &[u8], shapes: &Shapes, out: &mut Vec<u8>) -> Option<()> {
         return Some(());
     }
     let event = Rendered { payload, ts: None, parent: Seq::ROOT, parents: Parents::Unwritten };
-    RUN.render(&event, shapes, &NoContent, &mut NoIds, USUAL, 0, out)
+    RUN.render(&event, shapes, &NoContent, &mut NoIds, mapping::To { style: USUAL, depth: 0, out })
 }
 
 /// The renderer of run logs.

@@ -26,6 +26,11 @@ pub(super) fn discover(folder: &FolderView<'_>) -> Found {
         if !live_name.ends_with(".jsonl") {
             continue;
         }
+        if standing == Standing::Retired && folder.has_file(live_name) {
+            let message = signs::RETIRED_TWIN.to_owned();
+            found.strays.push(Stray { path: RelPath::new(path), code: FindingCode::RetiredChanged, message });
+            continue;
+        }
         let path = RelPath::new(path);
         match signs::look(&folder.first_bytes(name), entry.size) {
             Looks::Session(confidence) => found.units.push(UnitClaim {

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use crate::adapters::tree::context;
 use crate::adapters::tree::entry::{Entry, Value, get, text_of, with_members};
 use crate::adapters::tree::facts::{self, Labels};
-use crate::adapters::tree::forest::{self, ById};
+use crate::adapters::tree::forest::{self, ById, Lineage};
 use crate::adapters::tree::js;
 use crate::adapters::tree::read::{Edits, Placed, Renames};
 use crate::adapters::tree::scan::{Piece, Scan};
@@ -38,15 +38,6 @@ pub(super) struct Judged {
     pub others: BTreeMap<String, usize>,
     /// Why the file cannot be opened at all.
     pub error: Option<&'static str>,
-}
-
-/// How entries say what stands above them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Lineage {
-    /// By id.
-    ById,
-    /// Not at all: it is the line before (version 1).
-    ByLine,
 }
 
 /// Where the session stands.
@@ -93,15 +84,12 @@ pub(super) fn judge(scan: &mut Scan<'_>) -> Judged {
     let by_id = forest::by_id(entries, |n| is_named[n]);
     let settled = forest::settle(entries, wanted(entries, &by_id, lineage));
     let leaf = leaf(entries, &by_id, writer, lineage);
-    let mut error = None;
-    if !has_header && !scan.pieces.is_empty() {
-        error = Some(NO_SESSION);
-    } else if writer == Writer::Pi && (number.is_err() || (lineage == Lineage::ByLine && entries.iter().any(|e| e.value == Value::Scalar)))
-    {
-        error = Some(TYPE_ERROR);
-    } else if writer == Writer::Harness && facts::of_file(entries.iter(), Labels::Trimmed).is_err() {
-        error = Some(TYPE_ERROR);
-    }
+    let throws = match writer {
+        Writer::Pi => number.is_err() || (lineage == Lineage::ByLine && entries.iter().any(|e| e.value == Value::Scalar)),
+        Writer::Harness => facts::of_file(entries.iter(), Labels::Trimmed).is_err(),
+        Writer::Tutorial => false,
+    };
+    let error = if !has_header && !scan.pieces.is_empty() { Some(NO_SESSION) } else { throws.then_some(TYPE_ERROR) };
     let has_branches = lineage == Lineage::ById && error.is_none();
     let others = if has_branches { other_leaves(entries, &by_id, leaf, writer) } else { BTreeMap::new() };
     Judged {
@@ -283,11 +271,10 @@ impl<'j, 's, 'a> Failing<'j, 's, 'a> {
             return false;
         }
         let edits = context.edits(self.entries);
-        let knows_hooks = self.judged.placed.renames == Renames::Hooks;
+        let renames = self.judged.placed.renames;
         context.ruling.into_iter().chain(context.others().filter(is_shown)).any(|n| {
             let edit = self.entries[n].id.as_deref().and_then(|id| edits.get(id));
-            edit.is_some_and(|edit| context::lacks_replacement(&self.entries[*edit]))
-                && context::can_be_edited(&self.entries[n], knows_hooks)
+            edit.is_some_and(|edit| context::lacks_replacement(&self.entries[*edit])) && context::can_be_edited(&self.entries[n], renames)
         })
     }
 

@@ -119,12 +119,14 @@ impl Folder {
         for stem in stems {
             let (lines, meta) = (self.lines.get(stem), self.metas.get(stem));
             let lines = match (lines, meta) {
-                // A meta file of ours says whose the lines are.
+                // A meta file with the key of its name says whose the lines are.
                 (Some(LinesFile::Foreign), Some(MetaFile::Ours { .. })) => lines,
+                (Some(LinesFile::Foreign), Some(meta @ MetaFile::Partial { .. })) if meta.stands_alone(stem) => lines,
                 (Some(LinesFile::Foreign), _) => None,
-                _ => lines,
+                (Some(LinesFile::Messages | LinesFile::Unclear) | None, _) => lines,
             };
-            let meta = meta.filter(|meta| !matches!(meta, MetaFile::Foreign));
+            // Beside lines the program reads whatever has this name.
+            let meta = meta.filter(|meta| lines.is_some() || meta.stands_alone(stem));
             let suffix = if lines.is_some() { LINES } else { META };
             if lines.is_none() && meta.is_none() {
                 continue;
@@ -138,7 +140,7 @@ impl Folder {
                     unit.retires.push(path(stem, suffix));
                 }
             }
-            if let Some(MetaFile::Ours { key, .. }) = meta
+            if let Some((key, _)) = meta.and_then(MetaFile::names)
                 && !key.is_empty()
                 && sanitised(key) != *stem
             {
@@ -250,18 +252,18 @@ impl Folder {
     fn note_aliases(&self, units: &mut BTreeMap<String, UnitClaim>) {
         let mut canonical: HashMap<&str, (&str, &str)> = HashMap::new();
         for (stem, meta) in &self.metas {
-            let MetaFile::Ours { key, aliases } = meta else { continue };
+            let Some((key, aliases)) = meta.names() else { continue };
             for alias in aliases.iter().filter(|alias| *alias != key) {
-                canonical.entry(alias.as_str()).or_insert((key.as_str(), stem.as_str()));
+                canonical.entry(alias.as_str()).or_insert((key, stem.as_str()));
             }
         }
         for (stem, meta) in &self.metas {
-            let MetaFile::Ours { key, .. } = meta else { continue };
+            let Some((key, _)) = meta.names() else { continue };
             // A key without these characters that has files is never looked up.
             if !key.contains([':', '/', '\\']) {
                 continue;
             }
-            let Some((other, at)) = canonical.get(key.as_str()) else { continue };
+            let Some((other, at)) = canonical.get(key) else { continue };
             if let Some(unit) = self.jsonl_of(stem).and_then(|name| units.get_mut(&name)) {
                 let message = format!(
                     "`{key}` is an alias of `{other}`: picoclaw reads and writes {at}{LINES} for it, and what was said here may stand there too"
@@ -279,7 +281,7 @@ impl Folder {
             let file = RelPath::new(name.as_str());
             let owner = match judge::meta(view, name, size) {
                 MetaFile::Ours { key, .. } => self.jsonl_of(&sanitised(&key)),
-                MetaFile::Broken | MetaFile::Foreign => None,
+                MetaFile::Partial { .. } | MetaFile::Broken | MetaFile::Foreign => None,
             };
             if let Some(unit) = owner.and_then(|owner| units.get_mut(&owner)) {
                 let message = "left by an interrupted write; a complete meta file, which is carried".to_owned();
@@ -295,5 +297,59 @@ impl Folder {
             let message = "a database that picoclaw fills from the sessions again; not carried".to_owned();
             strays.push(Stray { path: RelPath::new(name.as_str()), code: FindingCode::UnknownFile, message });
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::folder::{Listed, Listing};
+
+    /// The units of a folder with these files, each with its own files.
+    fn units(files: &[(&str, &str)]) -> Vec<(String, Vec<String>)> {
+        let listed = |(name, text): &(&str, &str)| Listed {
+            path: RelPath::new(*name),
+            kind: ListedKind::File,
+            size: text.len() as u64,
+            mtime_ns: 0,
+            mode: 0o644,
+        };
+        let listing = Listing::new(files.iter().map(listed).collect());
+        let peek = |path: &RelPath, limit: u64| {
+            let text = files.iter().find(|(name, _)| path.as_bytes() == name.as_bytes()).map_or("", |(_, text)| text);
+            text.bytes().take(limit as usize).collect()
+        };
+        let root = RelPath::new("");
+        let found = discover(&FolderView::new(&listing, &root, &peek));
+        let names = |files: &[RelPath]| files.iter().map(ToString::to_string).collect();
+        found.units.iter().map(|unit| (unit.name.to_string(), names(&unit.files))).collect()
+    }
+
+    const LINE: &str = "{\"role\":\"user\",\"content\":\"a\"}\n";
+
+    #[test]
+    fn a_meta_file_beside_lines_is_theirs_whatever_it_says() {
+        for meta in [
+            r#"{"key":"a:b","summary":"SUM","skip":1}"#,
+            r#"{"KEY":"a:b","Summary":"","SKIP":1,"count":2,"created_at":"","updated_at":""}"#,
+            r#"{"key":5,"title":"x"}"#,
+            "{}",
+            "null",
+            "{\"key\":",
+            "",
+        ] {
+            let found = units(&[("a_b.jsonl", LINE), ("a_b.meta.json", meta)]);
+            assert_eq!(found, [("a_b.jsonl".to_owned(), vec!["a_b.jsonl".to_owned(), "a_b.meta.json".to_owned()])], "{meta}");
+        }
+    }
+
+    #[test]
+    fn a_meta_file_alone_must_say_what_it_is() {
+        let with = |meta: &str| units(&[("agent_x.jsonl", LINE), ("a_b.meta.json", meta)]).len();
+        assert_eq!(with(r#"{"key":"a:b","summary":"SUM"}"#), 2);
+        for other in [r#"{"key":"c:d"}"#, "{}", r#"{"title":"x"}"#, r#"{"key":["a:b"]}"#] {
+            assert_eq!(with(other), 1, "{other}");
+        }
+        assert_eq!(units(&[("a_b.meta.json", r#"{"key":"a:b"}"#)]), []);
     }
 }

@@ -5,8 +5,8 @@ use crate::model::json;
 use super::decode::{Attachment, Block, EMPTY, Extra, Message, Token, ToolCall};
 use super::gotime::GoTime;
 
-/// Writes a message. A time that Go could not write again stands as it was
-/// read, as nearly as that can be said.
+/// Writes a message. A time that Go could not write again stands as it would
+/// format it.
 pub(super) fn message(message: &Message<'_>, out: &mut Vec<u8>) {
     let mut object = Object::open(out);
     object.text("role", message.role);
@@ -26,7 +26,7 @@ pub(super) fn message(message: &Message<'_>, out: &mut Vec<u8>) {
 
 fn push_time(time: GoTime, out: &mut Vec<u8>) {
     out.push(b'"');
-    let _ = time.push(out);
+    time.push(out);
     out.push(b'"');
 }
 

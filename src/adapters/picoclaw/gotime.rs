@@ -38,12 +38,9 @@ impl GoTime {
         Some(GoTime { date, clock, nanos, offset: offset(zone)? })
     }
 
-    /// Writes it as Go would; what it cannot write again, an offset of a day or
-    /// more, is `None`.
-    pub(super) fn push(self, out: &mut Vec<u8>) -> Option<()> {
-        if self.offset.abs() >= 24 * 60 {
-            return None;
-        }
+    /// Writes it as Go formats it, be its offset a day or more, which Go's JSON
+    /// encoder would refuse.
+    pub(super) fn push(self, out: &mut Vec<u8>) {
         let [year, month, day] = self.date;
         let [hour, minute, second] = self.clock;
         digits(year, 4, out);
@@ -66,7 +63,6 @@ impl GoTime {
             out.push(b':');
             digits(self.offset.unsigned_abs() % 60, 2, out);
         }
-        Some(())
     }
 
     /// The text that Go would write, of a time that was given.
@@ -77,7 +73,7 @@ impl GoTime {
     /// The text that Go would write.
     pub(super) fn text(self) -> Option<String> {
         let mut out = Vec::with_capacity(40);
-        self.push(&mut out)?;
+        self.push(&mut out);
         String::from_utf8(out).ok()
     }
 }
@@ -126,7 +122,9 @@ mod tests {
             ("2026-06-13T18:19:35.1234567899-03:30", Some("2026-06-13T18:19:35.123456789-03:30")),
             ("2026-06-13T18:19:35+10:60", Some("2026-06-13T18:19:35+11:00")),
             ("0000-02-29T00:00:00Z", Some("0000-02-29T00:00:00Z")),
-            ("2026-06-13T18:19:35+24:00", None),
+            ("2026-06-13T18:19:35+24:00", Some("2026-06-13T18:19:35+24:00")),
+            ("2026-06-13T18:19:35+23:60", Some("2026-06-13T18:19:35+24:00")),
+            ("2026-06-13T18:19:35-24:60", Some("2026-06-13T18:19:35-25:00")),
         ] {
             let time = GoTime::parse(format!("\"{read}\"").as_bytes()).unwrap_or_else(|| panic!("{read}"));
             assert_eq!(time.text().as_deref(), written, "{read}");

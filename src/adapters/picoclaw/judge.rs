@@ -4,6 +4,7 @@ use crate::model::folder::FolderView;
 use crate::model::json::{self, Dialect, Kind, Member};
 use crate::model::jsonl::{Lines, Newlines};
 
+use super::decode::is_folded;
 use super::encode::decoded;
 use super::layout::sanitised;
 use super::normal::Record;
@@ -30,13 +31,34 @@ pub(super) enum LinesFile {
 /// A file named `*.meta.json`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum MetaFile {
-    Ours {
-        key: String,
-        aliases: Vec<String>,
-    },
-    /// No JSON object, as after a crash.
+    /// It has every key that the program writes.
+    Ours { key: String, aliases: Vec<String> },
+    /// The program would read it, with zeros for what it lacks; so it would many
+    /// an object of somebody else.
+    Partial { key: String, aliases: Vec<String> },
+    /// Nothing that the program could read, as after a crash.
     Broken,
+    /// Too large or too strange for one.
     Foreign,
+}
+
+impl MetaFile {
+    /// The session's key and what else it answers to, where that can be read.
+    pub(super) fn names(&self) -> Option<(&str, &[String])> {
+        match self {
+            MetaFile::Ours { key, aliases } | MetaFile::Partial { key, aliases } => Some((key, aliases)),
+            MetaFile::Broken | MetaFile::Foreign => None,
+        }
+    }
+
+    /// Whether it says by itself that it is a session's, no lines being beside it.
+    pub(super) fn stands_alone(&self, stem: &str) -> bool {
+        match self {
+            MetaFile::Ours { .. } | MetaFile::Broken => true,
+            MetaFile::Partial { key, .. } => !key.is_empty() && sanitised(key) == stem,
+            MetaFile::Foreign => false,
+        }
+    }
 }
 
 /// A file named `*.json`.
@@ -108,14 +130,14 @@ pub(super) fn meta(view: &FolderView<'_>, name: &str, size: u64) -> MetaFile {
     if json::scan_object(&bytes, Dialect::Strict, &mut members).is_err() {
         return MetaFile::Broken;
     }
-    let has = |name: &str| members.iter().any(|member| member.name() == name);
-    if !["key", "summary", "skip", "count", "created_at", "updated_at"].into_iter().all(has) {
-        return MetaFile::Foreign;
-    }
-    match decode_meta(&bytes) {
-        Ok(meta) => MetaFile::Ours { key: decoded(meta.key), aliases: meta.aliases.list().iter().map(|alias| decoded(alias)).collect() },
-        Err(_) => MetaFile::Broken,
-    }
+    let has = |name: &str| members.iter().any(|member| is_folded(name, &member.name()));
+    let is_complete = ["key", "summary", "skip", "count", "created_at", "updated_at"].into_iter().all(has);
+    let Ok(meta) = decode_meta(&bytes) else {
+        // An object that lacks keys and has others of the wrong kind is hardly one.
+        return if is_complete { MetaFile::Broken } else { MetaFile::Foreign };
+    };
+    let (key, aliases) = (decoded(meta.key), meta.aliases.list().iter().map(|alias| decoded(alias)).collect());
+    if is_complete { MetaFile::Ours { key, aliases } } else { MetaFile::Partial { key, aliases } }
 }
 
 pub(super) fn legacy(view: &FolderView<'_>, name: &str, size: u64) -> LegacyFile {

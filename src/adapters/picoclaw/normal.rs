@@ -1,7 +1,7 @@
 //! A record as a message's payload: what picoclaw takes it for, in the log's
 //! own form.
 
-use crate::adapters::mapping::{NoIds, ParentId, Parents, Rendered, Setting};
+use crate::adapters::mapping::{self, NoIds, ParentId, Parents, Rendered, Setting};
 use crate::model::event::EventRef;
 use crate::model::ids::Seq;
 use crate::model::json::{self, Dialect, Escapes, Member, Style};
@@ -122,7 +122,7 @@ pub(super) fn render(payload: &[u8], ts: Option<&str>, shapes: &Shapes, style: S
         return Some(());
     }
     let event = Rendered { payload, ts, parent: Seq::ROOT, parents: Parents::Unwritten };
-    MESSAGE.render(&event, shapes, &Parts, &mut NoIds, style, depth, out)
+    MESSAGE.render(&event, shapes, &Parts, &mut NoIds, mapping::To { style, depth, out })
 }
 
 /// What the program would show of a message: the record, as it would write it

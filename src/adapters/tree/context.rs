@@ -10,6 +10,7 @@ use crate::model::json::{self, Kind};
 
 use super::entry::{Entry, get, with_members};
 use super::js;
+use super::read::Renames;
 use super::tables::Record;
 
 /// The part of a path that is shown.
@@ -56,7 +57,18 @@ pub(in crate::adapters) fn is_timed(entry: &Entry<'_>) -> bool {
     match entry.kind {
         Record::CustomMessage | Record::Compaction => true,
         Record::BranchSummary => with_members(entry, |members| get(members, "summary").is_some_and(|summary| !js::is_falsy(summary))),
-        _ => false,
+        Record::Header
+        | Record::UserMessage
+        | Record::AssistantMessage
+        | Record::ResultMessage
+        | Record::Thinking
+        | Record::Model
+        | Record::Custom
+        | Record::Label
+        | Record::Info
+        | Record::Usage
+        | Record::Edit
+        | Record::Whole => false,
     }
 }
 
@@ -80,10 +92,10 @@ pub(in crate::adapters) fn lacks_replacement(entry: &Entry<'_>) -> bool {
 
 /// Whether the content of what an entry shows can be replaced, so that an edit
 /// without a replacement fails.
-pub(in crate::adapters) fn can_be_edited(entry: &Entry<'_>, knows_hooks: bool) -> bool {
+pub(in crate::adapters) fn can_be_edited(entry: &Entry<'_>, renames: Renames) -> bool {
     let is_known = |role: Option<&[u8]>| match js::map_key(role).as_deref() {
         Some(b"\"user\"" | b"\"assistant\"" | b"\"toolResult\"" | b"\"custom\"") => true,
-        Some(b"\"hookMessage\"") => knows_hooks,
+        Some(b"\"hookMessage\"") => renames == Renames::Hooks,
         _ => false,
     };
     let role_of = |object: &[u8]| {
@@ -96,7 +108,16 @@ pub(in crate::adapters) fn can_be_edited(entry: &Entry<'_>, knows_hooks: bool) -
             with_members(entry, |members| get(members, "message").is_some_and(role_of))
         }
         Record::Compaction => with_members(entry, |members| get(members, "systemMessage").is_some_and(role_of)),
-        _ => false,
+        Record::Header
+        | Record::Thinking
+        | Record::Model
+        | Record::BranchSummary
+        | Record::Custom
+        | Record::Label
+        | Record::Info
+        | Record::Usage
+        | Record::Edit
+        | Record::Whole => false,
     }
 }
 

@@ -167,7 +167,16 @@ impl Reading {
                 self.at += 1;
                 Some(value)
             }
-            _ => None,
+            Token::Number(..)
+            | Token::Sign(_)
+            | Token::Month(_)
+            | Token::Noon(_)
+            | Token::Zone(..)
+            | Token::T
+            | Token::OtherWord
+            | Token::Space
+            | Token::Other
+            | Token::End => None,
         }
     }
 
@@ -175,7 +184,16 @@ impl Reading {
     fn standard(&mut self) -> Result<(), Stop> {
         let sign = match self.peek() {
             Token::Sign(sign @ (b'+' | b'-')) => Some(if sign == b'-' { -1 } else { 1 }),
-            _ => None,
+            Token::Number(..)
+            | Token::Sign(_)
+            | Token::Month(_)
+            | Token::Noon(_)
+            | Token::Zone(..)
+            | Token::T
+            | Token::OtherWord
+            | Token::Space
+            | Token::Other
+            | Token::End => None,
         };
         if let Some(sign) = sign {
             self.at += 1;
@@ -209,7 +227,14 @@ impl Reading {
                 }
             }
             Token::End => {}
-            _ => return Err(Stop::GoOnFrom(self.at)),
+            Token::Number(..)
+            | Token::Sign(_)
+            | Token::Month(_)
+            | Token::Noon(_)
+            | Token::Zone(..)
+            | Token::OtherWord
+            | Token::Space
+            | Token::Other => return Err(Stop::GoOnFrom(self.at)),
         }
         self.is_standard = true;
         Ok(())
@@ -250,7 +275,16 @@ impl Reading {
                 (hour < 24 && minute < 60).then_some(())?;
                 (self.zone_hour, self.zone_minute) = (Some(hour), Some(minute));
             }
-            _ => {}
+            Token::Number(..)
+            | Token::Sign(_)
+            | Token::Month(_)
+            | Token::Noon(_)
+            | Token::Zone(..)
+            | Token::T
+            | Token::OtherWord
+            | Token::Space
+            | Token::Other
+            | Token::End => {}
         }
         Some(())
     }
@@ -347,7 +381,15 @@ impl Reading {
                 self.at += 1;
                 (value, len)
             }
-            _ => (0, 0),
+            Token::Sign(_)
+            | Token::Month(_)
+            | Token::Noon(_)
+            | Token::Zone(..)
+            | Token::T
+            | Token::OtherWord
+            | Token::Space
+            | Token::Other
+            | Token::End => (0, 0),
         };
         (self.zone_hour, self.zone_minute) = match len {
             _ if self.peek() == Token::Sign(b':') => (Some(value), None),

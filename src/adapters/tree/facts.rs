@@ -62,7 +62,19 @@ pub(in crate::adapters) fn model(entries: &[Entry<'_>], path: &[usize]) -> Optio
             let message: Vec<Member<'_>> = get(members, "message").map(|message| json::members(message).collect()).unwrap_or_default();
             Some(named(&message, "provider", "model"))
         }),
-        _ => None,
+        Record::Header
+        | Record::UserMessage
+        | Record::ResultMessage
+        | Record::CustomMessage
+        | Record::Thinking
+        | Record::Compaction
+        | Record::BranchSummary
+        | Record::Custom
+        | Record::Label
+        | Record::Info
+        | Record::Usage
+        | Record::Edit
+        | Record::Whole => None,
     })
 }
 
@@ -74,7 +86,19 @@ pub(in crate::adapters) fn tutorial_model(entries: &[Entry<'_>], path: &[usize])
             let message = json::members(get(members, "message")?).filter(|member| member.is("model")).last()?;
             text_of(message.value)
         }),
-        _ => None,
+        Record::Header
+        | Record::UserMessage
+        | Record::ResultMessage
+        | Record::CustomMessage
+        | Record::Thinking
+        | Record::Compaction
+        | Record::BranchSummary
+        | Record::Custom
+        | Record::Label
+        | Record::Info
+        | Record::Usage
+        | Record::Edit
+        | Record::Whole => None,
     })
 }
 

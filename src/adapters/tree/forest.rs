@@ -10,6 +10,15 @@ use super::entry::{Entry, get, with_members};
 use super::js;
 use super::tables::Record;
 
+/// How entries say what stands above them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::adapters) enum Lineage {
+    /// By id.
+    ById,
+    /// Not at all: it is the line before (version 1).
+    ByLine,
+}
+
 /// Which entry an id stands for: of equal ids the last one.
 pub(in crate::adapters) type ById<'e> = HashMap<&'e [u8], usize>;
 

@@ -273,8 +273,8 @@ fn number_of_text(text: &str) -> f64 {
         _ => 10,
     };
     if radix != 10 {
-        let digits = text[2..].chars().map(|c| c.to_digit(radix).map(f64::from));
-        let sum = digits.fold(Some(0.0), |sum, digit| Some(sum? * f64::from(radix) + digit?));
+        let mut digits = text[2..].chars().map(|c| c.to_digit(radix).map(f64::from));
+        let sum = digits.try_fold(0.0, |sum, digit| digit.map(|digit| sum * f64::from(radix) + digit));
         return sum.filter(|_| text.len() > 2).unwrap_or(f64::NAN);
     }
     let size = text.strip_prefix(['+', '-']).unwrap_or(text);

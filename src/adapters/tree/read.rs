@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::adapters::adapter::Check;
 use crate::adapters::conversion::Conversion;
-use crate::adapters::mapping::{Ids, ParentId, Parents, Rendered, Setting, Table, Taken, has_a_name_twice};
+use crate::adapters::mapping::{self, Ids, ParentId, Parents, Rendered, Setting, Table, Taken, has_a_name_twice};
 use crate::model::event::EventKind;
 use crate::model::files::RelPath;
 use crate::model::heads::{HeadName, HeadOp};
@@ -353,7 +353,7 @@ impl<'a, 's> Reader<'a, 's> {
                 let event = Rendered { payload: &draft.payload, ts: draft.ts, parent: above, parents: file.parents };
                 let mut ids = KnownIds { id_of: &self.id_of };
                 // A shape of our own table is always there.
-                let _ = table.render(&event, &self.shapes, &Parts, &mut ids, USUAL, 0, &mut out);
+                let _ = table.render(&event, &self.shapes, &Parts, &mut ids, mapping::To { style: USUAL, depth: 0, out: &mut out });
             }
             None => push_whole(&draft.payload, &mut out),
         }

@@ -94,7 +94,26 @@ impl Retelling<'_, '_, '_, '_> {
                 told.nodes.push((n, told.node));
             }
             // The others are not shown.
-            _ => {}
+            EventKind::Repeat
+            | EventKind::Session
+            | EventKind::Head
+            | EventKind::Outcome
+            | EventKind::Edit
+            | EventKind::Hide
+            | EventKind::ModelChange
+            | EventKind::SettingChange
+            | EventKind::Label
+            | EventKind::Usage
+            | EventKind::Turn
+            | EventKind::Run
+            | EventKind::Meta
+            | EventKind::Checkpoint
+            | EventKind::Damage
+            | EventKind::Shapes
+            | EventKind::Residual
+            | EventKind::File
+            | EventKind::Seal
+            | EventKind::Unknown => {}
         }
         Ok(())
     }

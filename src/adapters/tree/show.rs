@@ -50,7 +50,26 @@ pub(in crate::adapters) fn show(
     let event = &shown.event;
     match event.kind {
         EventKind::Message | EventKind::Compaction | EventKind::BranchSummary | EventKind::Custom => {}
-        _ => return Ok(()),
+        EventKind::Repeat
+        | EventKind::Session
+        | EventKind::Head
+        | EventKind::Outcome
+        | EventKind::Edit
+        | EventKind::Hide
+        | EventKind::ModelChange
+        | EventKind::SettingChange
+        | EventKind::Label
+        | EventKind::Usage
+        | EventKind::Turn
+        | EventKind::Run
+        | EventKind::Meta
+        | EventKind::Checkpoint
+        | EventKind::Damage
+        | EventKind::Shapes
+        | EventKind::Residual
+        | EventKind::File
+        | EventKind::Seal
+        | EventKind::Unknown => return Ok(()),
     }
     let (record, words) = rendered(event, shapes)?;
     // What is carried whole need not be an object.
@@ -77,7 +96,28 @@ pub(in crate::adapters) fn show(
             Some(b"\"message\"") => entry.message(shown, event.payload, hand_on),
             _ => {}
         },
-        _ => {}
+        EventKind::Repeat
+        | EventKind::Session
+        | EventKind::Head
+        | EventKind::Outcome
+        | EventKind::Edit
+        | EventKind::Hide
+        | EventKind::Compaction
+        | EventKind::BranchSummary
+        | EventKind::ModelChange
+        | EventKind::SettingChange
+        | EventKind::Label
+        | EventKind::Usage
+        | EventKind::Turn
+        | EventKind::Run
+        | EventKind::Meta
+        | EventKind::Checkpoint
+        | EventKind::Damage
+        | EventKind::Shapes
+        | EventKind::Residual
+        | EventKind::File
+        | EventKind::Seal
+        | EventKind::Unknown => {}
     }
     Ok(())
 }

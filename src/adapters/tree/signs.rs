@@ -25,6 +25,10 @@ pub(in crate::adapters) enum Looks {
     Foreign,
 }
 
+/// What is said of a retired file beside a live one of its name.
+pub(in crate::adapters) const RETIRED_TWIN: &str =
+    "retired before, and a live session of the same name lies beside it; the live one is converted";
+
 /// So many lines are looked at.
 const MOST_LINES: usize = 64;
 

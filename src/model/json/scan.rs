@@ -166,7 +166,9 @@ pub fn scan_object<'a>(text: &'a [u8], dialect: Dialect, out: &mut Vec<Member<'a
 /// # Errors
 /// When no value of this dialect stands there.
 pub fn scan_value(text: &[u8], dialect: Dialect) -> Result<Scan, ScanError> {
-    let mut scanner = Scanner::new(text, dialect);
+    // What follows the value is not looked at, not even for controls: a long
+    // line may be scanned from many places.
+    let mut scanner = Scanner { text, at: 0, dialect, facts: Facts::default(), accepted: false, has_controls: true };
     scanner.blank();
     scanner.value(0)?;
     Ok(Scan { end: scanner.at, facts: scanner.facts })
