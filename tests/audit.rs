@@ -8,11 +8,11 @@ mod support;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::path::Path;
+use std::process::Output;
 use support::bench::{Bench, code, lines};
-use support::{everlog, set_mtime, stderr, stdout, tree};
+use support::webui::{Folder, corpus, corpus_copy, turn, writer};
+use support::{everlog, stderr, stdout, tree};
 use tempfile::TempDir;
 
 fn audit(source: &Path, more: &[&str]) -> Output {
@@ -64,8 +64,7 @@ fn key(item: &Value, kind: &str) -> String {
 
 #[test]
 fn it_agrees_with_the_audit_of_the_program_in_every_case() {
-    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus/hermes-webui");
-    let Ok(cases) = fs::read_dir(&corpus) else { return eprintln!("the corpus is not beside the project: nothing to agree with") };
+    let Ok(cases) = fs::read_dir(corpus()) else { return eprintln!("the corpus is not beside the project: nothing to agree with") };
     let (mut compared, mut wrong) = (0, Vec::new());
     for case in cases.flatten().map(|entry| entry.path()) {
         let Ok(text) = fs::read_to_string(case.join("expected.json")) else { continue };
@@ -98,69 +97,14 @@ fn it_changes_nothing_and_says_the_same_at_any_job_count() {
     assert_eq!(tree(zoo.path()), before, "the source changed");
 }
 
-/// A copy of a case of the corpus, if that is there.
-fn corpus_copy(name: &str) -> Option<TempDir> {
-    let input = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus/hermes-webui").join(name).join("input");
-    let scratch = TempDir::new().unwrap();
-    input.is_dir().then(|| {
-        support::copy_tree(&input, &scratch.path().join("input"));
-        scratch
-    })
-}
-
-/// A sessions folder that is written by hand.
-struct Folder {
-    scratch: TempDir,
-}
-
-impl Folder {
-    fn new() -> Folder {
-        let folder = Folder { scratch: TempDir::new().unwrap() };
-        fs::create_dir_all(folder.path()).unwrap();
-        folder
-    }
-
-    fn path(&self) -> PathBuf {
-        self.scratch.path().join("webui/sessions")
-    }
-
-    fn write(&self, name: &str, text: &str) {
-        let path = self.path().join(name);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(&path, text).unwrap();
-        set_mtime(&path, 1_700_000_000_000_000_000);
-    }
-
-    /// A sidecar with these messages, and more members.
-    fn sidecar(&self, name: &str, id: &str, messages: &[&str], more: &str) {
-        let rows: Vec<String> = messages.iter().enumerate().map(|(n, text)| row(n, text)).collect();
-        let text = format!(
-            "{{\n  \"session_id\": \"{id}\",\n  \"title\": \"T\",\n  \"workspace\": \"/w\",\n  \"updated_at\": 1700000000.5,{more}\n  \"messages\": [{}],\n  \"tool_calls\": []\n}}",
-            rows.join(", ")
-        );
-        self.write(name, &text);
-    }
-
-    fn index(&self, ids: &[&str]) {
-        let rows: Vec<String> =
-            ids.iter().map(|id| format!("{{\"session_id\": \"{id}\", \"message_count\": 1, \"updated_at\": 1700000000.5}}")).collect();
-        self.write("_index.json", &format!("[\n{}\n]", rows.join(",\n")));
-    }
-
+impl Looked for Folder {
     fn found(&self) -> (Vec<Value>, Value) {
         findings(&audit(&self.path(), &[]))
     }
 }
 
-fn row(n: usize, text: &str) -> String {
-    let role = if n.is_multiple_of(2) { "user" } else { "assistant" };
-    format!("{{\"role\": \"{role}\", \"content\": \"{text}\", \"timestamp\": {}}}", 1_699_999_000 + n)
-}
-
-fn turn(event: &str, turn: &str, at: u32, more: &str) -> String {
-    format!(
-        "{{\"event\":\"{event}\",\"stream_id\":\"run-{turn}\",{more}\"created_at\":{at}.5,\"version\":1,\"session_id\":\"aaa\",\"turn_id\":\"{turn}\"}}\n"
-    )
+trait Looked {
+    fn found(&self) -> (Vec<Value>, Value);
 }
 
 #[test]
@@ -250,7 +194,7 @@ fn a_turn_that_is_running_is_no_finding_to_act_on() {
     folder.sidecar("aaa.json", "aaa", &["hi", "ho"], pending);
     let stale = folder.found().0;
     assert_eq!(only(&stale, "stale_pending_turn")["repairable"], true, "{stale:#?}");
-    let mut writer = Command::new("sleep").arg0("python3").arg("60").spawn().unwrap();
+    let mut writer = writer();
     let shard = folder.path().join(format!("_turn_journal/aaa~{}.jsonl", writer.id()));
     folder.write("_turn_journal/aaa~1.jsonl", "");
     fs::write(&shard, turn("submitted", "t", 1_699_999_999, r#""content":"go","#)).unwrap();
@@ -304,7 +248,7 @@ fn one_bad_file_and_a_bad_database_stop_nothing() {
     fs::write(folder.path().join("_turn_journal.jsonl"), "").unwrap();
     folder.write("_turn_journal/aaa~1.jsonl", "x");
     fs::write(folder.path().join("_turn_journal/bbb~1.jsonl"), b"\xff\n").unwrap();
-    fs::write(folder.scratch.path().join("state.db"), [7; 4096]).unwrap();
+    fs::write(folder.home().join("state.db"), [7; 4096]).unwrap();
     let (rows, _) = folder.found();
     assert_eq!(only(&rows, "state_db_unreadable")["severity"], "warn");
     assert_eq!(only(&rows, "turn_journal_malformed_event")["file"], "_turn_journal/aaa~1.jsonl");

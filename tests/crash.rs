@@ -12,75 +12,21 @@ use everlog::commands::migrate::{Live, MigrateJob, Sources, Trust, run};
 use everlog::commands::source::Selection;
 use everlog::log::{LogView, SealState};
 use everlog::report::printer::{Form, Printer, Talk};
-use everlog::store::StoreError;
 use everlog::store::disk::{Disk, RealDisk};
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
+use support::dying::DyingDisk;
 use support::{everlog, stderr, tree};
 use tempfile::TempDir;
 
 /// Only one at a time: a child that the other test starts would for a moment
 /// hold the locks that this process has.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-
-/// A disk that does so many steps and then none any more.
-#[derive(Debug)]
-struct DyingDisk {
-    steps: AtomicUsize,
-    alive_for: usize,
-}
-
-impl DyingDisk {
-    fn step(&self, path: &Path) -> Result<(), StoreError> {
-        if self.steps.fetch_add(1, Ordering::SeqCst) < self.alive_for {
-            return Ok(());
-        }
-        Err(StoreError::Io { doing: "go on with", path: path.to_owned(), source: std::io::Error::other("the machine has died") })
-    }
-}
-
-impl Disk for DyingDisk {
-    fn create_private(&self, path: &Path) -> Result<File, StoreError> {
-        self.step(path).and_then(|()| RealDisk.create_private(path))
-    }
-    fn sync(&self, path: &Path) -> Result<(), StoreError> {
-        self.step(path).and_then(|()| RealDisk.sync(path))
-    }
-    fn sync_all_below(&self, folder: &Path) -> Result<(), StoreError> {
-        self.step(folder).and_then(|()| RealDisk.sync_all_below(folder))
-    }
-    fn rename(&self, from: &Path, to: &Path) -> Result<(), StoreError> {
-        self.step(to).and_then(|()| RealDisk.rename(from, to))
-    }
-    fn rename_new(&self, from: &Path, to: &Path) -> Result<(), StoreError> {
-        self.step(to).and_then(|()| RealDisk.rename_new(from, to))
-    }
-    fn link(&self, from: &Path, to: &Path) -> Result<(), StoreError> {
-        self.step(to).and_then(|()| RealDisk.link(from, to))
-    }
-    fn append(&self, path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
-        self.step(path).and_then(|()| RealDisk.append(path, bytes))
-    }
-    fn extend(&self, path: &Path, at: u64, bytes: &[u8]) -> Result<(), StoreError> {
-        // Death comes in the middle of the bytes.
-        self.step(path).inspect_err(|_| RealDisk.extend(path, at, &bytes[..bytes.len() / 2]).unwrap_or_default())?;
-        RealDisk.extend(path, at, bytes)
-    }
-    fn truncate(&self, path: &Path, len: u64) -> Result<(), StoreError> {
-        self.step(path).and_then(|()| RealDisk.truncate(path, len))
-    }
-    fn remove(&self, path: &Path) -> Result<(), StoreError> {
-        self.step(path).and_then(|()| RealDisk.remove(path))
-    }
-    fn create_folders(&self, path: &Path) -> Result<(), StoreError> {
-        self.step(path).and_then(|()| RealDisk.create_folders(path))
-    }
-}
 
 fn migrate(source: &Path, dest: &Path, disk: &dyn Disk, sources: Sources) -> bool {
     let stop = AtomicBool::new(false);
@@ -160,9 +106,9 @@ fn die_everywhere(before: Option<usize>, forks: Forks, after: usize, sources: So
     let (wanted, wanted_source) = (contents(&dest), contents(&source));
     for alive_for in 0.. {
         let (source, dest, old) = prepare(&format!("{alive_for}"));
-        let disk = DyingDisk { steps: AtomicUsize::new(0), alive_for };
+        let disk = DyingDisk::after(alive_for);
         migrate(&source, &dest, &disk, sources);
-        let survived = disk.steps.load(Ordering::SeqCst) <= alive_for;
+        let survived = disk.survived();
         for (name, bytes) in contents(&dest).iter().filter(|(name, _)| name.ends_with(".everlog.jsonl") && !name.contains(".everlog/")) {
             assert!(old.get(name) == Some(bytes) || wanted.get(name) == Some(bytes), "{name} is a third thing after step {alive_for}");
         }
@@ -221,9 +167,9 @@ fn dying_at_any_step_of_a_fork_leaves_the_old_log_good() {
         for alive_for in 0.. {
             for next in ["fork", "migrate"] {
                 fs::write(&log, begun).unwrap();
-                let disk = DyingDisk { steps: AtomicUsize::new(0), alive_for };
+                let disk = DyingDisk::after(alive_for);
                 let done = fork(&log, "#3", "mine", &disk);
-                steps = disk.steps.load(Ordering::SeqCst);
+                steps = disk.steps();
                 let now = fs::read(&log).unwrap();
                 assert!(now.starts_with(&old), "step {alive_for}: what was there was touched");
                 assert!(whole.starts_with(&now), "step {alive_for}: a third thing");

@@ -8,6 +8,7 @@ use crate::model::files::{Files, RelPath, Slice};
 use crate::model::finding::{Finding, FindingCode, Findings};
 use crate::model::folder::FolderView;
 use crate::model::loaded::Loader;
+use crate::model::repair::Repairs;
 use crate::model::shape::Order;
 use crate::model::shown::Shower;
 use crate::model::stream::{EventSink, RecordRenderer, StreamError};
@@ -54,6 +55,11 @@ pub trait Adapter: Sync {
     /// What is wrong in a folder of sessions that no single session shows.
     fn audit(&self, _folder: &FolderView<'_>, _evidence: &Evidence<'_>) -> Vec<AuditItem> {
         Vec::new()
+    }
+
+    /// What of that could be mended safely, and how.
+    fn repair(&self, _folder: &FolderView<'_>, _evidence: &Evidence<'_>) -> Repairs {
+        Repairs::default()
     }
 
     /// Whether a finding of `read` is one that `audit` has too, and better.

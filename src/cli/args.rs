@@ -91,6 +91,23 @@ pub enum Command {
         #[arg(long, value_name = "GLOB")]
         exclude: Vec<String>,
     },
+    /// Mend what can be mended safely: first a plan, then exactly that plan, with a way back.
+    Repair {
+        /// A sessions folder, one that holds several, one session's folder, or one file.
+        source: PathBuf,
+        /// Do the plan with this fingerprint; refused if it would be another one now.
+        #[arg(long, value_name = "FINGERPRINT")]
+        apply: Option<String>,
+        /// Put back what a repair changed.
+        #[arg(long, value_name = "RECEIPT", conflicts_with = "apply")]
+        undo: Option<PathBuf>,
+        /// Where old files and receipts go; `<SOURCE>.everlog-repair` beside the source if not given.
+        #[arg(long, value_name = "DIR", conflicts_with = "undo")]
+        backups: Option<PathBuf>,
+        /// Only this format.
+        #[arg(long, value_name = "FORMAT")]
+        format: Option<String>,
+    },
     /// List the formats that can be converted.
     Formats,
     /// Print a completion script for a shell.

@@ -16,12 +16,13 @@ use crate::commands::convert::Mode;
 use crate::commands::detect::DetectJob;
 use crate::commands::fork::ForkJob;
 use crate::commands::migrate::{Live, MigrateJob, Sources, Trust};
+use crate::commands::repair::{Action, RepairJob};
 use crate::commands::replay::{ReplayJob, Salvage, Shape, View};
 use crate::commands::restore::RestoreJob;
 use crate::commands::source::Selection;
 use crate::commands::tree::{Nodes, TreeJob};
 use crate::commands::verify::{Annotations, Strictness, VerifyJob};
-use crate::commands::{CommandError, audit, detect, fork, formats, migrate, replay, restore, tree, turns, verify};
+use crate::commands::{CommandError, audit, detect, fork, formats, migrate, repair, replay, restore, tree, turns, verify};
 use crate::model::heads::HeadName;
 use crate::model::ids::Seq;
 use crate::report::exit::ExitStatus;
@@ -99,6 +100,19 @@ fn dispatch(args: Args, out: &Printer) -> Result<ExitStatus, Problem> {
             let adapters = adapters(format.as_deref())?;
             Ok(audit::run(&AuditJob { source, selection, adapters, jobs, now_ns: now_ns(), stop: &STOP }, out)?)
         }
+        Command::Repair { source, apply, undo, backups, format } => {
+            let backups = match backups {
+                Some(backups) => backups,
+                None => beside(&source, ".everlog-repair")?,
+            };
+            let action = match (apply, undo) {
+                (Some(fingerprint), _) => Action::Apply(fingerprint),
+                (None, Some(receipt)) => Action::Undo(receipt),
+                (None, None) => Action::Plan,
+            };
+            let adapters = adapters(format.as_deref())?;
+            Ok(repair::run(&RepairJob { source, adapters, backups, action, now_ns: now_ns(), disk: &RealDisk }, out)?)
+        }
         Command::Formats => Ok(formats::run(out)),
         Command::Completions { shell } => {
             let mut script = Vec::new();
@@ -139,7 +153,7 @@ fn run_migrate(args: args::Migrate, jobs: usize, out: &Printer) -> Result<ExitSt
     stop_politely();
     let dest = match args.output {
         Some(dest) => dest,
-        None => default_dest(&args.source)?,
+        None => beside(&args.source, ".everlog")?,
     };
     let job = MigrateJob {
         selection: Selection {
@@ -165,8 +179,8 @@ fn run_migrate(args: args::Migrate, jobs: usize, out: &Printer) -> Result<ExitSt
     Ok(migrate::run(&job, out)?)
 }
 
-/// `<source>.everlog` beside the source.
-fn default_dest(source: &Path) -> Result<PathBuf, Problem> {
+/// `<source><suffix>` beside the source.
+fn beside(source: &Path, suffix: &str) -> Result<PathBuf, Problem> {
     let whole = std::fs::canonicalize(source).map_err(crate::store::StoreError::io("find", source))?;
     // A file stands for the session that it belongs to.
     let whole = match whole.parent() {
@@ -174,7 +188,7 @@ fn default_dest(source: &Path) -> Result<PathBuf, Problem> {
         _ => whole,
     };
     let mut name = whole.file_name().ok_or_else(|| Problem::Usage("name a destination with `-o`".to_owned()))?.to_owned();
-    name.push(".everlog");
+    name.push(suffix);
     Ok(whole.with_file_name(name))
 }
 

@@ -21,6 +21,7 @@ use crate::verify::difference::visible;
 
 use super::convert::ConvertError;
 use super::error::CommandError;
+use super::evidence::Clock;
 use super::source::{Selection, Source, SourceUnit};
 use super::{batch, evidence};
 
@@ -145,7 +146,8 @@ fn placed(mut finding: Finding, unit: &SourceUnit) -> AuditItem {
 fn of_folders(source: &Source, job: &AuditJob<'_>) -> Vec<Reported> {
     let mut found = Vec::new();
     for (adapter, folder) in evidence::folders(source) {
-        let look = || evidence::with(source, adapter, &folder, job.now_ns, |view, evidence| Ok(adapter.audit(view, evidence)));
+        let clock = Clock { now_ns: job.now_ns, stamp_ns: job.now_ns };
+        let look = || evidence::with(source, adapter, &folder, clock, |view, evidence| Ok(adapter.audit(view, evidence)));
         let items = batch::caught(look, ConvertError::Bug).unwrap_or_else(|error| {
             let finding = unreadable(&error);
             vec![AuditItem { finding, mending: Mending::ByHand, facts: BTreeMap::new() }]

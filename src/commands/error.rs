@@ -96,6 +96,18 @@ pub enum CommandError {
         /// The format.
         format: String,
     },
+    /// What was asked for names no plan.
+    NoSuchPlan {
+        /// What was asked for.
+        fingerprint: String,
+    },
+    /// A plan is no longer what it was.
+    PlanChanged {
+        /// What is another now, as far as that can be told.
+        changed: Vec<String>,
+        /// The plan that it would be now.
+        fingerprint: String,
+    },
     /// A panic: a bug in everlog, kept to its log.
     Bug(String),
     /// Stopped by Ctrl-C.
@@ -136,6 +148,8 @@ impl CommandError {
             ),
             CommandError::NotForked { .. } => Some("restore it from a copy, or migrate the source again".to_owned()),
             CommandError::UnknownFormat { .. } => Some("`everlog formats` lists what this build knows".to_owned()),
+            CommandError::NoSuchPlan { .. } => Some("`everlog repair SOURCE` prints a plan and its fingerprint".to_owned()),
+            CommandError::PlanChanged { .. } => Some("nothing was done; look at the new plan with `everlog repair SOURCE`".to_owned()),
             CommandError::Bug(_) => Some("this is a bug in everlog, please report it".to_owned()),
             CommandError::Interrupted { .. } => Some("run the same command again: it goes on where it stopped".to_owned()),
         }
@@ -163,6 +177,11 @@ impl fmt::Display for CommandError {
             CommandError::BadName { name } => write!(f, "{name:?} is no name for a branch"),
             CommandError::NotForked { path, why } => write!(f, "{} is not forked: {why}", path.display()),
             CommandError::UnknownFormat { format } => write!(f, "the format {format} is unknown to this build"),
+            CommandError::NoSuchPlan { fingerprint } => write!(f, "{fingerprint:?} is no fingerprint of a plan"),
+            CommandError::PlanChanged { changed, fingerprint } => {
+                let what = if changed.is_empty() { "its steps are others".to_owned() } else { changed.join("; ") };
+                write!(f, "the plan has changed since it was made ({what}); it would be {fingerprint} now")
+            }
             CommandError::Bug(what) => write!(f, "a bug in everlog: {what}"),
             CommandError::Interrupted { done, of } => write!(f, "interrupted: {done} of {of} sessions are done, the others untouched"),
         }
@@ -186,6 +205,8 @@ impl std::error::Error for CommandError {
             | CommandError::BadName { .. }
             | CommandError::NotForked { .. }
             | CommandError::UnknownFormat { .. }
+            | CommandError::NoSuchPlan { .. }
+            | CommandError::PlanChanged { .. }
             | CommandError::Bug(_)
             | CommandError::Interrupted { .. } => None,
         }

@@ -17,6 +17,14 @@ use super::source::Source;
 /// sessions.
 const WRITERS: [&str; 3] = ["python", "hermes", "webui"];
 
+/// The time, and the time that a repair writes into files, both in nanoseconds
+/// since the epoch.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Clock {
+    pub now_ns: i64,
+    pub stamp_ns: i64,
+}
+
 /// The folders of a source that one adapter has sessions in.
 pub(super) fn folders(source: &Source) -> Vec<(&'static dyn Adapter, RelPath)> {
     let mut found = BTreeMap::new();
@@ -31,7 +39,7 @@ pub(super) fn with<R>(
     source: &Source,
     adapter: &'static dyn Adapter,
     folder: &RelPath,
-    now_ns: i64,
+    clock: Clock,
     look: impl FnOnce(&FolderView<'_>, &Evidence<'_>) -> R,
 ) -> R {
     let peek = |path: &RelPath, limit: u64| listing::first_bytes(&source.root, path, limit);
@@ -47,5 +55,5 @@ pub(super) fn with<R>(
             None => error.to_string(),
         }),
     };
-    look(&view, &Evidence { database, now_ns, still_runs: &still_runs })
+    look(&view, &Evidence { database, now_ns: clock.now_ns, stamp_ns: clock.stamp_ns, still_runs: &still_runs })
 }

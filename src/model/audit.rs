@@ -96,8 +96,11 @@ pub enum Database<'e> {
 pub struct Evidence<'e> {
     /// The database beside it.
     pub database: Database<'e>,
-    /// The time, in nanoseconds since the epoch.
+    /// The time, in nanoseconds since the epoch: whether something was written
+    /// just now.
     pub now_ns: i64,
+    /// The time that a repair writes into files.
+    pub stamp_ns: i64,
     /// Whether the process with this number still runs that last wrote a file
     /// at this time (in nanoseconds since the epoch).
     pub still_runs: &'e dyn Fn(u32, i64) -> bool,

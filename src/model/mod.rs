@@ -15,6 +15,7 @@ pub mod jsonl;
 pub mod loaded;
 pub mod location;
 pub mod recipe;
+pub mod repair;
 pub mod shape;
 pub mod shown;
 pub mod stream;

@@ -22,6 +22,11 @@ pub enum StoreError {
         /// Which one.
         path: PathBuf,
     },
+    /// A file is no longer what it was when a change of it was planned.
+    Changed {
+        /// Which one.
+        path: PathBuf,
+    },
     /// Another run is writing to this store.
     Locked {
         /// The store.
@@ -65,6 +70,7 @@ impl StoreError {
                 hints.iter().find(|(kind, _)| *kind == source.kind()).map(|(_, hint)| *hint)
             }
             StoreError::Unsteady { .. } => Some("stop the program that writes it, and run again"),
+            StoreError::Changed { .. } => Some("nothing more was done; make a new plan with `everlog repair SOURCE`"),
             StoreError::Locked { .. } => Some("wait until the other run is done, or choose another destination with `-o`"),
             StoreError::Exists { .. } => Some("choose an empty folder with `-o`: nothing is ever overwritten"),
             StoreError::Outside { .. } => Some("this log was not made by everlog, or was changed since"),
@@ -78,6 +84,7 @@ impl fmt::Display for StoreError {
         match self {
             StoreError::Io { doing, path, .. } => write!(f, "cannot {doing} {}", path.display()),
             StoreError::Unsteady { path } => write!(f, "{} changes while it is being read", path.display()),
+            StoreError::Changed { path } => write!(f, "{} has changed since", path.display()),
             StoreError::Locked { path } => write!(f, "another run is writing to {}", path.display()),
             StoreError::Exists { path } => write!(f, "{} exists already", path.display()),
             StoreError::Outside { path } => write!(f, "the path {path:?} leads out of the folder"),
@@ -91,6 +98,7 @@ impl std::error::Error for StoreError {
         match self {
             StoreError::Io { source, .. } => Some(source),
             StoreError::Unsteady { .. }
+            | StoreError::Changed { .. }
             | StoreError::Locked { .. }
             | StoreError::Exists { .. }
             | StoreError::Outside { .. }

@@ -12,6 +12,7 @@ pub mod live;
 pub mod lock;
 pub mod processes;
 pub mod receipts;
+pub mod repairs;
 pub mod replace;
 pub mod restored;
 pub mod snapshot;

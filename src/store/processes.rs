@@ -49,6 +49,11 @@ mod tests {
     #[test]
     fn a_writer_runs_until_it_ends_and_others_with_its_number_are_not_it() {
         let mut child = Command::new("sleep").arg0("python3").arg("60").spawn().unwrap();
+        // For a moment a new process has no words yet.
+        let line = format!("/proc/{}/cmdline", child.id());
+        while disk::read(Path::new(&line)).is_ok_and(|line| line.is_empty()) {
+            std::thread::yield_now();
+        }
         let now = i64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos()).unwrap();
         let runs = |wrote, words: &[&str]| still_runs(child.id(), wrote, words);
         assert!(runs(now, &["python"]));

@@ -11,10 +11,12 @@
 )]
 
 pub mod bench;
+pub mod dying;
 pub mod expected;
 pub mod forest;
 pub mod generated;
 pub mod pi;
+pub mod webui;
 
 use everlog::adapters::ALL;
 use everlog::adapters::adapter::{Adapter, Check, ReadSummary};

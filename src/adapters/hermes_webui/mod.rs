@@ -26,6 +26,7 @@ use crate::model::files::Files;
 use crate::model::finding::{Finding, Findings};
 use crate::model::folder::FolderView;
 use crate::model::loaded::Loader;
+use crate::model::repair::Repairs;
 use crate::model::shape::{Order, Shapes};
 use crate::model::shown::Shower;
 use crate::model::stream::{EventSink, RecordRenderer, StreamError};
@@ -71,6 +72,10 @@ impl Adapter for HermesWebui {
 
     fn audit(&self, folder: &FolderView<'_>, evidence: &Evidence<'_>) -> Vec<AuditItem> {
         recovery::audit(folder, evidence)
+    }
+
+    fn repair(&self, folder: &FolderView<'_>, evidence: &Evidence<'_>) -> Repairs {
+        recovery::repair(folder, evidence)
     }
 
     fn audit_covers(&self, finding: &Finding) -> bool {

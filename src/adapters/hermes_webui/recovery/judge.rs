@@ -12,7 +12,7 @@ use super::document::Document;
 use super::folder::{Files, Folder, Place, writer};
 use super::rows::{Row, Shown, shown};
 use super::turns::{Event, Journal};
-use super::{index, runs, shrink, state};
+use super::{index, plan, runs, shrink, state};
 
 /// One audit in progress.
 pub(super) struct Judge<'f, 'e> {
@@ -24,6 +24,8 @@ pub(super) struct Judge<'f, 'e> {
     /// Messages of each session id that a sidecar claims, by file.
     claimed: BTreeMap<String, Vec<(&'f str, String)>>,
     counts: BTreeMap<&'f str, i64>,
+    /// Session ids that sidecars of another name claim, and those sidecars.
+    elsewhere: BTreeSet<String>,
     /// Sessions whose file is gone while the database has them.
     in_database: BTreeSet<String>,
 }
@@ -35,6 +37,8 @@ struct Seen<'a, 'f> {
     live_messages: i64,
     rows: &'a [Row],
     journal: &'a Journal,
+    /// Turns whose prompt can be shown again.
+    lost: &'a [&'a Event],
 }
 
 /// Whether the sidecar waits for a turn.
@@ -53,6 +57,7 @@ pub(super) fn judge<'f>(folder: &'f Folder<'f>, evidence: &Evidence<'_>) -> Vec<
         updated: BTreeMap::new(),
         claimed: BTreeMap::new(),
         counts: BTreeMap::new(),
+        elsewhere: BTreeSet::new(),
         in_database: BTreeSet::new(),
     };
     judge.database();
@@ -131,6 +136,9 @@ impl<'f> Judge<'f, '_> {
         self.counts.insert(id, live_count);
         if live.fault.is_none() {
             let claimed = live.text("session_id").unwrap_or_else(|| id.to_owned());
+            if claimed != id {
+                self.elsewhere.extend([claimed.clone(), id.to_owned()]);
+            }
             self.claimed.entry(claimed).or_default().push((id, sha256_hex(live.get("messages").unwrap_or_default())));
         }
         if let Some(backup) = &backup
@@ -202,7 +210,8 @@ impl<'f> Judge<'f, '_> {
     fn journals(&mut self, id: &str, files: &Files<'f>, live: &Document<'_>) {
         let journal = Journal::read(files.turns.iter().map(|place| (place.path, self.folder.bytes(place))));
         let pending = live.text("pending_user_message").filter(|prompt| !prompt.is_empty());
-        let stream = live.text("active_stream_id").filter(|stream| pending.is_some() && !stream.is_empty());
+        let is_mendable = pending.is_some() && plan::can_be_mended(live);
+        let stream = live.text("active_stream_id").filter(|stream| is_mendable && !stream.is_empty());
         let runs = |place: &Place<'_>| writer(place).is_some_and(|pid| (self.evidence.still_runs)(pid, place.listed.mtime_ns));
         let is_running = pending.is_some() && files.turns.iter().any(runs);
         for bad in &journal.malformed {
@@ -219,7 +228,8 @@ impl<'f> Judge<'f, '_> {
                 self.add(item.text("session_id", id).text("turn_id", &end.turn));
             }
             let rows: Vec<Row> = live.elements("messages").map(Row::of).collect();
-            let seen = Seen { id, files, live_messages: live.count(), rows: &rows, journal: &journal };
+            let lost = plan::lost(&journal, live);
+            let seen = Seen { id, files, live_messages: live.count(), rows: &rows, journal: &journal, lost: &lost };
             for (turn, event) in journal.latest() {
                 let waits = if stream.as_ref() == Some(&event.stream) { Waits::Here } else { Waits::No };
                 if waits == Waits::Here && is_running {
@@ -237,7 +247,8 @@ impl<'f> Judge<'f, '_> {
                 AuditItem::new(FindingCode::SessionLive, Location::file(place.path), message)
             } else {
                 let message = "a prompt waits in the sidecar for a run that is over";
-                AuditItem::new(FindingCode::StalePendingTurn, Location::file(place.path), message).mendable()
+                let item = AuditItem::new(FindingCode::StalePendingTurn, Location::file(place.path), message);
+                if is_mendable { item.mendable() } else { item }
             };
             self.add(item.text("session_id", id));
         }
@@ -254,7 +265,9 @@ impl<'f> Judge<'f, '_> {
         let is_missing = !event.content.is_empty() && !seen.rows.iter().any(|row| row.role == "user" && row.plain == event.content);
         if !event.is_end() && is_missing {
             let message = "a prompt was submitted, and the transcript does not have it";
-            let item = AuditItem::new(FindingCode::TurnJournalPendingTurn, place, message).mendable();
+            let item = AuditItem::new(FindingCode::TurnJournalPendingTurn, place, message);
+            let is_lost = seen.lost.iter().any(|lost| lost.turn == turn) && !self.has_ended(seen.files, &event.stream);
+            let item = if is_lost || waits == Waits::Here { item.mendable() } else { item };
             return Some(said(item).count("live_messages", seen.live_messages).count("bak_messages", -1));
         }
         let visible = shown(seen.rows, &event.stream, seen.journal.submitted(turn));
@@ -334,7 +347,11 @@ impl<'f> Judge<'f, '_> {
         for row in &rows {
             let Some(id) = row.id().filter(|id| listed.insert(id.clone())) else { continue };
             let at = Location::of_offset(place.path, &bytes, row.offset);
-            let item = |code, message: &str| AuditItem::new(code, at.clone(), message).mendable().text("session_id", &id);
+            let is_known_elsewhere = self.elsewhere.contains(&id);
+            let item = |code, message: &str| {
+                let item = AuditItem::new(code, at.clone(), message).text("session_id", &id);
+                if is_known_elsewhere { item } else { item.mendable() }
+            };
             match self.updated.get(id.as_str()) {
                 None if self.folder.deleted.contains(&id) => {}
                 None => {
@@ -349,7 +366,8 @@ impl<'f> Judge<'f, '_> {
         }
         for (id, count) in self.counts.clone().into_iter().filter(|(id, _)| !listed.contains(*id)) {
             let message = "the list of sessions does not name this one";
-            let item = AuditItem::new(FindingCode::IndexMissingEntry, Location::file(format!("{id}.json")), message).mendable();
+            let item = AuditItem::new(FindingCode::IndexMissingEntry, Location::file(format!("{id}.json")), message);
+            let item = if count < 0 || self.elsewhere.contains(id) { item } else { item.mendable() };
             self.add(item.text("session_id", id).count("live_messages", count).count("bak_messages", -1));
         }
     }

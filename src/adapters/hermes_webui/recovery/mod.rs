@@ -2,9 +2,14 @@
 //! own rules for both, and what they leave out.
 
 mod document;
+mod edit;
 mod folder;
+mod fresh;
 mod index;
 mod judge;
+mod mend;
+mod output;
+mod plan;
 mod rows;
 mod runs;
 mod shrink;
@@ -15,10 +20,16 @@ use crate::adapters::hermes_webui::layout::{INDEX, TURNS};
 use crate::model::audit::{AuditItem, Evidence};
 use crate::model::finding::{Finding, FindingCode};
 use crate::model::folder::FolderView;
+use crate::model::repair::Repairs;
 
 /// Audits a sessions folder.
 pub(super) fn audit(view: &FolderView<'_>, evidence: &Evidence<'_>) -> Vec<AuditItem> {
     judge::judge(&folder::Folder::of(view), evidence)
+}
+
+/// Plans what can be mended in a sessions folder.
+pub(super) fn repair(view: &FolderView<'_>, evidence: &Evidence<'_>) -> Repairs {
+    plan::plan(&folder::Folder::of(view), evidence)
 }
 
 /// What the audit says itself, wherever it is.

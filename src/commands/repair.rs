@@ -1,0 +1,295 @@
+//! `everlog repair`: a plan first, printed with a fingerprint; then exactly that
+//! plan, with the old bytes kept; and the way back.
+
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use crate::adapters::adapter::Adapter;
+use crate::model::audit::AuditItem;
+use crate::model::digest::sha256_hex;
+use crate::model::files::RelPath;
+use crate::model::repair::{Reason, Repairs};
+use crate::report::exit::ExitStatus;
+use crate::report::printer::{Form, Printer};
+use crate::report::text;
+use crate::store::StoreError;
+use crate::store::disk::Disk;
+use crate::store::layout::{Store, path_below};
+use crate::store::lock::StoreLock;
+use crate::store::repairs::{self, Planned, RECEIPT, Repair, RepairReceipt, RepairState};
+use crate::verify::difference::visible;
+
+use super::error::CommandError;
+use super::evidence::{self, Clock};
+use super::source::{Selection, Source};
+
+/// What to do.
+#[derive(Debug)]
+pub struct RepairJob<'a> {
+    /// The source as the user named it.
+    pub source: PathBuf,
+    /// Which formats.
+    pub adapters: Vec<&'static dyn Adapter>,
+    /// Where old bytes and receipts go.
+    pub backups: PathBuf,
+    /// Plan, do, or undo.
+    pub action: Action,
+    /// The time, in nanoseconds since the epoch.
+    pub now_ns: i64,
+    /// The disk under it all.
+    pub disk: &'a dyn Disk,
+}
+
+/// Plan, do, or undo.
+#[derive(Debug)]
+pub enum Action {
+    /// Print what would be done.
+    Plan,
+    /// Do the plan with this fingerprint.
+    Apply(String),
+    /// Take back what this receipt says was done.
+    Undo(PathBuf),
+}
+
+/// One file that is to change.
+#[derive(Debug)]
+struct Step {
+    path: RelPath,
+    bytes: Vec<u8>,
+    why: Vec<Reason>,
+    /// Hash, size and time of what is there.
+    old: Option<(String, u64, i64)>,
+}
+
+impl Step {
+    fn digest(&self) -> String {
+        let old = self.old.as_ref().map(|(sha256, size, mtime)| format!("{sha256} {size} {mtime}")).unwrap_or_default();
+        let why: Vec<String> = self.why.iter().map(|reason| format!("{:?} {}", reason.code, reason.what)).collect();
+        sha256_hex(format!("{}\n{old}\n{}\n{}", self.path.key(), sha256_hex(&self.bytes), why.join("\n")).as_bytes())
+    }
+}
+
+/// Up to so many steps can be told apart by a fingerprint.
+const TOLD_APART: usize = 24;
+/// By so many digits each.
+const STEP_DIGITS: usize = 4;
+
+/// What names a plan: a hash over all, and a little of each step's, so that it
+/// can be said which of them changed.
+fn fingerprint(steps: &[Step]) -> String {
+    let digests: Vec<String> = steps.iter().map(Step::digest).collect();
+    let whole = &sha256_hex(digests.join("\n").as_bytes())[..16];
+    if steps.is_empty() || steps.len() > TOLD_APART {
+        return whole.to_owned();
+    }
+    format!("{whole}-{}", digests.iter().map(|digest| &digest[..STEP_DIGITS]).collect::<String>())
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// When nothing is recognised, when a plan is no longer what it was, or when
+/// the disk fails.
+pub fn run(job: &RepairJob<'_>, out: &Printer) -> Result<ExitStatus, CommandError> {
+    let source = Source::open(&job.source, &job.adapters, &Selection::default())?;
+    match &job.action {
+        Action::Plan => {
+            let (steps, left) = plan(&source, job, Stamp::Fixed)?;
+            Ok(print_plan(&steps, &left, job, out))
+        }
+        Action::Apply(wanted) => apply(&source, job, wanted, out),
+        Action::Undo(receipt) => undo(&source, job, receipt, out),
+    }
+}
+
+/// Which time goes into files: a fixed one while a plan is named, or its name
+/// would change with every second.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stamp {
+    Fixed,
+    Now,
+}
+
+fn plan(source: &Source, job: &RepairJob<'_>, stamp: Stamp) -> Result<(Vec<Step>, Vec<AuditItem>), CommandError> {
+    if source.recognised == 0 && !source.discovery.recognised_any() {
+        let looked_for = job.adapters.iter().map(|adapter| adapter.looked_for()).collect();
+        return Err(CommandError::NothingRecognised { path: job.source.clone(), looked_for });
+    }
+    let clock = Clock { now_ns: job.now_ns, stamp_ns: if stamp == Stamp::Now { job.now_ns } else { 0 } };
+    let is_whole = source.units.len() == source.recognised;
+    let (mut steps, mut left) = (Vec::new(), Vec::new());
+    for (adapter, folder) in evidence::folders(source) {
+        let Repairs { changes, left: not_done } =
+            evidence::with(source, adapter, &folder, clock, |view, evidence| adapter.repair(view, evidence));
+        for change in changes {
+            let path = change.path.below(&folder);
+            // Where one session is meant, only its own file is touched.
+            if !is_whole && !source.units.iter().any(|unit| unit.name == path) {
+                continue;
+            }
+            let now = repairs::current(&path_below(&source.root, &path))?;
+            let old = now.map(|(bytes, meta)| (sha256_hex(&bytes), bytes.len() as u64, repairs::time_of(&meta)));
+            steps.push(Step { path, bytes: change.bytes, why: change.why, old });
+        }
+        left.extend(not_done.into_iter().map(|mut item| {
+            item.finding.location.file = RelPath::new(item.finding.location.file.as_bytes()).below(&folder).to_string();
+            item
+        }));
+    }
+    Ok((steps, left))
+}
+
+#[derive(Serialize)]
+struct StepReport<'a> {
+    file: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    old_bytes: Option<u64>,
+    new_bytes: u64,
+    why: Vec<BTreeMap<&'static str, &'a str>>,
+}
+
+fn code_of(reason: &Reason) -> String {
+    serde_json::to_string(&reason.code).unwrap_or_default().trim_matches('"').to_owned()
+}
+
+fn print_steps(steps: &[Step], out: &Printer) {
+    for step in steps {
+        let codes: Vec<String> = step.why.iter().map(code_of).collect();
+        if out.form() == Form::Json {
+            let why =
+                step.why.iter().zip(&codes).map(|(reason, code)| BTreeMap::from([("code", code.as_str()), ("what", reason.what.as_str())]));
+            let old_bytes = step.old.as_ref().map(|(_, size, _)| *size);
+            out.object(&StepReport { file: step.path.to_string(), old_bytes, new_bytes: step.bytes.len() as u64, why: why.collect() });
+            continue;
+        }
+        let was = step.old.as_ref().map_or_else(|| "new".to_owned(), |(_, size, _)| format!("now {}", text::size(*size)));
+        out.text(&format!("{}  {}, {was}", visible(&step.path.to_string()), text::size(step.bytes.len() as u64)));
+        for (reason, code) in step.why.iter().zip(&codes) {
+            out.text(&format!("  {} ({code})", visible(&reason.what)));
+        }
+    }
+}
+
+fn print_plan(steps: &[Step], left: &[AuditItem], job: &RepairJob<'_>, out: &Printer) -> ExitStatus {
+    print_steps(steps, out);
+    print_left(left, out);
+    let print = fingerprint(steps);
+    if out.form() == Form::Json {
+        out.object(&serde_json::json!({ "plan": { "fingerprint": print, "steps": steps.len(), "left": left.len() } }));
+    } else if steps.is_empty() {
+        out.summary("nothing to mend; nothing was changed");
+    } else {
+        let source = visible(&job.source.display().to_string());
+        out.summary(&format!(
+            "{} to write; nothing was changed\nto do exactly this: everlog repair {source} --apply {print}",
+            text::count(steps.len() as u64, "file")
+        ));
+    }
+    if steps.is_empty() && left.is_empty() { ExitStatus::Well } else { ExitStatus::Found }
+}
+
+fn print_left(left: &[AuditItem], out: &Printer) {
+    for item in left {
+        match out.form() {
+            Form::Json => out.object(&BTreeMap::from([("left", item)])),
+            Form::Text => out.say(&text::finding(&item.finding, "")),
+        }
+    }
+}
+
+fn apply(source: &Source, job: &RepairJob<'_>, wanted: &str, out: &Printer) -> Result<ExitStatus, CommandError> {
+    let is_print = !wanted.is_empty() && wanted.len() <= 128 && wanted.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-');
+    if !is_print {
+        return Err(CommandError::NoSuchPlan { fingerprint: wanted.to_owned() });
+    }
+    let backups = std::path::absolute(&job.backups).map_err(StoreError::io("find", &job.backups))?;
+    if backups.starts_with(&source.root) {
+        return Err(CommandError::Nested { source: source.root.clone(), dest: job.backups.clone() });
+    }
+    let repair = Repair { disk: job.disk, root: &source.root, folder: job.backups.join(wanted) };
+    if let Some(mut receipt) = repair.receipt()?.filter(|receipt| receipt.state != RepairState::Undone) {
+        if receipt.state == RepairState::Applied {
+            out.say("this plan has been carried out already");
+            return Ok(print_applied(&receipt, &[], job, out));
+        }
+        // Cut short: what is staged is what was planned.
+        let _lock = StoreLock::take(&Store::at(&job.backups), job.disk)?;
+        repair.carry_out(&mut receipt)?;
+        return Ok(print_applied(&receipt, &[], job, out));
+    }
+    let (steps, left) = plan(source, job, Stamp::Fixed)?;
+    if fingerprint(&steps) != wanted {
+        return Err(CommandError::PlanChanged { changed: what_changed(&steps, wanted), fingerprint: fingerprint(&steps) });
+    }
+    if steps.is_empty() {
+        return Ok(print_plan(&steps, &left, job, out));
+    }
+    let _lock = StoreLock::take(&Store::at(&job.backups), job.disk)?;
+    let (stamped, _) = plan(source, job, Stamp::Now)?;
+    let planned: Vec<Planned<'_>> = steps
+        .iter()
+        .map(|step| Planned {
+            path: &step.path,
+            old_sha256: step.old.as_ref().map(|(sha256, _, _)| sha256.as_str()),
+            bytes: stamped.iter().find(|other| other.path == step.path).map_or(step.bytes.as_slice(), |other| &other.bytes),
+            why: step.why.iter().map(|reason| format!("{}: {}", code_of(reason), reason.what)).collect(),
+        })
+        .collect();
+    let mut receipt = repair.prepare(wanted, &planned)?;
+    repair.carry_out(&mut receipt)?;
+    print_steps(&steps, out);
+    print_left(&left, out);
+    Ok(print_applied(&receipt, &left, job, out))
+}
+
+/// Which steps of a plan are others now, as far as its fingerprint tells.
+fn what_changed(steps: &[Step], wanted: &str) -> Vec<String> {
+    let told: Vec<&str> = match wanted.split_once('-') {
+        Some((_, digits)) => (0..digits.len()).step_by(STEP_DIGITS).filter_map(|at| digits.get(at..at + STEP_DIGITS)).collect(),
+        None => Vec::new(),
+    };
+    let is_same = |step: &&Step| told.iter().any(|digits| step.digest().starts_with(digits));
+    let mut changed: Vec<String> =
+        steps.iter().filter(|step| !is_same(step)).map(|step| format!("{} is another step now", step.path)).collect();
+    let kept = told.iter().filter(|digits| steps.iter().any(|step| step.digest().starts_with(**digits))).count();
+    let gone = told.len().saturating_sub(kept + changed.len());
+    if gone > 0 {
+        changed.push(format!("{} no longer needed or no longer safe", text::count(gone as u64, "step")));
+    }
+    changed
+}
+
+fn print_applied(receipt: &RepairReceipt, left: &[AuditItem], job: &RepairJob<'_>, out: &Printer) -> ExitStatus {
+    let path = job.backups.join(&receipt.fingerprint).join(RECEIPT);
+    let kept = receipt.files.iter().filter(|file| file.old.is_some()).count();
+    if out.form() == Form::Json {
+        let applied = serde_json::json!({ "files": receipt.files.len(), "kept": kept, "receipt": path.display().to_string() });
+        out.object(&BTreeMap::from([("applied", applied)]));
+    } else {
+        out.summary(&format!(
+            "{} written, {} kept\nto undo it: everlog repair {} --undo {}",
+            text::count(receipt.files.len() as u64, "file"),
+            text::count(kept as u64, "old one"),
+            visible(&job.source.display().to_string()),
+            visible(&path.display().to_string())
+        ));
+    }
+    if left.is_empty() { ExitStatus::Well } else { ExitStatus::Found }
+}
+
+fn undo(source: &Source, job: &RepairJob<'_>, receipt: &Path, out: &Printer) -> Result<ExitStatus, CommandError> {
+    let folder = if receipt.is_dir() { receipt.to_owned() } else { receipt.parent().unwrap_or(Path::new(".")).to_owned() };
+    let missing = StoreError::Io { doing: "read the receipt", path: receipt.to_owned(), source: std::io::ErrorKind::NotFound.into() };
+    let repair = Repair { disk: job.disk, root: &source.root, folder };
+    let mut found = repair.receipt()?.ok_or(missing)?;
+    let _lock = StoreLock::take(&Store::at(repair.folder.parent().unwrap_or(Path::new("."))), job.disk)?;
+    repair.undo(&mut found)?;
+    let count = found.files.len();
+    if out.form() == Form::Json {
+        out.object(&serde_json::json!({ "undone": { "files": count } }));
+    } else {
+        out.summary(&format!("{} as before", text::count(count as u64, "file")));
+    }
+    Ok(ExitStatus::Well)
+}

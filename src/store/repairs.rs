@@ -1,0 +1,333 @@
+//! Repairs on disk: old bytes are kept, new ones staged, and both written down
+//! in a receipt before the first name changes, so that a repair that was cut
+//! short can be finished or undone.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use std::fs::{self, Metadata};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{MetadataExt, fchown};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, UNIX_EPOCH};
+
+use crate::model::digest::sha256_hex;
+use crate::model::files::RelPath;
+
+use super::disk::{self, Disk};
+use super::error::StoreError;
+use super::layout::path_below;
+use super::listing::mtime_ns;
+use super::replace::temporary_in;
+
+/// The name of a receipt.
+pub const RECEIPT: &str = "receipt.json";
+
+/// How far a repair is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RepairState {
+    /// Files are getting their new bytes.
+    Applying,
+    /// All have them.
+    Applied,
+    /// All have their old bytes again.
+    Undone,
+}
+
+/// What one repair changed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RepairReceipt {
+    /// The version of this form: 1.
+    pub version: u32,
+    /// The plan that it carried out.
+    pub fingerprint: String,
+    /// How far it is.
+    pub state: RepairState,
+    /// The files, in the order of the plan.
+    pub files: Vec<RepairedFile>,
+}
+
+/// One file of a repair.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RepairedFile {
+    /// Its path below the source, as a key.
+    pub path: String,
+    /// What it was; nothing where it is new.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub old: Option<OldFile>,
+    /// The hash of the bytes that it gets.
+    pub new_sha256: String,
+    /// Why.
+    pub why: Vec<String>,
+}
+
+/// A file as it was.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OldFile {
+    /// The hash of its bytes.
+    pub sha256: String,
+    /// Its time, in nanoseconds since the epoch.
+    pub mtime_ns: i64,
+    /// Its permission bits.
+    pub mode: u32,
+    /// Where its bytes are kept, below the receipt's folder.
+    pub kept: String,
+}
+
+/// One file that is to change.
+#[derive(Debug, Clone)]
+pub struct Planned<'a> {
+    /// Its path below the source.
+    pub path: &'a RelPath,
+    /// What it must still be; nothing where it must not be there.
+    pub old_sha256: Option<&'a str>,
+    /// The bytes that it is to have.
+    pub bytes: &'a [u8],
+    /// Why.
+    pub why: Vec<String>,
+}
+
+/// A repair below a source, with its receipt in a folder of its own.
+#[derive(Debug)]
+pub struct Repair<'a> {
+    /// The disk under both.
+    pub disk: &'a dyn Disk,
+    /// The source.
+    pub root: &'a Path,
+    /// Where the receipt and the old bytes lie.
+    pub folder: PathBuf,
+}
+
+/// A regular file's bytes, time and mode; nothing where there is none.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn current(path: &Path) -> Result<Option<(Vec<u8>, Metadata)>, StoreError> {
+    match disk::open_regular(path) {
+        Ok((mut file, meta)) => {
+            let mut bytes = Vec::new();
+            file.read_to_end(&mut bytes).map_err(StoreError::io("read", path))?;
+            Ok(Some((bytes, meta)))
+        }
+        Err(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// A file's time, in nanoseconds since the epoch.
+#[must_use]
+pub fn time_of(meta: &Metadata) -> i64 {
+    mtime_ns(meta)
+}
+
+impl Repair<'_> {
+    /// The receipt that is there.
+    ///
+    /// # Errors
+    /// When there is one that cannot be read.
+    pub fn receipt(&self) -> Result<Option<RepairReceipt>, StoreError> {
+        let path = self.folder.join(RECEIPT);
+        let Some((bytes, _)) = current(&path)? else { return Ok(None) };
+        serde_json::from_slice(&bytes).map(Some).map_err(|error| StoreError::io("read the receipt", &path)(error.into()))
+    }
+
+    /// Keeps the old bytes, stages the new ones, and writes the receipt. No
+    /// file of the source changes yet.
+    ///
+    /// # Errors
+    /// When a file is no longer what the plan says, or nothing can be written.
+    pub fn prepare(&self, fingerprint: &str, planned: &[Planned<'_>]) -> Result<RepairReceipt, StoreError> {
+        self.disk.create_folders(&self.folder)?;
+        let mut files = Vec::new();
+        for (n, file) in planned.iter().enumerate() {
+            let target = path_below(self.root, file.path);
+            let now = current(&target)?;
+            let sha256 = now.as_ref().map(|(bytes, _)| sha256_hex(bytes));
+            if sha256.as_deref() != file.old_sha256 {
+                return Err(StoreError::Changed { path: target });
+            }
+            let name = file.path.as_bytes().rsplit(|b| *b == b'/').next().map(String::from_utf8_lossy).unwrap_or_default();
+            let kept = format!("old-{:04}-{name}", n + 1);
+            let old = match (&now, sha256) {
+                (Some((bytes, meta)), Some(sha256)) => {
+                    let private = Look { mode: 0o600, owner: None, mtime_ns: Some(mtime_ns(meta)) };
+                    self.write(bytes, private, &self.folder.join(&kept))?;
+                    Some(OldFile { sha256, mtime_ns: mtime_ns(meta), mode: meta.mode() & 0o7777, kept })
+                }
+                _ => None,
+            };
+            self.write(file.bytes, look_of(&target, now.as_ref().map(|(_, meta)| meta)), &self.staged(n))?;
+            files.push(RepairedFile { path: file.path.key(), old, new_sha256: sha256_hex(file.bytes), why: file.why.clone() });
+        }
+        self.disk.sync(&self.folder)?;
+        let receipt = RepairReceipt { version: 1, fingerprint: fingerprint.to_owned(), state: RepairState::Applying, files };
+        self.save(&receipt)?;
+        Ok(receipt)
+    }
+
+    /// Gives every file its staged bytes. One that has them already is passed
+    /// over, so that this can be done again.
+    ///
+    /// # Errors
+    /// At the first file that is neither what it was nor what it is to be.
+    pub fn carry_out(&self, receipt: &mut RepairReceipt) -> Result<(), StoreError> {
+        let mut folders = BTreeSet::new();
+        for (n, file) in receipt.files.iter().enumerate() {
+            let target = path_below(self.root, &RelPath::from_key(&file.path));
+            folders.insert(parent(&target).to_owned());
+            match self.state_of(file, &target)? {
+                State::New => {}
+                State::Old => self.publish(&self.staged(n), &target, Over::of(file.old.as_ref()))?,
+            }
+        }
+        folders.iter().try_for_each(|folder| self.disk.sync(folder))?;
+        receipt.state = RepairState::Applied;
+        self.save(receipt)
+    }
+
+    /// Puts the old bytes back, and takes away what is new.
+    ///
+    /// # Errors
+    /// Before anything is done, if a file is neither what it was nor what the
+    /// repair made of it; or when the disk fails.
+    pub fn undo(&self, receipt: &mut RepairReceipt) -> Result<(), StoreError> {
+        let targets: Vec<PathBuf> = receipt.files.iter().map(|file| path_below(self.root, &RelPath::from_key(&file.path))).collect();
+        let mut states = Vec::new();
+        for (file, target) in receipt.files.iter().zip(&targets) {
+            states.push(self.state_of(file, target)?);
+        }
+        let mut folders = BTreeSet::new();
+        for ((file, target), state) in receipt.files.iter().zip(&targets).zip(&states).rev() {
+            if *state == State::Old {
+                continue;
+            }
+            folders.insert(parent(target).to_owned());
+            match &file.old {
+                None => self.disk.remove(target)?,
+                Some(old) => {
+                    let kept = self.folder.join(&old.kept);
+                    let bytes = disk::read(&kept)?;
+                    if sha256_hex(&bytes) != old.sha256 {
+                        return Err(StoreError::Changed { path: kept });
+                    }
+                    let now = current(target)?;
+                    let look = Look { mode: old.mode, mtime_ns: Some(old.mtime_ns), ..look_of(target, now.as_ref().map(|(_, meta)| meta)) };
+                    let back = self.folder.join("back");
+                    self.write(&bytes, look, &back)?;
+                    self.publish(&back, target, Over::TheOldOne)?;
+                }
+            }
+        }
+        folders.iter().try_for_each(|folder| self.disk.sync(folder))?;
+        receipt.state = RepairState::Undone;
+        self.save(receipt)
+    }
+
+    fn staged(&self, n: usize) -> PathBuf {
+        self.folder.join(format!("new-{:04}", n + 1))
+    }
+
+    fn state_of(&self, file: &RepairedFile, target: &Path) -> Result<State, StoreError> {
+        let now = current(target)?.map(|(bytes, _)| sha256_hex(&bytes));
+        if now.as_ref() == Some(&file.new_sha256) {
+            return Ok(State::New);
+        }
+        if now.as_ref() == file.old.as_ref().map(|old| &old.sha256) {
+            return Ok(State::Old);
+        }
+        Err(StoreError::Changed { path: target.to_owned() })
+    }
+
+    /// Writes a file under a name in the receipt's folder, all of it or none.
+    fn write(&self, bytes: &[u8], look: Look, path: &Path) -> Result<(), StoreError> {
+        let temporary = temporary_in(&self.folder)?;
+        let write = || -> io::Result<()> {
+            (&temporary.file).write_all(bytes)?;
+            if let Some((uid, gid)) = look.owner {
+                // Only the superuser may give files away; to others they belong
+                // already.
+                let _ = fchown(&temporary.file, Some(uid), Some(gid));
+            }
+            if let Some(mtime_ns) = look.mtime_ns.and_then(|ns| u64::try_from(ns).ok()) {
+                temporary.file.set_modified(UNIX_EPOCH + Duration::from_nanos(mtime_ns))?;
+            }
+            Ok(())
+        };
+        write().map_err(StoreError::io("write", path))?;
+        disk::set_mode(&temporary.file, look.mode, path)?;
+        self.disk.sync(&temporary.path)?;
+        self.disk.rename(&temporary.path, path)
+    }
+
+    /// Gives a file of the receipt's folder its name in the source.
+    fn publish(&self, from: &Path, to: &Path, over: Over) -> Result<(), StoreError> {
+        match self.rename(from, to, over) {
+            Err(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::CrossesDevices => {}
+            done => return done,
+        }
+        // The receipts lie on another disk: a copy beside the target, then.
+        let (bytes, meta) = current(from)?.ok_or_else(|| StoreError::Changed { path: from.to_owned() })?;
+        let beside = Repair { disk: self.disk, root: self.root, folder: parent(to).to_owned() };
+        let look = Look { mode: meta.mode() & 0o7777, owner: Some((meta.uid(), meta.gid())), mtime_ns: Some(mtime_ns(&meta)) };
+        let staged = parent(to).join(format!(".{}.everlog-tmp", sha256_hex(&bytes)));
+        beside.write(&bytes, look, &staged)?;
+        self.rename(&staged, to, over)
+    }
+
+    fn rename(&self, from: &Path, to: &Path, over: Over) -> Result<(), StoreError> {
+        match over {
+            Over::Nothing => self.disk.rename_new(from, to),
+            Over::TheOldOne => self.disk.rename(from, to),
+        }
+    }
+
+    fn save(&self, receipt: &RepairReceipt) -> Result<(), StoreError> {
+        let path = self.folder.join(RECEIPT);
+        let mut bytes = serde_json::to_vec_pretty(receipt).map_err(|error| StoreError::io("write", &path)(error.into()))?;
+        bytes.push(b'\n');
+        self.write(&bytes, Look { mode: 0o600, owner: None, mtime_ns: None }, &path)?;
+        self.disk.sync(&self.folder)
+    }
+}
+
+/// What a file of a repair is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Old,
+    New,
+}
+
+/// What a file takes the place of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Over {
+    Nothing,
+    TheOldOne,
+}
+
+impl Over {
+    fn of(old: Option<&OldFile>) -> Over {
+        if old.is_some() { Over::TheOldOne } else { Over::Nothing }
+    }
+}
+
+/// What a file looks like from outside.
+#[derive(Debug, Clone, Copy)]
+struct Look {
+    mode: u32,
+    owner: Option<(u32, u32)>,
+    mtime_ns: Option<i64>,
+}
+
+/// A file that takes another's place looks like it; a new one like its folder,
+/// or its program, which may be another user's, could not read it.
+fn look_of(target: &Path, now: Option<&Metadata>) -> Look {
+    let folder = fs::metadata(parent(target)).ok();
+    match now.or(folder.as_ref()) {
+        Some(meta) => Look { mode: meta.mode() & 0o666, owner: Some((meta.uid(), meta.gid())), mtime_ns: None },
+        None => Look { mode: 0o600, owner: None, mtime_ns: None },
+    }
+}
+
+fn parent(path: &Path) -> &Path {
+    path.parent().unwrap_or(Path::new("."))
+}
