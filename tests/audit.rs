@@ -52,10 +52,8 @@ const ITS_OWN: [&str; 10] = [
 ];
 
 fn key(item: &Value, kind: &str) -> String {
-    let repairable = match &item["category"] {
-        Value::Null => item["repairable"].as_bool().unwrap(),
-        category => category == "repairable",
-    };
+    let category = &item["category"];
+    let repairable = if category.is_null() { item["repairable"].as_bool().unwrap() } else { category == "repairable" };
     // For a prompt that only a journal has the program has no repair at all.
     let repairable = if kind == "turn_journal_pending_turn" { Value::Null } else { repairable.into() };
     let fields = ["session_id", "live_messages", "bak_messages", "turn_id", "event"].map(|name| item[name].to_string());

@@ -47,6 +47,11 @@ impl<'a> Document<'a> {
         self.get(key).and_then(number)
     }
 
+    /// Whether a member is there and says something.
+    pub(super) fn says(&self, key: &str) -> bool {
+        is_true(self.get(key))
+    }
+
     /// The elements of a member that is a list.
     pub(super) fn elements(&self, key: &str) -> impl Iterator<Item = &'a [u8]> + use<'a> {
         self.get(key).filter(|value| json::kind_of(value) == Kind::Array).into_iter().flat_map(json::elements)

@@ -31,6 +31,11 @@ pub(super) struct Files<'f> {
 }
 
 impl<'f> Files<'f> {
+    /// Everything of it but what an interrupted write left.
+    pub(super) fn all(&self) -> impl Iterator<Item = &Place<'f>> {
+        self.sidecar.iter().chain(&self.backup).chain(&self.turns).chain(&self.runs)
+    }
+
     /// The journal of a run.
     pub(super) fn run(&self, stream: &str) -> Option<&Place<'f>> {
         self.runs.iter().find(|place| place.path.rsplit('/').next().and_then(|name| name.strip_suffix(".jsonl")) == Some(stream))

@@ -101,6 +101,8 @@ mod tests {
             event: "submitted".to_owned(),
             stream: "s".to_owned(),
             content: content.to_owned(),
+            raw_content: None,
+            attachments: None,
             created_at,
         };
         let user = r#"{"role":"user","content":"[Workspace::v1: /w]\nhi  there","timestamp":10.5}"#;

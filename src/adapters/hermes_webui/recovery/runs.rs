@@ -1,7 +1,7 @@
 //! Run journals: how a run ended, and what of its output can be shown again.
 
 use crate::adapters::hermes_webui::journal::broken;
-use crate::model::json::{self, Dialect};
+use crate::model::json::{self, Dialect, Kind};
 use crate::model::jsonl::{Lines, Newlines, trim_unicode};
 
 use super::document::{get, is_true, text_of};
@@ -35,4 +35,12 @@ pub(super) fn end_state(bytes: &[u8]) -> Option<String> {
         }
     });
     end.or(stream_end)
+}
+
+/// The payload of an event, where it is an object.
+pub(super) fn payload<'a>(members: &[json::Member<'a>]) -> Vec<json::Member<'a>> {
+    get(members, "payload")
+        .filter(|value| json::kind_of(value) == Kind::Object)
+        .map(|value| json::members(value).collect())
+        .unwrap_or_default()
 }

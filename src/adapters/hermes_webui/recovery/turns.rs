@@ -16,8 +16,10 @@ pub(super) struct Event {
     pub turn: String,
     pub event: String,
     pub stream: String,
-    /// The prompt, as text.
+    /// The prompt, as text and as the JSON text that it was.
     pub content: String,
+    pub raw_content: Option<Vec<u8>>,
+    pub attachments: Option<Vec<u8>>,
     pub created_at: f64,
 }
 
@@ -121,6 +123,8 @@ fn event(path: &str, line: u64, text: &[u8]) -> Result<Event, (usize, &'static s
         event: text("event"),
         stream: text("stream_id"),
         content: stripped(&text("content")).to_owned(),
+        raw_content: get(&members, "content").map(<[u8]>::to_vec),
+        attachments: get(&members, "attachments").map(<[u8]>::to_vec),
         created_at: created.and_then(|value| number(value).or_else(|| text_of(value).trim().parse().ok())).unwrap_or(0.0),
     })
 }
