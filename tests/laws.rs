@@ -248,19 +248,19 @@ fn damaged(bytes: &[u8], random: &mut Seeded) -> Vec<u8> {
             }
             // Another value.
             10 => {
-                let values: [&[u8]; 8] = [b"null", b"[]", b"1e400", b"\"\\ud800\"", b"{\"toString\":{}}", b"true", b"\"\"", b"\"Mar 3\""];
+                let values: [&[u8]; 7] = [b"null", b"[]", b"1e400", b"{\"toString\":{}}", b"true", b"\"\"", b"\"Mar 3\""];
                 if let Some(at) = memchr::memmem::find(&bytes[from..], b"\":").map(|at| from + at + 2) {
                     let len = bytes[at..].iter().take_while(|b| !matches!(b, b',' | b'}' | b'\n')).count();
-                    bytes.splice(at..at + len, values[random.below(8)].iter().copied());
+                    bytes.splice(at..at + len, values[random.below(7)].iter().copied());
                 }
             }
             _ => {
-                let values: [&[u8]; 6] = [b"null", b"[]", b"1e400", b"\"\\ud800\"", b"{\"a\": {}}", b"true"];
+                let values: [&[u8]; 5] = [b"null", b"[]", b"1e400", b"{\"a\": {}}", b"true"];
                 if let Some(at) = memchr::memmem::find(&bytes[from..], b"\":") {
                     let at = from + at + 2;
                     // In the place of a value, or glued to it.
                     let len = memchr::memchr3(b',', b'}', b'\n', &bytes[at..]).filter(|_| random.below(2) == 0).unwrap_or(0);
-                    bytes.splice(at..at + len, values[random.below(6)].iter().copied());
+                    bytes.splice(at..at + len, values[random.below(5)].iter().copied());
                 }
             }
         }
@@ -360,7 +360,9 @@ fn every_case_is_claimed_by_its_own_adapter_and_no_other() {
         let scratch = case.copy();
         for adapter in ALL {
             let source = Source::open(&scratch.path().join("input"), &[*adapter], &Selection::default()).unwrap();
-            assert_eq!(!source.units.is_empty(), adapter.id() == case.format, "{} and {}", case.id(), adapter.id());
+            // A database is named by its adapter, and is no session yet.
+            let is_known = !source.units.is_empty() || source.discovery.recognised_any();
+            assert_eq!(is_known, adapter.id() == case.format, "{} and {}", case.id(), adapter.id());
         }
     }
 }

@@ -72,8 +72,8 @@ fn the_format_table_is_the_registry() {
     let rows = readme
         .lines()
         .skip_while(|line| *line != "## Formats")
-        .skip(1)
-        .take_while(|line| !line.starts_with("## "))
+        .skip_while(|line| *line != "| format | what |")
+        .take_while(|line| line.starts_with('|'))
         .filter(|line| line.starts_with("| `"));
     assert_eq!(rows.count(), ALL.len());
 }

@@ -117,7 +117,7 @@ fn plan(source: &Source, job: &RepairJob<'_>, stamp: Stamp) -> Result<(Vec<Step>
         return Err(CommandError::NothingRecognised { path: job.source.clone(), looked_for });
     }
     let clock = Clock { now_ns: job.now_ns, stamp_ns: if stamp == Stamp::Now { job.now_ns } else { 0 } };
-    let is_whole = source.units.len() == source.recognised;
+    let is_whole = source.only_file.is_none() && source.units.len() == source.recognised;
     let (mut steps, mut left) = (Vec::new(), Vec::new());
     for (adapter, folder) in evidence::folders(source) {
         let Repairs { changes, left: not_done } =

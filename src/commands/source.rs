@@ -88,6 +88,8 @@ pub struct Source {
     pub listing: Listing,
     /// The sessions that are meant.
     pub units: Vec<SourceUnit>,
+    /// The one file that was named, where it was not a folder.
+    pub only_file: Option<RelPath>,
     /// How many sessions there are, meant or not.
     pub recognised: usize,
     /// What else was found.
@@ -124,7 +126,7 @@ impl Source {
         }
         let recognised = units.len();
         units.retain(|unit| selection.takes(unit, &listing));
-        Ok(Source { root, listing, units, recognised, discovery })
+        Ok(Source { root, listing, units, only_file, recognised, discovery })
     }
 
     /// The programs that work on folders of this source, by folder.

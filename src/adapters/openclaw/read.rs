@@ -47,9 +47,11 @@ pub(super) fn read(files: &Files, check: Check, events: &mut dyn EventSink, find
     if has(|name| *name == Name::Store) {
         return documents(to, &parts, SessionKind::Store, |name| *name == Name::Store);
     }
-    let is_run_log =
-        parts.first().filter(|_| parts.len() == 1).is_some_and(|(_, bytes, _)| super::discover::is_run_log(bytes, bytes.len() as u64));
-    if is_run_log {
+    let is_run_log = |(path, bytes, _): &(&RelPath, &[u8], String)| {
+        let scan = scan::scan(path, bytes, PROGRAM, (Manner::TrimmedText, Holds::Runs), &mut Findings::default());
+        scan.entries.first().is_some_and(runs::is_run)
+    };
+    if parts.len() == 1 && is_run_log(&parts[0]) {
         return run_log(to, &parts);
     }
     transcript(Reader::new(to), &parts)

@@ -5,6 +5,7 @@ use crate::adapters::conversion::Conversion;
 use crate::adapters::mapping::Goes::{Ext, To};
 use crate::adapters::mapping::Takes::{Any, Text};
 use crate::adapters::mapping::{self, NoContent, NoIds, ParentId, Parents, Rendered, Setting, Table};
+use crate::adapters::tree::entry::{Entry, get, text_of, with_members};
 use crate::adapters::tree::js;
 use crate::adapters::tree::read::USUAL;
 use crate::adapters::tree::scan::{self, Holds, Manner, Piece};
@@ -60,6 +61,15 @@ const ORDER: &[&str] = &[
     "summary",
     "usage",
 ];
+
+/// Whether an entry is a line of a run log: the first one decides what a file
+/// is read as.
+pub(super) fn is_run(entry: &Entry<'_>) -> bool {
+    with_members(entry, |members| {
+        let is_text = |key: &str| get(members, key).is_some_and(|value| json::kind_of(value) == json::Kind::String);
+        get(members, "action").and_then(text_of).as_deref() == Some("finished") && is_text("jobId") && get(members, "type").is_none()
+    })
+}
 
 /// Puts the lines of a run log.
 pub(super) fn read<'a>(to: &mut Conversion<'a, '_>, path: &'a RelPath, bytes: &'a [u8], shapes: &mut Shapes) -> Result<(), StreamError> {
