@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 
+use crate::adapters::tree::context;
 use crate::adapters::tree::entry::{Entry, get, with_members};
 use crate::adapters::tree::forest::{self, Lineage};
 use crate::adapters::tree::js;
@@ -69,18 +70,6 @@ fn shown(entries: &[Entry<'_>], path: &[usize], kept_by_number: &HashMap<usize, 
 }
 
 fn is_shown(entry: &Entry<'_>) -> bool {
-    match entry.kind {
-        Record::UserMessage | Record::AssistantMessage | Record::ResultMessage | Record::CustomMessage => true,
-        Record::BranchSummary => with_members(entry, |members| get(members, "summary").is_some_and(|summary| !js::is_falsy(summary))),
-        Record::Header
-        | Record::Thinking
-        | Record::Model
-        | Record::Compaction
-        | Record::Custom
-        | Record::Label
-        | Record::Info
-        | Record::Usage
-        | Record::Edit
-        | Record::Whole => false,
-    }
+    let is_message = matches!(entry.kind, Record::UserMessage | Record::AssistantMessage | Record::ResultMessage | Record::CustomMessage);
+    is_message || context::is_told_summary(entry)
 }

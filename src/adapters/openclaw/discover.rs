@@ -16,6 +16,9 @@ use super::names::{self, Name};
 const STORE: &str = "sessions.json";
 const PROMPTS: &str = "skills-prompts/";
 
+const KEPT_TEMPORARY: &str = "left by an interrupted write; it holds a complete document and is carried";
+const LEFT_TEMPORARY: &str = "left by an interrupted write; not carried";
+
 /// Claims the units of a folder.
 pub(super) fn discover(folder: &FolderView<'_>) -> Found {
     let mut found = Found::default();
@@ -32,7 +35,7 @@ pub(super) fn discover(folder: &FolderView<'_>) -> Found {
     jobs(folder, &direct, &mut found);
     for (name, entry) in direct {
         let first = folder.first_bytes(name);
-        let is_ours = || is_run_log(&first, entry.size) || signs::look(&first, entry.size) == Looks::OpenClaw;
+        let is_ours = || is_run_log(&first, entry.size) || signs::look_at(folder, name, entry.size) == Looks::OpenClaw;
         if name.ends_with(".jsonl") && is_ours() {
             found.units.push(unit(name, vec![RelPath::new(name)]));
         }
@@ -66,12 +69,17 @@ fn databases(folder: &FolderView<'_>, direct: &[(&str, &Listed)], found: &mut Fo
 
 /// The job list, its states and its copies are one unit.
 fn jobs(folder: &FolderView<'_>, direct: &[(&str, &Listed)], found: &mut Found) {
-    let is_jobs = |name: &str| memchr::memmem::find(&folder.first_bytes(name), b"\"jobs\"").is_some();
-    if !direct.iter().any(|(name, _)| *name == "jobs.json") || !is_jobs("jobs.json") {
-        return;
-    }
+    const LIVE: &str = "jobs.json";
+    let moved = format!("{LIVE}{RETIRED_SUFFIX}");
+    let is_jobs = |name: &str| folder.has_file(name) && memchr::memmem::find(&folder.first_bytes(name), b"\"jobs\"").is_some();
     let files = direct.iter().filter(|(name, _)| names::judge(name) == Name::Jobs).map(|(name, _)| RelPath::new(*name)).collect();
-    found.units.push(unit("jobs.json", files));
+    if is_jobs(LIVE) {
+        found.units.push(unit(LIVE, files));
+    } else if is_jobs(&moved) {
+        // OpenClaw renames it so when it moves its jobs into a database.
+        let retires = vec![RelPath::new(LIVE)];
+        found.units.push(UnitClaim { standing: Standing::PerhapsRetired, retires, ..unit(&moved, files) });
+    }
 }
 
 /// Whether a file is the log of a scheduled job.
@@ -113,6 +121,8 @@ fn sessions(folder: &FolderView<'_>, direct: &[(&str, &Listed)], found: &mut Fou
                 units.insert(live.to_owned(), UnitClaim { standing, ..unit(live, vec![RelPath::new(*name)]) });
             }
             Name::Lock => stray(found, name, FindingCode::LockFile, "a lock of OpenClaw; it belongs to no session"),
+            Name::Unfinished(own) if is_complete(&folder.all_bytes(name)) => joins.push((own.to_owned(), name)),
+            Name::Unfinished(_) => stray(found, name, FindingCode::TemporaryLeft, LEFT_TEMPORARY),
             Name::Temporary => temporary(folder, name, &mut units, found),
             Name::Transcript | Name::Jobs | Name::Other => {}
         }
@@ -122,7 +132,12 @@ fn sessions(folder: &FolderView<'_>, direct: &[(&str, &Listed)], found: &mut Fou
         let archive = format!("{own}.");
         let home = if units.contains_key(&own) { Some(own.clone()) } else { units.keys().find(|unit| unit.starts_with(&archive)).cloned() };
         match home.and_then(|home| units.get_mut(&home)) {
-            Some(claim) => claim.files.push(RelPath::new(name)),
+            Some(claim) => {
+                claim.files.push(RelPath::new(name));
+                if matches!(names::judge(name), Name::Unfinished(_)) {
+                    claim.left_out.push((RelPath::new(name), FindingCode::TemporaryKept, KEPT_TEMPORARY.to_owned()));
+                }
+            }
             None => {
                 units.insert(name.to_owned(), unit(name, vec![RelPath::new(name)]));
             }
@@ -146,12 +161,18 @@ fn stray(found: &mut Found, name: &str, code: FindingCode, message: &str) {
 /// content says otherwise.
 fn is_transcript(folder: &FolderView<'_>, name: &str, size: u64) -> bool {
     let first = folder.first_bytes(name);
-    match signs::look(&first, size) {
+    match signs::look_at(folder, name, size) {
         Looks::Session(_) | Looks::OpenClaw | Looks::Blank => true,
         Looks::Capture | Looks::HarnessFour => false,
         // All lines may be damaged.
         Looks::Foreign => name.ends_with(".jsonl") && memchr::memmem::find(&first, b"\"type\"").is_some(),
     }
+}
+
+/// Whether every line of a transcript is there to its end.
+fn is_complete(bytes: &[u8]) -> bool {
+    let is_object = |text: &[u8]| json::scan_object(text, Dialect::Strict, &mut Vec::new()).is_ok();
+    bytes.ends_with(b"\n") && Lines::new(bytes, Newlines::LineFeed).all(|line| is_object(line.text))
 }
 
 /// A temporary of the store that holds a complete document goes with the store.
@@ -160,11 +181,10 @@ fn temporary(folder: &FolderView<'_>, name: &str, units: &mut BTreeMap<String, U
         name.starts_with("sessions.json.") && json::scan_object(&folder.all_bytes(name), Dialect::Strict, &mut Vec::new()).is_ok();
     match units.get_mut(STORE).filter(|_| is_complete) {
         Some(store) => {
-            let what = "left by an interrupted write; it holds a complete document and is carried".to_owned();
-            store.left_out.push((RelPath::new(name), FindingCode::TemporaryKept, what));
+            store.left_out.push((RelPath::new(name), FindingCode::TemporaryKept, KEPT_TEMPORARY.to_owned()));
             store.files.push(RelPath::new(name));
         }
-        None => stray(found, name, FindingCode::TemporaryLeft, "left by an interrupted write; not carried"),
+        None => stray(found, name, FindingCode::TemporaryLeft, LEFT_TEMPORARY),
     }
 }
 

@@ -1,6 +1,8 @@
 //! What the files of a sessions folder are, by their names, as OpenClaw itself
 //! tests them.
 
+use crate::adapters::adapter::RETIRED_SUFFIX;
+
 /// What a file is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Name<'n> {
@@ -15,6 +17,8 @@ pub(super) enum Name<'n> {
     /// The scheduled jobs, their states, or a copy of either.
     Jobs,
     Lock,
+    /// A temporary that was to become the transcript with this name.
+    Unfinished(&'n str),
     Temporary,
     Other,
 }
@@ -24,15 +28,18 @@ pub(super) fn judge(name: &str) -> Name<'_> {
     if name.ends_with(".lock") {
         return Name::Lock;
     }
-    if name.ends_with(".tmp") {
-        return Name::Temporary;
+    if let Some(temporary) = name.strip_suffix(".tmp") {
+        let own = [".jsonl.compact.", ".jsonl.repair."].iter().find_map(|word| temporary.find(word));
+        return own.map_or(Name::Temporary, |at| Name::Unfinished(&name[..at + ".jsonl".len()]));
     }
     for trace in [".trajectory.jsonl", ".trajectory-path.json"] {
         if let Some(id) = name.strip_suffix(trace) {
             return Name::TraceOf(format!("{id}.jsonl"));
         }
     }
-    if matches!(name, "jobs.json" | "jobs-state.json" | "jobs.json.bak" | "jobs-state.json.bak" | "jobs-quarantine.json") {
+    // The scheduler's own move to a database leaves its files under such names.
+    let job_file = name.strip_suffix(RETIRED_SUFFIX).unwrap_or(name);
+    if matches!(job_file, "jobs.json" | "jobs-state.json" | "jobs.json.bak" | "jobs-state.json.bak" | "jobs-quarantine.json") {
         return Name::Jobs;
     }
     let store = name.strip_prefix("legacy-store.").unwrap_or(name);
@@ -111,7 +118,10 @@ mod tests {
             ("sessions.json.bak.1770000000000".to_owned(), Name::Store),
             ("legacy-store.sessions.json.imported-1".to_owned(), Name::Store),
             ("sessions.json.4242.b6b7fd55.tmp".to_owned(), Name::Temporary),
+            (format!("{live}.compact.b6b7fd55.tmp"), Name::Unfinished(&live)),
+            (format!("{live}.repair.17.b6b7fd55.tmp"), Name::Unfinished(&live)),
             ("jobs.json.bak".to_owned(), Name::Jobs),
+            ("jobs.json.migrated".to_owned(), Name::Jobs),
             ("notes.txt".to_owned(), Name::Other),
         ] {
             assert_eq!(judge(&name), is, "{name}");

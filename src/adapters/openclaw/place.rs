@@ -43,39 +43,17 @@ pub(super) const BAD_TIME: &str = "invalid timestamp";
 fn row(entry: &Entry<'_>, lineage: Lineage) -> Row {
     let has_id = entry.id_text.as_deref().is_some_and(|id| id.len() > 2);
     let is_parent = entry.parent.as_deref().is_some_and(|parent| parent == b"null" || json::kind_of(parent) == Kind::String);
-    match entry.kind {
-        Record::Header => Row::Header,
-        Record::UserMessage
-        | Record::AssistantMessage
-        | Record::ResultMessage
-        | Record::CustomMessage
-        | Record::Thinking
-        | Record::Model
-        | Record::Compaction
-        | Record::BranchSummary
-        | Record::Custom
-        | Record::Label
-        | Record::Info
-            if has_id || lineage == Lineage::ByLine =>
-        {
-            Row::Canonical
-        }
-        _ if !has_id || !is_parent => Row::Inert,
-        _ if entry.is_other("leaf") => leaf_row(entry),
-        Record::UserMessage
-        | Record::AssistantMessage
-        | Record::ResultMessage
-        | Record::CustomMessage
-        | Record::Thinking
-        | Record::Model
-        | Record::Compaction
-        | Record::BranchSummary
-        | Record::Custom
-        | Record::Label
-        | Record::Info
-        | Record::Usage
-        | Record::Edit
-        | Record::Whole => Row::Opaque,
+    let is_canonical = !matches!(entry.kind, Record::Usage | Record::Edit | Record::Whole);
+    if entry.kind == Record::Header {
+        Row::Header
+    } else if is_canonical && (has_id || lineage == Lineage::ByLine) {
+        Row::Canonical
+    } else if !has_id || !is_parent {
+        Row::Inert
+    } else if entry.is_other("leaf") {
+        leaf_row(entry)
+    } else {
+        Row::Opaque
     }
 }
 

@@ -6,11 +6,9 @@ use std::collections::BTreeMap;
 use crate::adapters::adapter::{Check, ReadSummary};
 use crate::adapters::conversion::Conversion;
 use crate::adapters::members;
-use crate::adapters::tree::entry::{get, text_of, with_members};
-use crate::adapters::tree::notes;
 use crate::adapters::tree::read::Reader;
 use crate::adapters::tree::scan::{self, Holds, Manner, Scan};
-use crate::adapters::tree::tables::Record;
+use crate::adapters::tree::{facts, notes};
 use crate::model::event::{EventKind, Outcome, Session, SessionKind};
 use crate::model::files::{Entry, Files, RelPath};
 use crate::model::finding::{FindingCode, Findings};
@@ -92,7 +90,7 @@ fn without_messages(to: &mut Conversion<'_, '_>) -> Result<(), StreamError> {
 
 fn transcript<'a>(mut reader: Reader<'a, '_>, parts: &Parts<'a>) -> Result<ReadSummary, StreamError> {
     let is_main = |name: &str| matches!(names::judge(name), Name::Transcript);
-    let is_copy = |name: &str| matches!(names::judge(name), Name::CopyOf(_));
+    let is_copy = |name: &str| matches!(names::judge(name), Name::CopyOf(_) | Name::Unfinished(_));
     let copies: Vec<_> = parts.iter().filter(|(_, _, name)| is_copy(name)).collect();
     let main = parts.iter().find(|(_, _, name)| is_main(name)).or(match copies.as_slice() {
         // What was left before a transcript was shortened stands for it.
@@ -102,8 +100,8 @@ fn transcript<'a>(mut reader: Reader<'a, '_>, parts: &Parts<'a>) -> Result<ReadS
     let Some((path, bytes, _)) = main else { return remains(reader, &copies) };
     let scan = scan::scan(path, bytes, PROGRAM, (Manner::TrimmedText, Holds::Entries), reader.to.findings);
     let judged = place::judge(&scan);
-    let session = session(reader.to.files, &scan, &judged);
-    reader.to.put_json(EventKind::Session, &session)?;
+    let version = judged.version.clone().unwrap_or_else(|| "1".to_owned());
+    reader.to.put_json(EventKind::Session, &facts::session(super::ID, reader.to.files.name(), &scan.entries, version))?;
     store_entries(&mut reader.to)?;
     let seqs = reader.file(path, bytes, &scan, &judged.placed)?;
     let failing = Failing::new(&judged, &scan.entries);
@@ -119,18 +117,19 @@ fn transcript<'a>(mut reader: Reader<'a, '_>, parts: &Parts<'a>) -> Result<ReadS
     let of_leaf = judged.leaf.filter(|_| judged.error.is_none()).and_then(|leaf| failing.why(leaf));
     failures.extend(of_leaf.map(|why| (HeadName::main().to_string(), why.to_owned())));
     let error = judged.error.or(of_leaf);
-    let mut facts = if judged.error.is_none() { place::state(&scan, &judged) } else { BTreeMap::new() };
+    let mut derived = if judged.error.is_none() { place::state(&scan, &judged) } else { BTreeMap::new() };
     let mut model = None;
     if error.is_none() {
         let (last_model, level) = place::settings(&scan, &judged);
         model = last_model;
-        facts.extend(level.map(|level| ("thinking_level".to_owned(), level)));
+        derived.extend(level.map(|level| ("thinking_level".to_owned(), level)));
     }
     if let Some(older) = count::older_shows(&scan, &judged) {
         note_older(&mut reader.to, &path.to_string(), older)?;
     }
     let active = HeadName::main().to_string();
-    let outcome = Outcome { active: Some(active.clone()), model, facts, error: error.map(str::to_owned), failures, ..Outcome::default() };
+    let outcome =
+        Outcome { active: Some(active.clone()), model, facts: derived, error: error.map(str::to_owned), failures, ..Outcome::default() };
     reader.to.put_json(EventKind::Outcome, &outcome)?;
     reader.to.events.close_facts(&active)?;
     reader.trailer()
@@ -198,21 +197,6 @@ fn backup<'a>(reader: &mut Reader<'a, '_>, path: &'a RelPath, bytes: &'a [u8], n
     let seqs = reader.file(path, bytes, &scan, &judged.placed)?;
     let leaf = judged.leaf.map_or(Seq::ROOT, |leaf| seqs[leaf]);
     reader.to.put_head(&HeadName::new(HeadKind::Backup, name), leaf, HeadOp::Load)
-}
-
-fn session(files: &Files, scan: &Scan<'_>, judged: &Judged) -> Session {
-    let mut session = Session::new(SessionKind::Session, super::ID, files.name());
-    if let Some(header) = scan.entries.iter().find(|entry| entry.kind == Record::Header) {
-        with_members(header, |members| {
-            let field = |key: &str| get(members, key).and_then(text_of);
-            session.id = field("id").unwrap_or_else(|| files.name().to_owned());
-            session.cwd = field("cwd");
-            session.created = field("timestamp");
-            session.parent_session = field("parentSession").or_else(|| field("branchedFrom"));
-        });
-        session.format_version = Some(judged.version.clone().unwrap_or_else(|| "1".to_owned()));
-    }
-    session
 }
 
 /// What the session store says of this session.

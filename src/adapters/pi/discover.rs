@@ -32,7 +32,7 @@ pub(super) fn discover(folder: &FolderView<'_>) -> Found {
             continue;
         }
         let path = RelPath::new(path);
-        match signs::look(&folder.first_bytes(name), entry.size) {
+        match signs::look_at(folder, name, entry.size) {
             Looks::Session(confidence) => found.units.push(UnitClaim {
                 name: RelPath::new(live_name),
                 root: RelPath::new(""),
@@ -65,7 +65,7 @@ fn blank(folder: &FolderView<'_>, path: RelPath, name: &str, found: &mut Found) 
     let is_session = |path: &[u8]| {
         let name = std::str::from_utf8(path).unwrap_or_default();
         let size = folder.get(name).map_or(0, |entry| entry.size);
-        !name.contains('/') && name.ends_with(".jsonl") && matches!(signs::look(&folder.first_bytes(name), size), Looks::Session(_))
+        !name.contains('/') && name.ends_with(".jsonl") && matches!(signs::look_at(folder, name, size), Looks::Session(_))
     };
     if folder.entries().take(64).any(|(path, entry)| entry.kind == ListedKind::File && is_session(path)) {
         found.units.push(UnitClaim {

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, HashSet};
 use crate::adapters::adapter::{Check, ReadSummary};
 use crate::adapters::conversion::Conversion;
 use crate::adapters::tree::context;
-use crate::adapters::tree::entry::{Entry as TreeEntry, get, text_of, with_members};
+use crate::adapters::tree::entry::Entry as TreeEntry;
+use crate::adapters::tree::facts;
 use crate::adapters::tree::forest;
 use crate::adapters::tree::notes;
 use crate::adapters::tree::read::Reader;
@@ -37,7 +38,7 @@ pub(super) fn read(files: &Files, check: Check, events: &mut dyn EventSink, find
     };
     let mut scan = scan::scan(path, bytes, PROGRAM, (Manner::Lines, Holds::Entries), reader.to.findings);
     let judged = place::judge(&mut scan);
-    reader.to.put_json(EventKind::Session, &session(files, &scan, &judged))?;
+    reader.to.put_json(EventKind::Session, &facts::session(super::ID, files.name(), &scan.entries, version(&judged)))?;
     let seqs = reader.file(path, bytes, &scan, &judged.placed)?;
     let failing = Failing::new(&judged, &scan.entries);
     let mut failures = heads(&mut reader, path, &scan, &judged, &failing, &seqs)?;
@@ -63,24 +64,14 @@ pub(super) fn read(files: &Files, check: Check, events: &mut dyn EventSink, find
     reader.trailer()
 }
 
-fn session(files: &Files, scan: &Scan<'_>, judged: &Judged) -> Session {
-    let mut session = Session::new(SessionKind::Session, super::ID, files.name());
-    if let Some(header) = scan.entries.iter().find(|entry| entry.kind == Record::Header) {
-        with_members(header, |members| {
-            let field = |key: &str| get(members, key).and_then(text_of);
-            session.id = field("id").unwrap_or_else(|| files.name().to_owned());
-            session.cwd = field("cwd");
-            session.created = field("timestamp");
-            session.parent_session = field("parentSession").or_else(|| field("branchedFrom"));
-        });
-        let version = judged.version.as_deref().unwrap_or("1");
-        session.format_version = Some(match judged.writer {
-            Writer::Pi => version.to_owned(),
-            Writer::Harness => format!("harness {version}"),
-            Writer::Tutorial => format!("tutorial {version}"),
-        });
+/// The version as the header says it, and whose it is where it is not pi's own.
+fn version(judged: &Judged) -> String {
+    let version = judged.version.as_deref().unwrap_or("1");
+    match judged.writer {
+        Writer::Pi => version.to_owned(),
+        Writer::Harness => format!("harness {version}"),
+        Writer::Tutorial => format!("tutorial {version}"),
     }
-    session
 }
 
 /// Sets the heads; returns those that the program cannot show.

@@ -54,22 +54,13 @@ pub(in crate::adapters) fn key(id: Option<&[u8]>) -> Option<Cow<'static, [u8]>> 
 
 /// Whether an entry becomes a message of its own time.
 pub(in crate::adapters) fn is_timed(entry: &Entry<'_>) -> bool {
-    match entry.kind {
-        Record::CustomMessage | Record::Compaction => true,
-        Record::BranchSummary => with_members(entry, |members| get(members, "summary").is_some_and(|summary| !js::is_falsy(summary))),
-        Record::Header
-        | Record::UserMessage
-        | Record::AssistantMessage
-        | Record::ResultMessage
-        | Record::Thinking
-        | Record::Model
-        | Record::Custom
-        | Record::Label
-        | Record::Info
-        | Record::Usage
-        | Record::Edit
-        | Record::Whole => false,
-    }
+    matches!(entry.kind, Record::CustomMessage | Record::Compaction) || is_told_summary(entry)
+}
+
+/// Whether an entry is the summary of a branch, with something in it.
+pub(in crate::adapters) fn is_told_summary(entry: &Entry<'_>) -> bool {
+    entry.kind == Record::BranchSummary
+        && with_members(entry, |members| get(members, "summary").is_some_and(|summary| !js::is_falsy(summary)))
 }
 
 /// Whether JavaScript cannot even try to make a time of what an entry says.
@@ -102,23 +93,11 @@ pub(in crate::adapters) fn can_be_edited(entry: &Entry<'_>, renames: Renames) ->
         let is_object = json::kind_of(object) == Kind::Object;
         is_object && is_known(json::members(object).filter(|member| member.name() == "role").last().map(|member| member.value))
     };
-    match entry.kind {
-        Record::CustomMessage => true,
-        Record::UserMessage | Record::AssistantMessage | Record::ResultMessage => {
-            with_members(entry, |members| get(members, "message").is_some_and(role_of))
-        }
-        Record::Compaction => with_members(entry, |members| get(members, "systemMessage").is_some_and(role_of)),
-        Record::Header
-        | Record::Thinking
-        | Record::Model
-        | Record::BranchSummary
-        | Record::Custom
-        | Record::Label
-        | Record::Info
-        | Record::Usage
-        | Record::Edit
-        | Record::Whole => false,
-    }
+    let says_role = |key: &str| with_members(entry, |members| get(members, key).is_some_and(role_of));
+    let is_message = matches!(entry.kind, Record::UserMessage | Record::AssistantMessage | Record::ResultMessage);
+    entry.kind == Record::CustomMessage
+        || (is_message && says_role("message"))
+        || (entry.kind == Record::Compaction && says_role("systemMessage"))
 }
 
 /// For each entry whether it or one above it is marked; parents are settled.

@@ -162,41 +162,22 @@ impl Reading {
 
     /// The next token, where it is a number of so many digits in this range.
     fn digits(&mut self, len: usize, last: i64) -> Option<i64> {
-        match self.peek() {
-            Token::Number(value, digits) if digits == len && value <= last => {
-                self.at += 1;
-                Some(value)
-            }
-            Token::Number(..)
-            | Token::Sign(_)
-            | Token::Month(_)
-            | Token::Noon(_)
-            | Token::Zone(..)
-            | Token::T
-            | Token::OtherWord
-            | Token::Space
-            | Token::Other
-            | Token::End => None,
-        }
+        let Token::Number(value, digits) = self.peek() else { return None };
+        let fits = digits == len && value <= last;
+        self.at += usize::from(fits);
+        fits.then_some(value)
+    }
+
+    /// The sign of what follows, where the next token is one.
+    fn sign(&mut self) -> Option<i64> {
+        let Token::Sign(sign @ (b'+' | b'-')) = self.peek() else { return None };
+        self.at += 1;
+        Some(if sign == b'-' { -1 } else { 1 })
     }
 
     /// `YYYY-MM-DDTHH:MM:SS.sss` with a zone, and the shorter forms of it.
     fn standard(&mut self) -> Result<(), Stop> {
-        let sign = match self.peek() {
-            Token::Sign(sign @ (b'+' | b'-')) => Some(if sign == b'-' { -1 } else { 1 }),
-            Token::Number(..)
-            | Token::Sign(_)
-            | Token::Month(_)
-            | Token::Noon(_)
-            | Token::Zone(..)
-            | Token::T
-            | Token::OtherWord
-            | Token::Space
-            | Token::Other
-            | Token::End => None,
-        };
-        if let Some(sign) = sign {
-            self.at += 1;
+        if let Some(sign) = self.sign() {
             let year = self.digits(6, 999_999).ok_or(Stop::GoOnFrom(0))?;
             if sign < 0 && year == 0 {
                 // Both are passed over.
@@ -218,23 +199,14 @@ impl Reading {
             };
             self.days.push(part);
         }
-        match self.peek() {
-            Token::T => {
-                self.at += 1;
-                self.standard_clock().ok_or(Stop::Wrong)?;
-                if self.peek() != Token::End {
-                    return Err(Stop::Wrong);
-                }
+        if self.peek() == Token::T {
+            self.at += 1;
+            self.standard_clock().ok_or(Stop::Wrong)?;
+            if self.peek() != Token::End {
+                return Err(Stop::Wrong);
             }
-            Token::End => {}
-            Token::Number(..)
-            | Token::Sign(_)
-            | Token::Month(_)
-            | Token::Noon(_)
-            | Token::Zone(..)
-            | Token::OtherWord
-            | Token::Space
-            | Token::Other => return Err(Stop::GoOnFrom(self.at)),
+        } else if self.peek() != Token::End {
+            return Err(Stop::GoOnFrom(self.at));
         }
         self.is_standard = true;
         Ok(())
@@ -256,35 +228,21 @@ impl Reading {
                 self.times.push(thousandths(value, len));
             }
         }
-        match self.peek() {
-            Token::Zone(_, true) => {
-                self.at += 1;
-                self.set_zone(0);
-            }
-            Token::Sign(sign @ (b'+' | b'-')) => {
-                self.at += 1;
-                self.zone_sign = Some(if sign == b'-' { -1 } else { 1 });
-                let (hour, minute) = match self.digits(4, 9999) {
-                    Some(both) => (both / 100, both % 100),
-                    None => {
-                        let hour = self.digits(2, 23)?;
-                        self.skip(b':').then_some(())?;
-                        (hour, self.digits(2, 59)?)
-                    }
-                };
-                (hour < 24 && minute < 60).then_some(())?;
-                (self.zone_hour, self.zone_minute) = (Some(hour), Some(minute));
-            }
-            Token::Number(..)
-            | Token::Sign(_)
-            | Token::Month(_)
-            | Token::Noon(_)
-            | Token::Zone(..)
-            | Token::T
-            | Token::OtherWord
-            | Token::Space
-            | Token::Other
-            | Token::End => {}
+        if matches!(self.peek(), Token::Zone(_, true)) {
+            self.at += 1;
+            self.set_zone(0);
+        } else if let Some(sign) = self.sign() {
+            self.zone_sign = Some(sign);
+            let (hour, minute) = match self.digits(4, 9999) {
+                Some(both) => (both / 100, both % 100),
+                None => {
+                    let hour = self.digits(2, 23)?;
+                    self.skip(b':').then_some(())?;
+                    (hour, self.digits(2, 59)?)
+                }
+            };
+            (hour < 24 && minute < 60).then_some(())?;
+            (self.zone_hour, self.zone_minute) = (Some(hour), Some(minute));
         }
         Some(())
     }
@@ -376,21 +334,11 @@ impl Reading {
 
     fn lenient_zone(&mut self, sign: i64) -> Option<()> {
         self.zone_sign = Some(sign);
-        let (value, len) = match self.peek() {
-            Token::Number(value, len) => {
-                self.at += 1;
-                (value, len)
-            }
-            Token::Sign(_)
-            | Token::Month(_)
-            | Token::Noon(_)
-            | Token::Zone(..)
-            | Token::T
-            | Token::OtherWord
-            | Token::Space
-            | Token::Other
-            | Token::End => (0, 0),
-        };
+        let (mut value, mut len) = (0, 0);
+        if let Token::Number(next, digits) = self.peek() {
+            self.at += 1;
+            (value, len) = (next, digits);
+        }
         (self.zone_hour, self.zone_minute) = match len {
             _ if self.peek() == Token::Sign(b':') => (Some(value), None),
             1 | 2 => (Some(value), Some(0)),

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::model::event::{Session, SessionKind};
 use crate::model::json::{self, Kind, Member};
 
 use super::entry::{Entry, get, text_of, with_members};
@@ -15,6 +16,22 @@ pub(in crate::adapters) enum Labels {
     AsTheyAre,
     /// Only texts, without the white space around them.
     Trimmed,
+}
+
+/// What the first header says of a session.
+pub(in crate::adapters) fn session(format: &'static str, name: &str, entries: &[Entry<'_>], version: String) -> Session {
+    let mut session = Session::new(SessionKind::Session, format, name);
+    if let Some(header) = entries.iter().find(|entry| entry.kind == Record::Header) {
+        with_members(header, |members| {
+            let field = |key: &str| get(members, key).and_then(text_of);
+            session.id = field("id").unwrap_or_else(|| name.to_owned());
+            session.cwd = field("cwd");
+            session.created = field("timestamp");
+            session.parent_session = field("parentSession").or_else(|| field("branchedFrom"));
+        });
+        session.format_version = Some(version);
+    }
+    session
 }
 
 /// The session's name and its labels, from these entries of a file.
@@ -56,50 +73,33 @@ pub(in crate::adapters) fn model(entries: &[Entry<'_>], path: &[usize]) -> Optio
         let part = |key: &str| get(members, key).and_then(text_of).unwrap_or_default();
         format!("{}/{}", part(provider), part(model))
     };
-    path.iter().rev().map(|n| &entries[*n]).find_map(|entry| match entry.kind {
-        Record::Model => Some(with_members(entry, |members| named(members, "provider", "modelId"))),
-        Record::AssistantMessage => with_members(entry, |members| {
-            let message: Vec<Member<'_>> = get(members, "message").map(|message| json::members(message).collect()).unwrap_or_default();
-            Some(named(&message, "provider", "model"))
-        }),
-        Record::Header
-        | Record::UserMessage
-        | Record::ResultMessage
-        | Record::CustomMessage
-        | Record::Thinking
-        | Record::Compaction
-        | Record::BranchSummary
-        | Record::Custom
-        | Record::Label
-        | Record::Info
-        | Record::Usage
-        | Record::Edit
-        | Record::Whole => None,
-    })
+    let last = naming_a_model(entries, path).next()?;
+    Some(with_members(last, |members| {
+        if last.kind == Record::Model {
+            return named(members, "provider", "modelId");
+        }
+        let message: Vec<Member<'_>> = get(members, "message").map(|message| json::members(message).collect()).unwrap_or_default();
+        named(&message, "provider", "model")
+    }))
+}
+
+/// The entries of a path that may name a model, the last first.
+fn naming_a_model<'e, 'a>(entries: &'e [Entry<'a>], path: &'e [usize]) -> impl Iterator<Item = &'e Entry<'a>> {
+    path.iter().rev().map(|n| &entries[*n]).filter(|entry| matches!(entry.kind, Record::Model | Record::AssistantMessage))
 }
 
 /// The same in the tutorial, which knows no providers.
 pub(in crate::adapters) fn tutorial_model(entries: &[Entry<'_>], path: &[usize]) -> Option<String> {
-    path.iter().rev().map(|n| &entries[*n]).find_map(|entry| match entry.kind {
-        Record::Model => with_members(entry, |members| get(members, "model").and_then(text_of)),
-        Record::AssistantMessage => with_members(entry, |members| {
-            let message = json::members(get(members, "message")?).filter(|member| member.is("model")).last()?;
-            text_of(message.value)
-        }),
-        Record::Header
-        | Record::UserMessage
-        | Record::ResultMessage
-        | Record::CustomMessage
-        | Record::Thinking
-        | Record::Compaction
-        | Record::BranchSummary
-        | Record::Custom
-        | Record::Label
-        | Record::Info
-        | Record::Usage
-        | Record::Edit
-        | Record::Whole => None,
-    })
+    let named = |entry: &Entry<'_>| {
+        with_members(entry, |members| {
+            if entry.kind == Record::Model {
+                return get(members, "model").and_then(text_of);
+            }
+            let model = json::members(get(members, "message")?).filter(|member| member.is("model")).last()?;
+            text_of(model.value)
+        })
+    };
+    naming_a_model(entries, path).find_map(named)
 }
 
 /// The last name that the session was given; an empty one is none.

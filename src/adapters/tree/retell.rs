@@ -80,46 +80,24 @@ impl Retelling<'_, '_, '_, '_> {
             told.nodes.push((n, message));
             return Ok(());
         }
-        match self.reader.to.events.kind(seq) {
-            EventKind::Message => {
-                let goes_on =
-                    told.run.is_some_and(|(_, last)| self.file.placed.parents[n].map(|above| self.file.seqs[above]) == Some(last));
-                match &mut told.run {
-                    Some((_, last)) if goes_on => *last = seq,
-                    _ => {
-                        told.end_run(self.reader)?;
-                        told.run = Some((seq, seq));
-                    }
+        let kind = self.reader.to.events.kind(seq);
+        if kind == EventKind::Message {
+            let goes_on = told.run.is_some_and(|(_, last)| self.file.placed.parents[n].map(|above| self.file.seqs[above]) == Some(last));
+            match &mut told.run {
+                Some((_, last)) if goes_on => *last = seq,
+                _ => {
+                    told.end_run(self.reader)?;
+                    told.run = Some((seq, seq));
                 }
-                told.nodes.push((n, seq));
             }
-            EventKind::Compaction | EventKind::BranchSummary | EventKind::Custom => {
-                told.end_run(self.reader)?;
-                let entry = &self.file.scan.entries[n];
-                told.node = self.reader.put(&mut self.file, entry, told.node, None, Seen::Retold)?;
-                told.nodes.push((n, told.node));
-            }
-            // The others are not shown.
-            EventKind::Repeat
-            | EventKind::Session
-            | EventKind::Head
-            | EventKind::Outcome
-            | EventKind::Edit
-            | EventKind::Hide
-            | EventKind::ModelChange
-            | EventKind::SettingChange
-            | EventKind::Label
-            | EventKind::Usage
-            | EventKind::Turn
-            | EventKind::Run
-            | EventKind::Meta
-            | EventKind::Checkpoint
-            | EventKind::Damage
-            | EventKind::Shapes
-            | EventKind::Residual
-            | EventKind::File
-            | EventKind::Seal
-            | EventKind::Unknown => {}
+            told.nodes.push((n, seq));
+        }
+        // What is neither is not shown.
+        if matches!(kind, EventKind::Compaction | EventKind::BranchSummary | EventKind::Custom) {
+            told.end_run(self.reader)?;
+            let entry = &self.file.scan.entries[n];
+            told.node = self.reader.put(&mut self.file, entry, told.node, None, Seen::Retold)?;
+            told.nodes.push((n, told.node));
         }
         Ok(())
     }

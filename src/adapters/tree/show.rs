@@ -49,28 +49,8 @@ pub(in crate::adapters) fn show(
     hand_on: &mut dyn FnMut(&[u8]),
 ) -> Result<(), StreamError> {
     let event = &shown.event;
-    match event.kind {
-        EventKind::Message | EventKind::Compaction | EventKind::BranchSummary | EventKind::Custom => {}
-        EventKind::Repeat
-        | EventKind::Session
-        | EventKind::Head
-        | EventKind::Outcome
-        | EventKind::Edit
-        | EventKind::Hide
-        | EventKind::ModelChange
-        | EventKind::SettingChange
-        | EventKind::Label
-        | EventKind::Usage
-        | EventKind::Turn
-        | EventKind::Run
-        | EventKind::Meta
-        | EventKind::Checkpoint
-        | EventKind::Damage
-        | EventKind::Shapes
-        | EventKind::Residual
-        | EventKind::File
-        | EventKind::Seal
-        | EventKind::Unknown => return Ok(()),
+    if !matches!(event.kind, EventKind::Message | EventKind::Compaction | EventKind::BranchSummary | EventKind::Custom) {
+        return Ok(());
     }
     let (record, words) = rendered(event, shapes)?;
     // What is carried whole need not be an object.
@@ -87,38 +67,20 @@ pub(in crate::adapters) fn show(
     };
     let entry = Entry { members: &members, ms, habits };
     let shows_more = habits != Habits::Tutorial;
-    match event.kind {
-        EventKind::Compaction if shown.place == Place::Compaction || habits == Habits::Harness => {
+    if event.kind == EventKind::Compaction {
+        if shown.place == Place::Compaction || habits == Habits::Harness {
             entry.compaction(shown.edit.as_ref(), hand_on);
         }
-        EventKind::BranchSummary if shows_more => entry.branch_summary(hand_on),
-        EventKind::Message | EventKind::Custom => match js::map_key(get(&members, "type")).as_deref() {
+    } else if event.kind == EventKind::BranchSummary {
+        if shows_more {
+            entry.branch_summary(hand_on);
+        }
+    } else {
+        match js::map_key(get(&members, "type")).as_deref() {
             Some(b"\"custom_message\"") if shows_more => entry.custom_message(shown.edit.as_ref(), hand_on),
             Some(b"\"message\"") => entry.message(shown, event.payload, hand_on),
             _ => {}
-        },
-        EventKind::Repeat
-        | EventKind::Session
-        | EventKind::Head
-        | EventKind::Outcome
-        | EventKind::Edit
-        | EventKind::Hide
-        | EventKind::Compaction
-        | EventKind::BranchSummary
-        | EventKind::ModelChange
-        | EventKind::SettingChange
-        | EventKind::Label
-        | EventKind::Usage
-        | EventKind::Turn
-        | EventKind::Run
-        | EventKind::Meta
-        | EventKind::Checkpoint
-        | EventKind::Damage
-        | EventKind::Shapes
-        | EventKind::Residual
-        | EventKind::File
-        | EventKind::Seal
-        | EventKind::Unknown => {}
+        }
     }
     Ok(())
 }

@@ -34,6 +34,8 @@ pub fn place_of(name: &str) -> Place {
         _ if mark.ends_with(".zst") => Place::Beside,
         _ if mark.starts_with("reset.") || mark.starts_with("deleted.") || is_import(name) => Place::Archive,
         _ if mark.starts_with("bak.") => Place::Shortened,
+        // A new transcript that was not put in the old one's place.
+        _ if mark.ends_with(".tmp") && (mark.starts_with("compact.") || mark.starts_with("repair.")) => Place::Copy,
         _ if mark.starts_with("bak-") || (mark.contains("repair-") && mark.ends_with(".bak")) => Place::Copy,
         _ => Place::Beside,
     }
@@ -64,6 +66,9 @@ mod tests {
             ("a.jsonl.bak-17-1794786429475", Place::Copy),
             ("a.jsonl.pre-doctor-branch-repair-2026-11-15T23-27-00-132Z.bak", Place::Copy),
             ("a.jsonl.openai-codex-repair-2026.bak", Place::Copy),
+            ("a.jsonl.compact.0123abcd.tmp", Place::Copy),
+            ("a.jsonl.repair.17.0123abcd.tmp", Place::Copy),
+            ("a.jsonl.17.0123abcd.tmp", Place::Beside),
             ("a.jsonl.bak.2026-11-15T23-27-00.132Z", Place::Shortened),
             ("a.jsonl.reset.2026-11-15T23-27-00.132Z", Place::Archive),
             ("a.jsonl.deleted.2026-11-15T23-27-00Z", Place::Archive),

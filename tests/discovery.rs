@@ -1,0 +1,111 @@
+//! Which program a file is taken to be of: by its content, however far behind
+//! damage that lies, and by its neighbours where content alone cannot tell.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods)]
+
+mod support;
+
+use std::collections::BTreeMap;
+use std::fs;
+use support::bench::{Bench, code};
+use support::expected::Json;
+use support::pi::{header, said};
+use support::{everlog, stderr, stdout, tree};
+
+const ID: &str = "01a1e17d-f59d-4370-93ec-e2321818cbc6";
+
+/// The sessions of a source with their formats, all of them proven and restored
+/// as they were.
+fn formats(bench: &Bench) -> BTreeMap<String, String> {
+    let migrated = bench.migrate(&["--json"]);
+    assert!(matches!(code(&migrated), Some(0 | 1)), "{}", stderr(&migrated));
+    let mut formats = BTreeMap::new();
+    for line in stdout(&migrated).lines().map(|line| Json(line.as_bytes().to_vec())).filter(|line| line.get("unit").is_some()) {
+        assert_eq!(line.text("status"), "created", "{line:?}");
+        formats.insert(line.text("unit"), line.text("format"));
+    }
+    let back = bench.path("back");
+    let restored = everlog(&["restore", bench.dest().to_str().unwrap(), "-o", back.to_str().unwrap()]);
+    assert_eq!(code(&restored), Some(0), "{}", stderr(&restored));
+    for (name, (bytes, _)) in tree(&back) {
+        assert!(bytes == fs::read(bench.source().join(&name)).unwrap(), "{name}");
+    }
+    formats
+}
+
+fn write(bench: &Bench, name: &str, text: &str) {
+    let path = bench.source().join(name);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+#[test]
+fn a_session_of_pi_is_found_behind_whatever_damage() {
+    let entries = said("aaaa0001", "", "one") + &said("aaaa0002", "aaaa0001", "two");
+    for (what, text) in [
+        ("a header without folder and time", format!("{{\"type\":\"session\",\"version\":3,\"id\":\"s1\"}}\n{entries}")),
+        ("a header without an id", format!("{{\"type\":\"session\",\"version\":3,\"cwd\":\"/w\"}}\n{entries}")),
+        ("a header of 100 KB", header().replace("\"/w\"", &format!("\"/{}\"", "w".repeat(100_000))) + &entries),
+        ("an empty object first", format!("{{}}\n{}{entries}", header())),
+        ("garbage first, for more than a look", "not JSON\n".repeat(20_000) + &header() + &entries),
+        ("a first line that was torn at its beginning, and is long", format!("{}\"}}\n{entries}", "x".repeat(100_000))),
+    ] {
+        let bench = Bench::new();
+        write(&bench, "2026-11-15T23-14-50-910Z_s1.jsonl", &text);
+        let formats = formats(&bench);
+        assert_eq!(formats.into_values().collect::<Vec<_>>(), ["pi"], "{what}");
+    }
+}
+
+#[test]
+fn what_only_looks_like_a_header_makes_no_session() {
+    for (what, text) in [
+        ("a log of ours", "{\"seq\":1,\"type\":\"session\",\"payload\":{\"version\":1,\"id\":\"x\"}}\n"),
+        ("another program's lines", "{\"type\":\"user\",\"uuid\":\"a\"}\n{\"type\":\"session\"}\n"),
+        ("no objects at all", "one\ntwo\n"),
+    ] {
+        let bench = Bench::new();
+        write(&bench, "lines.jsonl", text);
+        let migrated = bench.migrate(&[]);
+        assert_eq!(code(&migrated), Some(2), "{what}: {}", stderr(&migrated));
+    }
+}
+
+#[test]
+fn a_transcript_named_by_its_id_alone_is_one_of_openclaws() {
+    let bench = Bench::new();
+    let text = header().replace("\"s1\"", &format!("\"{ID}\"")) + &said("aaaa0001", "", "one");
+    write(&bench, &format!("{ID}.jsonl"), &text);
+    // The name that a fork has is the one that pi would give.
+    write(&bench, &format!("2026-11-15T23-41-27-797Z_{ID}.jsonl"), &text);
+    assert_eq!(formats(&bench).into_values().collect::<Vec<_>>(), ["openclaw", "openclaw"]);
+
+    let bench = Bench::new();
+    write(&bench, &format!("{ID}.jsonl"), &(header() + &said("aaaa0001", "", "one")));
+    assert_eq!(formats(&bench).into_values().collect::<Vec<_>>(), ["pi"], "the id in the header is another");
+}
+
+#[test]
+fn a_complete_temporary_goes_with_its_transcript_and_a_torn_one_is_named() {
+    let bench = Bench::new();
+    let text = header() + &said("aaaa0001", "", "one");
+    let name = |rest: &str| format!("agents/main/sessions/{ID}.jsonl{rest}");
+    write(&bench, &name(""), &text);
+    write(&bench, &name(".compact.b6b7fd55.tmp"), &(text.clone() + &said("aaaa0002", "aaaa0001", "only here")));
+    write(&bench, &name(".repair.17.b6b7fd55.tmp"), &text[..text.len() - 9]);
+    let formats = formats(&bench);
+    assert_eq!(formats.len(), 1, "{formats:?}");
+    let back = tree(&bench.path("back"));
+    assert!(back.contains_key(&name(".compact.b6b7fd55.tmp")), "{:?}", back.keys());
+    assert!(!back.contains_key(&name(".repair.17.b6b7fd55.tmp")));
+    let again = bench.migrate(&["--rehash"]);
+    let said = stderr(&again);
+    assert!(said.contains("not carried") && said.contains(&name(".repair.17.b6b7fd55.tmp")), "{said}");
+}
+
+#[test]
+fn jobs_that_openclaw_itself_moved_away_are_carried() {
+    let bench = Bench::new();
+    write(&bench, "cron/jobs.json.migrated", "{\n  \"version\": 1,\n  \"jobs\": []\n}\n");
+    assert_eq!(formats(&bench), BTreeMap::from([("cron/jobs.json.migrated".to_owned(), "openclaw".to_owned())]));
+}
