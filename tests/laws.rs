@@ -248,19 +248,20 @@ fn damaged(bytes: &[u8], random: &mut Seeded) -> Vec<u8> {
             }
             // Another value.
             10 => {
-                let values: [&[u8]; 7] = [b"null", b"[]", b"1e400", b"{\"toString\":{}}", b"true", b"\"\"", b"\"Mar 3\""];
+                let values: [&[u8]; 8] =
+                    [b"null", b"[]", b"1e400", b"{\"toString\":{}}", b"true", b"\"\"", b"\"Mar 3\"", br#""\ud800""#];
                 if let Some(at) = memchr::memmem::find(&bytes[from..], b"\":").map(|at| from + at + 2) {
                     let len = bytes[at..].iter().take_while(|b| !matches!(b, b',' | b'}' | b'\n')).count();
-                    bytes.splice(at..at + len, values[random.below(7)].iter().copied());
+                    bytes.splice(at..at + len, values[random.below(values.len())].iter().copied());
                 }
             }
             _ => {
-                let values: [&[u8]; 5] = [b"null", b"[]", b"1e400", b"{\"a\": {}}", b"true"];
+                let values: [&[u8]; 6] = [b"null", b"[]", b"1e400", b"{\"a\": {}}", b"true", br#""\ud800""#];
                 if let Some(at) = memchr::memmem::find(&bytes[from..], b"\":") {
                     let at = from + at + 2;
                     // In the place of a value, or glued to it.
                     let len = memchr::memchr3(b',', b'}', b'\n', &bytes[at..]).filter(|_| random.below(2) == 0).unwrap_or(0);
-                    bytes.splice(at..at + len, values[random.below(5)].iter().copied());
+                    bytes.splice(at..at + len, values[random.below(values.len())].iter().copied());
                 }
             }
         }

@@ -152,6 +152,9 @@ pub(super) struct Config {
 pub(super) fn config(files: &Files) -> Result<Config, String> {
     let Some(file) = files.file("config.toml") else { return Ok(Config::default()) };
     let text = std::str::from_utf8(&file.bytes).map_err(|_| "not UTF-8".to_owned())?;
+    if text.starts_with('\u{feff}') {
+        return Err("it begins with a byte order mark, which Python's parser does not take".to_owned());
+    }
     let table: toml::Table = text.parse().map_err(|error: toml::de::Error| error.message().to_owned())?;
     let chat = table.get("chat").and_then(toml::Value::as_table);
     let field = |name: &str| chat.and_then(|chat| chat.get(name)).and_then(toml::Value::as_str).map(str::to_owned);
@@ -161,6 +164,17 @@ pub(super) fn config(files: &Files) -> Result<Config, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_config_with_a_byte_order_mark_is_none_to_python() {
+        let config_of = |text: &str| {
+            let mut files = Files::new("chat");
+            files.insert(RelPath::new("config.toml"), Entry::File(SourceFile { bytes: text.as_bytes().to_vec(), mtime_ns: 0 }));
+            config(&files)
+        };
+        assert_eq!(config_of("[chat]\nmodel = \"m\"\n").unwrap_or_default().model.as_deref(), Some("m"));
+        assert!(config_of("\u{feff}[chat]\nmodel = \"m\"\n").is_err_and(|why| why.contains("byte order mark")));
+    }
 
     fn role_of(path: &str, bytes: &[u8]) -> Role {
         role(&RelPath::new(path), &SourceFile { bytes: bytes.to_vec(), mtime_ns: 0 })
