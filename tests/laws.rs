@@ -248,8 +248,7 @@ fn damaged(bytes: &[u8], random: &mut Seeded) -> Vec<u8> {
             }
             // Another value.
             10 => {
-                let values: [&[u8]; 8] =
-                    [b"null", b"[]", b"1e400", b"{\"toString\":{}}", b"true", b"\"\"", b"\"Mar 3\"", br#""\ud800""#];
+                let values: [&[u8]; 8] = [b"null", b"[]", b"1e400", b"{\"toString\":{}}", b"true", b"\"\"", b"\"Mar 3\"", br#""\ud800""#];
                 if let Some(at) = memchr::memmem::find(&bytes[from..], b"\":").map(|at| from + at + 2) {
                     let len = bytes[at..].iter().take_while(|b| !matches!(b, b',' | b'}' | b'\n')).count();
                     bytes.splice(at..at + len, values[random.below(values.len())].iter().copied());

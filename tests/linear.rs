@@ -10,6 +10,9 @@ use everlog::model::files::{Entry, Files, RelPath, SourceFile};
 use std::fs;
 use support::convert_and_prove;
 
+/// So often a time that is too long is measured again.
+const TRIES: usize = 6;
+
 /// How entries hang below each other: a chain, or a fork at every third one
 /// that leaves a leaf behind.
 #[derive(Debug, Clone, Copy)]
@@ -52,7 +55,7 @@ fn ten_times_the_entries_take_at_most_twelve_times_as_long() {
         eprintln!("no /proc here: the time that a long session takes is not measured");
         return;
     }
-    for (format, growth, times) in [("pi", Growth::Deep, 2), ("openclaw", Growth::Forked, 1)] {
+    for (format, growth) in [("pi", Growth::Deep), ("openclaw", Growth::Forked)] {
         let adapter = ALL.iter().find(|adapter| adapter.id() == format).unwrap();
         let time = |count: usize| {
             let files = session(count, growth);
@@ -69,10 +72,17 @@ fn ten_times_the_entries_take_at_most_twelve_times_as_long() {
             });
             processor_time() - before
         };
-        // The best of a few: another program's work is not ours.
-        let best = |count: usize, times: usize| (0..times).map(|_| time(count)).min().unwrap().max(5);
-        let (short, long) = (best(20_000, times), best(200_000, times));
+        // Another program's work is not ours and only ever adds to it: each
+        // length has its best time, and as many tries as noise may need.
+        let (mut short, mut long) = (u64::MAX, u64::MAX);
+        for _ in 0..TRIES {
+            short = short.min(time(20_000)).max(5);
+            long = long.min(time(200_000));
+            if long <= 12 * short {
+                break;
+            }
+        }
         eprintln!("{format} {growth:?}: {short} and {long}");
-        assert!(long <= 20 * short, "{format} {growth:?}: {short} hundredths of a second for 20,000 entries, {long} for 200,000");
+        assert!(long <= 12 * short, "{format} {growth:?}: {short} hundredths of a second for 20,000 entries, {long} for 200,000");
     }
 }
