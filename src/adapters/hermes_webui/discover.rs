@@ -87,10 +87,10 @@ impl Group<'_> {
             confidence: Confidence::Sure,
             standing: if is_retired { Standing::Retired } else { Standing::Live },
         };
-        for (path, role, is_file) in &self.files {
-            let path = RelPath::new(*path);
+        for (name, role, is_file) in &self.files {
+            let path = RelPath::new(*name);
             match role {
-                Role::Sidecar if *is_file && is_foreign(&path, folder) => {}
+                Role::Sidecar if *is_file && is_foreign(name, folder) => {}
                 // A backup would come back to life by itself.
                 Role::Sidecar | Role::Backup => {
                     claim.retires.push(path.clone());
@@ -135,8 +135,7 @@ fn is_whole(bytes: &[u8]) -> bool {
 
 /// A JSON file of somebody else: complete, and without anything of a session.
 /// What cannot be read may be a session that was damaged.
-fn is_foreign(path: &RelPath, folder: &FolderView<'_>) -> bool {
-    let path = path.as_text().unwrap_or_default();
+pub(super) fn is_foreign(path: &str, folder: &FolderView<'_>) -> bool {
     let first = folder.first_bytes(path);
     let known = ["session_id", "messages", "tool_calls", "workspace"];
     if is_export(path, &first) {

@@ -67,7 +67,7 @@ impl Adapter for HermesWebui {
     }
 
     fn database(&self) -> Option<DatabaseFile> {
-        Some(DatabaseFile { name: "state.db", levels_above: 2 })
+        Some(DatabaseFile { name: "state.db", levels_above: 2, profiles: "profiles" })
     }
 
     fn audit(&self, folder: &FolderView<'_>, evidence: &Evidence<'_>) -> Vec<AuditItem> {
