@@ -50,11 +50,13 @@ pub(super) struct Folder<'f> {
     pub index: Option<Place<'f>>,
     /// Sessions that were deleted for good.
     pub deleted: BTreeSet<String>,
+    /// Whether anything in it is the program's own.
+    pub is_sessions: bool,
 }
 
 impl<'f> Folder<'f> {
     pub(super) fn of(view: &'f FolderView<'f>) -> Folder<'f> {
-        let mut folder = Folder { view, sessions: BTreeMap::new(), index: None, deleted: BTreeSet::new() };
+        let mut folder = Folder { view, sessions: BTreeMap::new(), index: None, deleted: BTreeSet::new(), is_sessions: false };
         for (path, listed) in view.entries() {
             let Some((path, (role, id))) = std::str::from_utf8(path).ok().and_then(|path| Some((path, role(path, RETIRED_SUFFIX)?))) else {
                 continue;
@@ -62,6 +64,7 @@ impl<'f> Folder<'f> {
             if listed.kind == ListedKind::Folder {
                 continue;
             }
+            folder.is_sessions = true;
             folder.add(Place { path, listed }, role, id);
         }
         for files in folder.sessions.values_mut() {
