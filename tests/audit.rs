@@ -11,8 +11,9 @@ use std::fs;
 use std::path::Path;
 use std::process::Output;
 use support::bench::{Bench, code, lines};
+use support::mending;
 use support::webui::{Folder, corpus, corpus_copy, turn, writer};
-use support::{everlog, stderr, stdout, tree};
+use support::{all_cases, everlog, stderr, stdout, tree};
 use tempfile::TempDir;
 
 fn audit(source: &Path, more: &[&str]) -> Output {
@@ -270,4 +271,33 @@ fn other_formats_are_audited_by_what_their_conversion_would_find() {
     assert!(said.contains("torn/conversation.jsonl:3:13\n  torn_tail\n"), "{said}");
     let one = audit(&bench.source(), &["--include", "good"]);
     assert_eq!(code(&one), Some(0), "{}", stdout(&one));
+}
+
+/// What tells a finding from others. Places move when files are mended.
+fn name(row: &Value) -> String {
+    ["code", "severity", "file", "session_id", "turn_id"].map(|key| row[key].to_string()).join(" ")
+}
+
+#[test]
+fn what_is_said_to_be_repairable_is_gone_after_a_repair() {
+    let (mut mended, mut wrong) = (0, Vec::new());
+    for case in all_cases().into_iter().filter(|case| case.format == "hermes-webui") {
+        let scratch = case.copy();
+        let input = scratch.path().join("input");
+        let (before, _) = findings(&audit(&input, &[]));
+        let promised: Vec<&Value> = before.iter().filter(|row| row["repairable"] == true).collect();
+        let bench = mending::Bench::of(&input, scratch.path());
+        let written = bench.mend();
+        if written.is_empty() != promised.is_empty() {
+            wrong.push(format!("{}: {} are repairable, and {written:?} were written", case.id(), promised.len()));
+        }
+        let (after, _) = findings(&audit(&input, &[]));
+        let left: Vec<String> = after.iter().map(name).collect();
+        wrong.extend(promised.iter().filter(|row| left.contains(&name(row))).map(|row| format!("{}: still there: {row}", case.id())));
+        wrong.extend(after.iter().filter(|row| row["repairable"] == true).map(|row| format!("{}: to be repaired again: {row}", case.id())));
+        mended += promised.len();
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(mended > 10, "only {mended} findings were mended");
+    eprintln!("{mended} findings that repair can mend are gone after it");
 }

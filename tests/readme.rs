@@ -13,10 +13,13 @@ fn readme() -> String {
     fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap()
 }
 
-/// The text between a fence and its end.
+/// The first text between a fence and its end.
 fn block<'a>(text: &'a str, fence: &str) -> &'a str {
-    let from = text.find(fence).unwrap() + fence.len();
-    &text[from..from + text[from..].find("```").unwrap()]
+    blocks(text, fence)[0]
+}
+
+fn blocks<'a>(text: &'a str, fence: &str) -> Vec<&'a str> {
+    text.split(fence).skip(1).map(|rest| &rest[..rest.find("```").unwrap()]).collect()
 }
 
 fn shell(command: &str, folder: &Path) -> String {
@@ -39,14 +42,18 @@ fn workplace() -> TempDir {
 }
 
 #[test]
-fn the_terminal_transcript_is_what_the_commands_print() {
+fn the_terminal_transcripts_are_what_the_commands_print() {
     let readme = readme();
-    let scratch = workplace();
-    let mut shown = String::new();
-    for command in block(&readme, "```console\n").lines().filter_map(|line| line.strip_prefix("$ ")) {
-        shown.push_str(&format!("$ {command}\n{}", shell(command, scratch.path())));
+    let transcripts = blocks(&readme, "```console\n");
+    assert_eq!(transcripts.len(), 2);
+    for transcript in transcripts {
+        let scratch = workplace();
+        let mut shown = String::new();
+        for command in transcript.lines().filter_map(|line| line.strip_prefix("$ ")) {
+            shown.push_str(&format!("$ {command}\n{}", shell(command, scratch.path())));
+        }
+        assert_eq!(transcript, shown);
     }
-    assert_eq!(block(&readme, "```console\n"), shown);
 }
 
 #[test]

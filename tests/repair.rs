@@ -6,93 +6,18 @@
 
 mod support;
 
-use everlog::adapters::ALL;
-use everlog::commands::repair::{Action, RepairJob, run};
+use everlog::commands::repair::Action;
 use everlog::report::ExitStatus;
-use everlog::report::printer::{Form, Printer, Talk};
-use everlog::store::disk::{Disk, RealDisk};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
 use support::bench::code;
-use support::dying::DyingDisk;
+use support::mending::{Bench, CUT_SHORT, WRITTEN, messages, said, worn};
 use support::webui::{Folder, corpus, corpus_copy, turn, writer};
 use support::{everlog, set_mtime, stderr, stdout, tree};
 use tempfile::TempDir;
-
-/// A time that is later than every file of every case.
-const NOW_NS: i64 = 1_794_900_000_000_000_000;
-
-#[derive(Clone, Default)]
-struct Shared(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Shared {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().write(bytes)
-    }
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
-struct Bench<'a> {
-    source: PathBuf,
-    backups: PathBuf,
-    now_ns: i64,
-    disk: &'a dyn Disk,
-}
-
-impl<'a> Bench<'a> {
-    fn of(source: &Path, scratch: &Path) -> Bench<'a> {
-        Bench { source: source.to_owned(), backups: scratch.join("backups"), now_ns: NOW_NS, disk: &RealDisk }
-    }
-
-    fn run(&self, action: Action) -> Result<(ExitStatus, Vec<Value>), String> {
-        let job = RepairJob {
-            source: self.source.clone(),
-            adapters: ALL.to_vec(),
-            backups: self.backups.clone(),
-            action,
-            now_ns: self.now_ns,
-            disk: self.disk,
-        };
-        let said = Shared::default();
-        let printer = Printer::to(Box::new(said.clone()), Form::Json, Talk::Quiet);
-        let status = run(&job, &printer).map_err(|error| error.to_string())?;
-        drop(printer);
-        let text = String::from_utf8(said.0.lock().unwrap().clone()).unwrap();
-        Ok((status, text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()))
-    }
-
-    /// The files of the plan, and its fingerprint.
-    fn plan(&self) -> (Vec<String>, String) {
-        let (_, rows) = self.run(Action::Plan).unwrap();
-        let files = rows.iter().filter_map(|row| row["file"].as_str().map(str::to_owned)).collect();
-        (files, rows.last().unwrap()["plan"]["fingerprint"].as_str().unwrap().to_owned())
-    }
-
-    fn apply(&self, fingerprint: &str) -> Result<ExitStatus, String> {
-        self.run(Action::Apply(fingerprint.to_owned())).map(|(status, _)| status)
-    }
-
-    /// Plans and does it; returns the files that were written.
-    fn mend(&self) -> Vec<String> {
-        let (files, fingerprint) = self.plan();
-        if !files.is_empty() {
-            self.apply(&fingerprint).unwrap();
-        }
-        files
-    }
-
-    fn receipt(&self) -> PathBuf {
-        let folders = fs::read_dir(&self.backups).unwrap().flatten().map(|entry| entry.path());
-        folders.map(|folder| folder.join("receipt.json")).find(|path| path.is_file()).expect("no receipt")
-    }
-}
 
 /// The files that the program's own repairs leave, and what it says then.
 fn after_the_programs_own(case: &Path) -> (BTreeMap<String, String>, Value) {
@@ -177,26 +102,6 @@ fn it_leaves_what_the_programs_own_repair_leaves_in_every_case() {
     eprintln!("{same} cases mended as the program mends them, {untouched} left alone as it leaves them");
 }
 
-/// A folder with something of every kind: a shrunken sidecar, one that waits, a
-/// backup alone, a list that names what is gone.
-fn worn() -> Folder {
-    let folder = Folder::new();
-    folder.sidecar("aaa.json", "aaa", &["hi"], "");
-    folder.sidecar("aaa.json.bak", "aaa", &["hi", "ho", "what"], "");
-    let pending = "\n  \"active_stream_id\": \"run-t\",\n  \"pending_user_message\": \"go\",\n  \"pending_attachments\": [],\n  \"pending_started_at\": 1699999999.5,\n  \"pending_user_source\": \"webui\",";
-    folder.sidecar("bbb.json", "bbb", &["hi", "ho"], pending);
-    folder.sidecar("ccc.json.bak", "ccc", &["hi", "ho"], "");
-    folder.index(&["aaa", "bbb", "gone"]);
-    fs::set_permissions(folder.path().join("aaa.json"), fs::Permissions::from_mode(0o640)).unwrap();
-    folder
-}
-
-const WRITTEN: [&str; 4] = ["aaa.json", "bbb.json", "ccc.json", "_index.json"];
-
-fn contents(folder: &Path) -> BTreeMap<String, Vec<u8>> {
-    tree(folder).into_iter().map(|(name, (bytes, _))| (name, bytes)).collect()
-}
-
 #[test]
 fn old_files_are_kept_private_and_new_ones_look_like_their_neighbours() {
     let folder = worn();
@@ -220,75 +125,6 @@ fn old_files_are_kept_private_and_new_ones_look_like_their_neighbours() {
     assert_eq!(bench.mend(), WRITTEN);
     bench.run(Action::Undo(receipt.parent().unwrap().to_owned())).unwrap();
     assert!(tree(&folder.path()) == before);
-}
-
-#[test]
-fn killed_at_any_step_each_file_is_old_or_new_and_the_repair_can_be_finished_or_undone() {
-    let whole = worn();
-    let old = contents(&whole.path());
-    Bench::of(&whole.path(), whole.home()).mend();
-    let new = contents(&whole.path());
-    for alive_for in 0..200 {
-        let mut has_died = false;
-        for then in [Then::Finish, Then::Undo] {
-            let folder = worn();
-            let bench = Bench::of(&folder.path(), folder.home());
-            let (_, fingerprint) = bench.plan();
-            let disk = DyingDisk::after(alive_for);
-            has_died = Bench { disk: &disk, ..Bench::of(&folder.path(), folder.home()) }.apply(&fingerprint).is_err();
-            for (name, bytes) in contents(&folder.path()) {
-                assert!(new.contains_key(&name), "{name} is left over after step {alive_for}");
-                assert!(old.get(&name) == Some(&bytes) || new.get(&name) == Some(&bytes), "{name} is a third thing after step {alive_for}");
-            }
-            let receipt = bench.backups.join(&fingerprint).join("receipt.json");
-            match then {
-                Then::Finish => {
-                    bench.apply(&fingerprint).unwrap_or_else(|error| panic!("cannot be finished after step {alive_for}: {error}"));
-                    assert!(contents(&folder.path()) == new, "another end after step {alive_for}");
-                }
-                Then::Undo if receipt.is_file() => {
-                    bench.run(Action::Undo(receipt)).unwrap();
-                    assert!(contents(&folder.path()) == old, "not undone after step {alive_for}");
-                }
-                Then::Undo => assert!(contents(&folder.path()) == old, "changed without a receipt after step {alive_for}"),
-            }
-        }
-        if !has_died {
-            assert!(alive_for > 20, "only {alive_for} steps");
-            return eprintln!("{alive_for} steps to die at");
-        }
-    }
-    panic!("it never ends");
-}
-
-/// What is done about a repair that was cut short.
-#[derive(Clone, Copy)]
-enum Then {
-    Finish,
-    Undo,
-}
-
-#[test]
-fn an_undo_that_is_killed_can_be_done_again() {
-    for alive_for in 0..200 {
-        let folder = worn();
-        let old = contents(&folder.path());
-        let bench = Bench::of(&folder.path(), folder.home());
-        bench.mend();
-        let new = contents(&folder.path());
-        let disk = DyingDisk::after(alive_for);
-        let died = Bench { disk: &disk, ..Bench::of(&folder.path(), folder.home()) }.run(Action::Undo(bench.receipt())).is_err();
-        for (name, bytes) in contents(&folder.path()) {
-            assert!(old.get(&name) == Some(&bytes) || new.get(&name) == Some(&bytes), "{name} is a third thing after step {alive_for}");
-        }
-        bench.run(Action::Undo(bench.receipt())).unwrap();
-        assert!(contents(&folder.path()) == old, "not undone after step {alive_for}");
-        if !died {
-            assert!(alive_for > 10, "only {alive_for} steps");
-            return;
-        }
-    }
-    panic!("it never ends");
 }
 
 #[test]
@@ -370,18 +206,6 @@ fn what_is_live_is_left_alone() {
     assert_eq!(later.plan().0, ["bbb.json", "_index.json"]);
 }
 
-fn messages(path: &Path) -> Vec<(String, String)> {
-    let sidecar: Value = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
-    let text = |row: &Value, key: &str| row[key].as_str().unwrap_or_default().to_owned();
-    sidecar["messages"].as_array().unwrap().iter().map(|row| (text(row, "role"), text(row, "content").chars().take(24).collect())).collect()
-}
-
-fn said(rows: &[(&str, &str)]) -> Vec<(String, String)> {
-    rows.iter().map(|(role, text)| ((*role).to_owned(), (*text).to_owned())).collect()
-}
-
-const CUT_SHORT: (&str, &str) = ("assistant", "**Response interrupted.*");
-
 #[test]
 fn a_prompt_that_only_the_journal_has_is_shown_again_unless_it_may_have_been_taken_out() {
     let lost = |more: &str, at: u32| {
@@ -450,52 +274,6 @@ fn what_a_run_had_put_out_is_shown_with_its_tools_and_nothing_is_made_up() {
     folder.write("_run_journal/bbb/run-t.jsonl", &format!("{journal}{done}"));
     Bench::of(&folder.path(), folder.home()).mend();
     assert_eq!(messages(&folder.path().join("bbb.json")).last(), Some(&("assistant".to_owned(), "Found".to_owned())));
-}
-
-/// A database with these sessions, each with one question and one answer.
-fn database(home: &Path, ids: &[&str]) {
-    let connection = rusqlite::Connection::open(home.join("state.db")).unwrap();
-    connection
-        .execute_batch(
-            "CREATE TABLE sessions (id TEXT, source TEXT, title TEXT, model TEXT, started_at REAL, message_count INTEGER);
-             CREATE TABLE messages (id INTEGER PRIMARY KEY, session_id TEXT, role TEXT, content TEXT, timestamp REAL, active INTEGER)",
-        )
-        .unwrap();
-    for id in ids {
-        connection.execute("INSERT INTO sessions VALUES (?1, 'webui', 'T', 'm', 1699990000.5, 2)", [id]).unwrap();
-        for (role, text) in [("user", "asked"), ("assistant", "answered")] {
-            connection.execute("INSERT INTO messages VALUES (NULL, ?1, ?2, ?3, 1699990001.5, 1)", [id, role, text]).unwrap();
-        }
-    }
-}
-
-#[test]
-fn a_sidecar_comes_back_from_its_backup_else_the_database_else_the_journal_and_never_from_the_dead() {
-    let folder = Folder::new();
-    database(folder.home(), &["both", "broken", "dbonly", "deleted"]);
-    folder.sidecar("both.json.bak", "both", &["from", "the", "backup"], "");
-    folder.write("broken.json", "{\"session_id\": \"broken\", \"messages\": [{");
-    folder.sidecar("stranger.json.bak", "stranger", &["hi"], "");
-    folder.write("_turn_journal/unknown~1.jsonl", &turn("submitted", "t", 9, r#""content":"x","#).replace("aaa", "unknown"));
-    folder.sidecar("deleted.json.bak", "deleted", &["hi"], "");
-    folder.write("_deleted_webui_sessions.json", "{\n  \"version\": 1,\n  \"ids\": [\n    \"deleted\"\n  ]\n}");
-    let bench = Bench::of(&folder.path(), folder.home());
-    assert_eq!(bench.mend(), ["both.json", "broken.json", "dbonly.json", "_index.json"]);
-    assert_eq!(messages(&folder.path().join("both.json")).len(), 3);
-    for id in ["broken", "dbonly"] {
-        assert_eq!(messages(&folder.path().join(format!("{id}.json"))), said(&[("user", "asked"), ("assistant", "answered")]));
-    }
-    assert_eq!(bench.plan().0, Vec::<String>::new());
-    // Without a database the journal is all there is.
-    let folder = Folder::new();
-    folder.sidecar("aaa.json", "aaa", &["hi"], "");
-    folder.index(&["aaa"]);
-    let journal = [turn("submitted", "t", 9, r#""content":"one","#), turn("submitted", "u", 19, r#""content":"two","#)].concat();
-    folder.write("_turn_journal/lost~1.jsonl", &journal.replace("aaa", "lost"));
-    let bench = Bench::of(&folder.path(), folder.home());
-    assert_eq!(bench.mend(), ["lost.json", "_index.json"]);
-    assert_eq!(messages(&folder.path().join("lost.json")), said(&[("user", "one"), CUT_SHORT, ("user", "two"), CUT_SHORT]));
-    assert_eq!(bench.plan().0, Vec::<String>::new());
 }
 
 #[test]

@@ -91,6 +91,9 @@ pub struct DatabaseFile {
     pub name: &'static str,
     /// How many folders above the sessions it may lie.
     pub levels_above: usize,
+    /// The folder beside it that has a folder for each profile, with a database
+    /// of this name in it.
+    pub profiles: &'static str,
 }
 
 /// What the name of a retired file ends in.

@@ -7,6 +7,7 @@ use crate::model::audit::{Database, Evidence};
 use crate::model::database::Tables;
 use crate::model::files::RelPath;
 use crate::model::folder::FolderView;
+use crate::store::StoreError;
 use crate::store::database::{self, DatabaseCopy};
 use crate::store::layout::path_below;
 use crate::store::{listing, processes};
@@ -45,15 +46,30 @@ pub(super) fn with<R>(
     let peek = |path: &RelPath, limit: u64| listing::first_bytes(&source.root, path, limit);
     let view = FolderView::new(&source.listing, folder, &peek);
     let still_runs = |process: u32, wrote_ns: i64| processes::still_runs(process, wrote_ns, &WRITERS);
-    let found = adapter.database().and_then(|rule| database::find(&path_below(&source.root, folder), rule.name, rule.levels_above));
-    let copy = found.map(|path| DatabaseCopy::of(&path));
-    let database = match &copy {
-        None => Database::None,
-        Some(Ok(copy)) => Database::Copy(copy as &dyn Tables),
-        Some(Err(error)) => Database::Unreadable(match std::error::Error::source(error) {
+    let beside = path_below(&source.root, folder);
+    let rule = adapter.database();
+    let copy = rule.and_then(|rule| database::find(&beside, rule.name, rule.levels_above)).map(|path| DatabaseCopy::of(&path));
+    let of_profiles: Vec<(String, Result<DatabaseCopy, StoreError>)> = rule
+        .into_iter()
+        .flat_map(|rule| database::find_in_each(&beside, rule.profiles, rule.name, rule.levels_above))
+        .map(|(profile, path)| (profile, DatabaseCopy::of(&path)))
+        .collect();
+    let evidence = Evidence {
+        database: copy.as_ref().map_or(Database::None, opened),
+        profiles: of_profiles.iter().map(|(profile, copy)| (profile.clone(), opened(copy))).collect(),
+        now_ns: clock.now_ns,
+        stamp_ns: clock.stamp_ns,
+        still_runs: &still_runs,
+    };
+    look(&view, &evidence)
+}
+
+fn opened(copy: &Result<DatabaseCopy, StoreError>) -> Database<'_> {
+    match copy {
+        Ok(copy) => Database::Copy(copy as &dyn Tables),
+        Err(error) => Database::Unreadable(match std::error::Error::source(error) {
             Some(cause) => format!("{error}: {cause}"),
             None => error.to_string(),
         }),
-    };
-    look(&view, &Evidence { database, now_ns: clock.now_ns, stamp_ns: clock.stamp_ns, still_runs: &still_runs })
+    }
 }

@@ -96,6 +96,8 @@ pub enum Database<'e> {
 pub struct Evidence<'e> {
     /// The database beside it.
     pub database: Database<'e>,
+    /// Those of profiles, by the profile's name.
+    pub profiles: Vec<(String, Database<'e>)>,
     /// The time, in nanoseconds since the epoch: whether something was written
     /// just now.
     pub now_ns: i64,
@@ -106,13 +108,29 @@ pub struct Evidence<'e> {
     pub still_runs: &'e dyn Fn(u32, i64) -> bool,
 }
 
-impl Evidence<'_> {
+impl<'e> Database<'e> {
     /// The tables, where they can be read.
     #[must_use]
-    pub fn tables(&self) -> Option<&dyn Tables> {
-        match self.database {
-            Database::Copy(tables) => Some(tables),
+    pub fn tables(&self) -> Option<&'e dyn Tables> {
+        match self {
+            Database::Copy(tables) => Some(*tables),
             Database::None | Database::Unreadable(_) => None,
         }
+    }
+}
+
+impl<'e> Evidence<'e> {
+    /// All databases, each with its profile: the one of no profile first.
+    pub fn databases(&self) -> impl Iterator<Item = (Option<&str>, &Database<'e>)> {
+        let of_profiles = self.profiles.iter().map(|(name, database)| (Some(name.as_str()), database));
+        std::iter::once((None, &self.database)).chain(of_profiles)
+    }
+
+    /// The tables of a profile, where they can be read; one that has no
+    /// database of its own uses that of no profile.
+    #[must_use]
+    pub fn tables_of(&self, profile: Option<&str>) -> Option<&'e dyn Tables> {
+        let own = self.profiles.iter().find(|(name, _)| Some(name.as_str()) == profile);
+        own.map_or(&self.database, |(_, database)| database).tables()
     }
 }

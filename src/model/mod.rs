@@ -4,6 +4,7 @@
 pub mod audit;
 pub mod database;
 pub mod digest;
+pub mod digits;
 pub mod event;
 pub mod files;
 pub mod finding;

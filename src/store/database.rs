@@ -31,6 +31,24 @@ pub fn find(folder: &Path, name: &str, levels_above: usize) -> Option<PathBuf> {
     folder.ancestors().take(levels_above + 1).map(|folder| folder.join(name)).find(is_file)
 }
 
+/// Looks for databases of this name in the folders of a folder, which lies in
+/// this one or in one of so many above it; each with its own folder's name.
+#[must_use]
+pub fn find_in_each(folder: &Path, inside: &str, name: &str, levels_above: usize) -> Vec<(String, PathBuf)> {
+    let found = folder.ancestors().take(levels_above + 1).map(|folder| each_in(&folder.join(inside), name));
+    found.into_iter().find(|found| !found.is_empty()).unwrap_or_default()
+}
+
+fn each_in(folder: &Path, name: &str) -> Vec<(String, PathBuf)> {
+    let is_folder = |path: &Path| fs::symlink_metadata(path).is_ok_and(|meta| meta.is_dir());
+    let entries = is_folder(folder).then(|| fs::read_dir(folder)).and_then(Result::ok);
+    let folders = entries.into_iter().flatten().flatten().filter(|entry| is_folder(&entry.path()));
+    let mut found: Vec<(String, PathBuf)> =
+        folders.filter_map(|entry| Some((entry.file_name().into_string().ok()?, find(&entry.path(), name, 0)?))).collect();
+    found.sort();
+    found
+}
+
 impl DatabaseCopy {
     /// Copies a database with what its log still holds, and opens the copy.
     ///
@@ -192,5 +210,14 @@ mod tests {
         assert!(DatabaseCopy::of(&path).is_err());
         std::os::unix::fs::symlink(&path, inner.join("state.db")).unwrap();
         assert_eq!(find(&inner, "state.db", 0), None);
+        let each = |levels_above| find_in_each(&inner, "profiles", "state.db", levels_above);
+        assert_eq!(each(2), []);
+        let own = folder.path().join("profiles/work");
+        fs::create_dir_all(&own).unwrap();
+        fs::create_dir_all(folder.path().join("profiles/empty")).unwrap();
+        std::os::unix::fs::symlink(&own, folder.path().join("profiles/linked")).unwrap();
+        File::create(own.join("state.db")).unwrap();
+        assert_eq!(each(2), [("work".to_owned(), own.join("state.db"))]);
+        assert_eq!(each(1), []);
     }
 }

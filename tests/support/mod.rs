@@ -15,6 +15,7 @@ pub mod dying;
 pub mod expected;
 pub mod forest;
 pub mod generated;
+pub mod mending;
 pub mod pi;
 pub mod webui;
 

@@ -8,13 +8,55 @@ use crate::model::finding::FindingCode;
 use crate::model::folder::{FolderView, ListedKind};
 use crate::model::json::{self, Dialect, Kind, Member};
 
-use super::layout::{INDEX, RUNS, Role, TURNS, role};
+use super::layout::{INDEX, RUNS, Role, TURNS, is_id, role};
 
 /// The states that a turn journal names.
 const TURN_EVENTS: [&str; 5] = ["submitted", "worker_started", "assistant_started", "completed", "interrupted"];
 
-/// Claims the sessions of a sessions folder, and what serves all of them.
+/// Where sessions and what was uploaded to them lie in the program's folder.
+const SESSIONS: &str = "sessions/";
+const UPLOADS: &str = "attachments/";
+
+/// Claims the sessions of a sessions folder and what serves all of them, or
+/// what was uploaded to the sessions of a folder inside.
 pub(super) fn discover(folder: &FolderView<'_>) -> Found {
+    let mut found = sessions(folder);
+    found.units.extend(uploads(folder));
+    found
+}
+
+/// What was uploaded lies beside the sessions: a unit for each session.
+fn uploads(folder: &FolderView<'_>) -> Vec<UnitClaim> {
+    let mut by_id: BTreeMap<&str, Vec<RelPath>> = BTreeMap::new();
+    for (path, _) in folder.entries().filter(|(_, entry)| matches!(entry.kind, ListedKind::File | ListedKind::Link)) {
+        let Some(below) = path.strip_prefix(UPLOADS.as_bytes()) else { continue };
+        let id = below.split(|b| *b == b'/').next().and_then(|id| std::str::from_utf8(id).ok()).unwrap_or_default();
+        if is_id(id) && id.len() < below.len() {
+            by_id.entry(id).or_default().push(RelPath::new(below));
+        }
+    }
+    let is_sessions = |path: &[u8], kind: &ListedKind| {
+        let path = std::str::from_utf8(path).ok().filter(|_| *kind == ListedKind::File);
+        let named = path.and_then(|path| path.strip_prefix(SESSIONS)).and_then(|name| Some((name, role(name, RETIRED_SUFFIX)?.0)));
+        path.zip(named).is_some_and(|(path, (name, role))| proves(path, name, role, folder))
+    };
+    if by_id.is_empty() || !folder.entries().any(|(path, entry)| is_sessions(path, &entry.kind)) {
+        return Vec::new();
+    }
+    let claim = |(id, files): (&str, Vec<RelPath>)| UnitClaim {
+        name: RelPath::new(format!("{UPLOADS}{id}")),
+        root: RelPath::new(UPLOADS.trim_end_matches('/')),
+        files,
+        left_out: Vec::new(),
+        beside: Vec::new(),
+        retires: Vec::new(),
+        confidence: Confidence::Sure,
+        standing: Standing::Live,
+    };
+    by_id.into_iter().map(claim).collect()
+}
+
+fn sessions(folder: &FolderView<'_>) -> Found {
     let mut groups: BTreeMap<&[u8], Group<'_>> = BTreeMap::new();
     let mut empty_runs = Vec::new();
     for (path, entry) in folder.entries() {
@@ -61,13 +103,7 @@ struct Group<'f> {
 impl Group<'_> {
     /// Whether one of these files says by its content whose folder this is.
     fn proves(&self, folder: &FolderView<'_>) -> bool {
-        self.files.iter().filter(|(_, _, is_file)| *is_file).any(|(path, role, _)| match role {
-            Role::Sidecar | Role::Backup | Role::Retired => is_sidecar(path, &folder.first_bytes(path)),
-            Role::TurnShard | Role::TurnLegacy => is_turn_journal(path, &folder.first_bytes(path)),
-            Role::Run => is_run_journal(&folder.first_bytes(path)),
-            Role::Index => is_index(&folder.first_bytes(path)),
-            Role::Store | Role::Temporary => false,
-        })
+        self.files.iter().filter(|(_, _, is_file)| *is_file).any(|(path, role, _)| proves(path, path, *role, folder))
     }
 
     /// One unit; or, where nothing here belongs to a session, what is left
@@ -87,10 +123,10 @@ impl Group<'_> {
             confidence: Confidence::Sure,
             standing: if is_retired { Standing::Retired } else { Standing::Live },
         };
-        for (path, role, is_file) in &self.files {
-            let path = RelPath::new(*path);
+        for (name, role, is_file) in &self.files {
+            let path = RelPath::new(*name);
             match role {
-                Role::Sidecar if *is_file && is_foreign(&path, folder) => {}
+                Role::Sidecar if *is_file && is_foreign(name, folder) => {}
                 // A backup would come back to life by itself.
                 Role::Sidecar | Role::Backup => {
                     claim.retires.push(path.clone());
@@ -115,6 +151,18 @@ impl Group<'_> {
     }
 }
 
+/// Whether a file says by its content that it lies in a sessions folder, where
+/// it has this name.
+fn proves(path: &str, name: &str, role: Role, folder: &FolderView<'_>) -> bool {
+    match role {
+        Role::Sidecar | Role::Backup | Role::Retired => is_sidecar(name, &folder.first_bytes(path)),
+        Role::TurnShard | Role::TurnLegacy => is_turn_journal(name, &folder.first_bytes(path)),
+        Role::Run => is_run_journal(&folder.first_bytes(path)),
+        Role::Index => is_index(&folder.first_bytes(path)),
+        Role::Store | Role::Temporary => false,
+    }
+}
+
 /// Sorts what an interrupted write left: a whole document is carried. A link
 /// has no bytes to look at.
 fn temporary(path: RelPath, folder: &FolderView<'_>, claim: &mut UnitClaim) {
@@ -135,8 +183,7 @@ fn is_whole(bytes: &[u8]) -> bool {
 
 /// A JSON file of somebody else: complete, and without anything of a session.
 /// What cannot be read may be a session that was damaged.
-fn is_foreign(path: &RelPath, folder: &FolderView<'_>) -> bool {
-    let path = path.as_text().unwrap_or_default();
+pub(super) fn is_foreign(path: &str, folder: &FolderView<'_>) -> bool {
     let first = folder.first_bytes(path);
     let known = ["session_id", "messages", "tool_calls", "workspace"];
     if is_export(path, &first) {

@@ -7,13 +7,17 @@ use crate::adapters::surgery::Wound;
 use crate::model::event::EventKind;
 use crate::model::files::{RelPath, SourceFile};
 use crate::model::finding::FindingCode;
-use crate::model::json::{self, Dialect, Style};
+use crate::model::json::{self, Dialect, Kind, Style};
 use crate::model::location::Location;
 use crate::model::recipe::RecipeBuilder;
 use crate::model::stream::StreamError;
 
+use super::message::is_true;
+use super::pynumber::integer;
+use super::pytext::{Units, dumps_text, str_of, stripped, units};
 use super::read::Reader;
 use super::sidecar::escapes_of;
+use super::turns::{DEEPEST, LONGEST_INTEGER};
 use super::wire::{DOCUMENT_STYLE, STORE};
 use super::write::{INDEXES, STORES};
 
@@ -88,4 +92,40 @@ impl<'a> Reader<'a, '_> {
         self.to.rebuilt(path, STORES, None, recipe);
         Ok(())
     }
+}
+
+/// A file's value as its program reads it; nothing where it cannot.
+fn value(bytes: &[u8], kind: Kind) -> Option<&[u8]> {
+    let text = std::str::from_utf8(bytes).ok()?.as_bytes();
+    let scan = json::scan_value(text, Dialect::Python).ok()?;
+    let is_read = scan.facts.depth < DEEPEST && scan.facts.longest_integer <= LONGEST_INTEGER && text[scan.end..].trim_ascii().is_empty();
+    Some(text[..scan.end].trim_ascii_start()).filter(|value| is_read && json::kind_of(value) == kind)
+}
+
+fn last<'a>(object: &'a [u8], name: &str) -> Option<&'a [u8]> {
+    json::members(object).filter(|member| member.name() == name).last().map(|member| member.value)
+}
+
+/// The sessions that the list has rows for, in code point order.
+pub(super) fn named_ids(bytes: &[u8]) -> String {
+    let rows = value(bytes, Kind::Array).into_iter().flat_map(json::elements).filter(|row| json::kind_of(row) == Kind::Object);
+    sorted(rows.filter_map(|row| last(row, "session_id")).filter(|id| json::kind_of(id) == Kind::String).map(units))
+}
+
+/// The sessions that were deleted for good.
+pub(super) fn deleted_ids(bytes: &[u8]) -> String {
+    let list = value(bytes, Kind::Object)
+        .filter(|list| last(list, "version").is_some_and(|version| integer(Some(version)).as_deref() == Some("1")));
+    let ids = list.and_then(|list| last(list, "ids")).filter(|ids| json::kind_of(ids) == Kind::Array).into_iter().flat_map(json::elements);
+    sorted(ids.filter(|id| is_true(Some(id))).map(|id| stripped(&str_of(id)).to_vec()).filter(|id| !id.is_empty()))
+}
+
+fn sorted(ids: impl Iterator<Item = Units>) -> String {
+    let points = |id: &Units| -> Vec<u32> {
+        char::decode_utf16(id.iter().copied()).map(|c| c.map_or_else(|lone| u32::from(lone.unpaired_surrogate()), u32::from)).collect()
+    };
+    let mut ids: Vec<Units> = ids.collect();
+    ids.sort_by_cached_key(points);
+    ids.dedup();
+    format!("[{}]", ids.iter().map(|id| dumps_text(id)).collect::<Vec<_>>().join(","))
 }

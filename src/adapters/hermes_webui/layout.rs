@@ -29,7 +29,7 @@ pub(super) enum Role {
 }
 
 /// Whether this can be a session's id: what the program itself allows.
-fn is_id(text: &str) -> bool {
+pub(super) fn is_id(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
 }
 
@@ -77,7 +77,8 @@ pub(super) fn role<'p>(path: &'p str, retired_suffix: &str) -> Option<(Role, &'p
 
 /// The files of one unit, each by what it is.
 pub(super) struct Unit<'a> {
-    /// The session's id as the files' names have it.
+    /// The session's id as the files' names have it; empty where they are not
+    /// the program's own but what was uploaded to it.
     pub id: &'a str,
     pub sidecar: Option<(&'a RelPath, &'a SourceFile)>,
     pub backup: Option<(&'a RelPath, &'a SourceFile)>,

@@ -10,10 +10,12 @@ mod journal;
 mod layout;
 mod load;
 mod message;
+mod pynumber;
 mod pytext;
 mod read;
 mod recovery;
 mod runs;
+mod salvage;
 mod shared;
 mod sidecar;
 mod turns;
@@ -67,7 +69,7 @@ impl Adapter for HermesWebui {
     }
 
     fn database(&self) -> Option<DatabaseFile> {
-        Some(DatabaseFile { name: "state.db", levels_above: 2 })
+        Some(DatabaseFile { name: "state.db", levels_above: 2, profiles: "profiles" })
     }
 
     fn audit(&self, folder: &FolderView<'_>, evidence: &Evidence<'_>) -> Vec<AuditItem> {
@@ -83,9 +85,6 @@ impl Adapter for HermesWebui {
     }
 
     fn loader<'f>(&self, files: &'f Files) -> Box<dyn Loader + 'f> {
-        match layout::Unit::of(files).shared {
-            Some(_) => Box::new(shared::NoSession),
-            None => Box::new(shared::Facts(load::loader(files))),
-        }
+        Box::new(shared::Facts(load::loader(files)))
     }
 }

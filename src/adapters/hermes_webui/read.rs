@@ -17,7 +17,8 @@ use crate::model::location::Location;
 use crate::model::shape::Shapes;
 use crate::model::stream::{EventSink, StreamError};
 
-use super::layout::{Role, Unit};
+use super::folder::{deleted_ids, named_ids};
+use super::layout::{Role, STORES, Unit};
 use super::message::{Prints, is_true};
 use super::pytext;
 use super::sidecar::{Document, Which};
@@ -59,6 +60,7 @@ pub(super) fn read(files: &Files, check: Check, events: &mut dyn EventSink, find
     };
     match unit.shared {
         Some((path, file, role)) => reader.shared(path, file, role)?,
+        None if unit.id.is_empty() => reader.uploads(files)?,
         None => reader.unit(&unit)?,
     }
     reader.to.trailer(reader.shapes.others())
@@ -176,6 +178,13 @@ impl<'a> Reader<'a, '_> {
         Ok(())
     }
 
+    /// What was uploaded to a session: companions, and nothing else.
+    fn uploads(&mut self, files: &Files) -> Result<(), StreamError> {
+        self.to.put_json(EventKind::Session, &Session::new(SessionKind::Store, super::ID, files.name()))?;
+        self.to.put_head(&HeadName::main(), Seq::ROOT, HeadOp::Branch)?;
+        self.end()
+    }
+
     /// A file that serves the whole folder: no messages, only what it says.
     fn shared(&mut self, path: &'a RelPath, file: &'a SourceFile, role: Role) -> Result<(), StreamError> {
         let kind = if role == Role::Index { SessionKind::Index } else { SessionKind::Store };
@@ -183,8 +192,12 @@ impl<'a> Reader<'a, '_> {
         self.to.put_head(&HeadName::main(), Seq::ROOT, HeadOp::Branch)?;
         if role == Role::Index {
             self.index(path, file)?;
+            self.fact("index_ids", named_ids(&file.bytes));
         } else {
             self.store(path, file)?;
+            if path.as_bytes() == STORES[0].as_bytes() {
+                self.fact("deleted_ids", deleted_ids(&file.bytes));
+            }
         }
         self.end()
     }

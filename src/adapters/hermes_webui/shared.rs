@@ -3,19 +3,6 @@
 use crate::model::heads::HeadName;
 use crate::model::loaded::{LoadOutcome, Loader};
 
-/// Files that serve a whole folder are no session: a load of one shows nothing.
-pub(super) struct NoSession;
-
-impl Loader for NoSession {
-    fn heads(&mut self) -> Vec<HeadName> {
-        vec![HeadName::main()]
-    }
-
-    fn load(&mut self, head: Option<&HeadName>, _: &mut dyn FnMut(&[u8])) -> LoadOutcome {
-        LoadOutcome { active: head.is_none().then(HeadName::main), ..LoadOutcome::default() }
-    }
-}
-
 /// The loader of a session, without the one fact that a log does not repeat:
 /// the program's metadata with all its defaults. What of it stands on disk is
 /// in the `meta` event, and proven by its file.

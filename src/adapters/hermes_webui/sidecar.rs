@@ -5,10 +5,8 @@ use crate::adapters::adapter::Check;
 use crate::adapters::document::{Document as Whole, DocumentPiece, Frame};
 use crate::adapters::known::Origin;
 use crate::adapters::place::Placing;
-use crate::adapters::surgery::Wound;
 use crate::model::event::{Body, Draft, EventKind};
 use crate::model::files::{RelPath, SourceFile};
-use crate::model::finding::FindingCode;
 use crate::model::heads::{HeadKind, HeadName};
 use crate::model::ids::Seq;
 use crate::model::json::{self, Dialect, Escapes, Kind, Style};
@@ -31,7 +29,7 @@ pub(super) enum Which {
 }
 
 impl Which {
-    fn head(self, list: &str) -> HeadName {
+    pub(super) fn head(self, list: &str) -> HeadName {
         match (self, list == MESSAGES) {
             (Which::Sidecar, true) => HeadName::main(),
             (Which::Sidecar, false) => HeadName::new(HeadKind::Context, "main"),
@@ -50,8 +48,8 @@ impl Which {
 
 /// A document, or why it is none.
 pub(super) struct Document<'a> {
-    path: &'a RelPath,
-    bytes: &'a [u8],
+    pub path: &'a RelPath,
+    pub bytes: &'a [u8],
     whole: Result<Whole<'a>, (usize, &'static str)>,
     /// How many rows the program counts in it; -1 where it cannot.
     pub count: i64,
@@ -94,12 +92,18 @@ impl<'a> Document<'a> {
 fn refused(whole: &Whole<'_>) -> Option<&'static str> {
     let is_path = |value: &[u8]| {
         let units = if json::kind_of(value) == Kind::String { pytext::units(value) } else { vec![0] };
-        // A name that cannot be written in bytes, or somebody's home.
+        // A name that cannot be written in bytes, or the home of somebody who is
+        // not known everywhere.
         let is_name = char::decode_utf16(units.iter().copied())
             .all(|decoded| decoded.map_or_else(|lone| (0xdc80..=0xdcff).contains(&lone.unpaired_surrogate()), |c| c != '\0'));
-        let is_home = units.first() == Some(&u16::from(b'~')) && units.get(1).is_some_and(|next| *next != u16::from(b'/'));
+        let path = pytext::readable(&units);
+        let first = path.split('/').find(|part| !part.is_empty() && *part != ".").unwrap_or_default();
+        let is_home = !path.starts_with('/') && first.starts_with('~') && first != "~" && first != "~root";
         is_name && !is_home
     };
+    if whole.get("self").is_some() {
+        return Some("a member that is named like its own parameter");
+    }
     let optional = ["created_workspace", "worktree_path", "worktree_repo_root"];
     let folders = optional.iter().filter_map(|key| whole.get(key)).filter(|value| is_true(Some(value)));
     if !whole.get("workspace").into_iter().chain(folders).all(is_path) {
@@ -115,18 +119,18 @@ fn refused(whole: &Whole<'_>) -> Option<&'static str> {
 }
 
 /// One list of rows on its way into the log.
-struct List {
-    name: &'static str,
-    placing: Placing,
+pub(super) struct List {
+    pub name: &'static str,
+    pub placing: Placing,
     /// The last unfinished answer, which the next rows may only repeat.
-    partial: Option<Vec<u8>>,
+    pub partial: Option<Vec<u8>>,
 }
 
 /// What a row is, and where it goes.
-struct Place<'r> {
-    recipe: &'r mut RecipeBuilder,
-    style: Style,
-    hidden: Option<Hidden>,
+pub(super) struct Place<'r> {
+    pub recipe: &'r mut RecipeBuilder,
+    pub style: Style,
+    pub hidden: Option<Hidden>,
 }
 
 impl<'a> Reader<'a, '_> {
@@ -172,14 +176,14 @@ impl<'a> Reader<'a, '_> {
         Ok(())
     }
 
-    fn begin_list(name: &'static str, which: Which, before: &[&str]) -> List {
+    pub(super) fn begin_list(name: &'static str, which: Which, before: &[&str]) -> List {
         let head = which.head(name);
         // The log starts on the main branch: it need not be made.
         let placing = if before.is_empty() && head == HeadName::main() { Placing::without_head() } else { Placing::for_head(head) };
         List { name, placing, partial: None }
     }
 
-    fn finish_list(&mut self, list: Option<List>) -> Result<(), StreamError> {
+    pub(super) fn finish_list(&mut self, list: Option<List>) -> Result<(), StreamError> {
         if let Some(list) = list {
             list.placing.finish(self.to.events, &mut self.repeats)?;
         }
@@ -279,7 +283,7 @@ impl<'a> Reader<'a, '_> {
 
     /// Adds a row to its file's recipe: by its message, by its message in
     /// another shape, or as a residual.
-    fn row_piece(&mut self, seq: Seq, row: &'a [u8], place: Place<'_>, shape: Option<usize>) -> Result<(), StreamError> {
+    pub(super) fn row_piece(&mut self, seq: Seq, row: &'a [u8], place: Place<'_>, shape: Option<usize>) -> Result<(), StreamError> {
         if let Some(shape) = shape {
             if self.rendered(seq, place.style, shape) == row {
                 place.recipe.own(format!("{{\"message\":{seq},\"shape\":{shape}}}"));
@@ -319,70 +323,6 @@ impl<'a> Reader<'a, '_> {
         let _ = render(&normal.finished(shape), ts, &self.shapes, style, 2, &mut out);
         out
     }
-
-    /// A document that the program cannot read: its bytes are damage, but for
-    /// the whole rows in it.
-    fn broken(&mut self, document: &Document<'a>, which: Which) -> Result<(), StreamError> {
-        let bytes = document.bytes;
-        if let (Which::Backup, Some((place, why))) = (which, document.fault()) {
-            self.to.findings.add(FindingCode::BackupUnreadable, place, format!("this backup cannot be read: {why}"));
-            self.outcome.failures.insert(which.head(MESSAGES).to_string(), "backup cannot be read".to_owned());
-        }
-        let wound = match std::str::from_utf8(bytes) {
-            Err(_) => Wound::BadUtf8,
-            Ok(text) if text.bytes().all(|b| b == 0) => Wound::NulRun,
-            Ok(_) => Wound::NotJson,
-        };
-        let mut recipe = RecipeBuilder::default();
-        let mut list: Option<List> = None;
-        let mut done = 0;
-        let damage = |reader: &mut Self, recipe: &mut RecipeBuilder, from: usize, to: usize| -> Result<(), StreamError> {
-            if from < to {
-                let line = memchr::memchr_iter(b'\n', &bytes[..from]).count() as u64 + 1;
-                let seq = reader.to.put_damage(document.path, line, from, wound.word(), &bytes[from..to])?;
-                recipe.events(seq, seq, |end, next| no_record_between(reader.to.events, end, next));
-            }
-            Ok(())
-        };
-        recipe.line_end("");
-        let style = Style { escapes: escapes_of(bytes), ..DOCUMENT_STYLE };
-        for (start, end) in whole_rows(bytes) {
-            damage(self, &mut recipe, done, start)?;
-            let list = list.get_or_insert_with(|| Self::begin_list(MESSAGES, which, &[]));
-            let place = Place { recipe: &mut recipe, style, hidden: Some(Hidden::Salvaged) };
-            list.partial = None;
-            self.salvaged_row(list, &bytes[start..end], place)?;
-            done = end;
-        }
-        damage(self, &mut recipe, done, bytes.len())?;
-        match list {
-            Some(list) => self.finish_list(Some(list))?,
-            None => self.to.put_head(&which.head(MESSAGES), Seq::ROOT, crate::model::heads::HeadOp::Branch)?,
-        }
-        self.to.rebuilt(document.path, SIDECARS, style.unless(DOCUMENT_STYLE), recipe);
-        Ok(())
-    }
-
-    fn salvaged_row(&mut self, list: &mut List, row: &'a [u8], place: Place<'_>) -> Result<(), StreamError> {
-        let normal = Normal::of(row, place.style.escapes, place.hidden);
-        let seq = match self.known.by_normal(&normal.ts, &normal.payload) {
-            Ok(seq) => {
-                list.placing.known(seq, self.to.events, &mut self.repeats, &mut |n| (n == 0).then_some(seq))?;
-                seq
-            }
-            Err(normal_hash) => {
-                let parent = list.placing.parent_of_new(self.to.events, &mut self.repeats)?;
-                let seq = self.put_row(&normal, parent)?;
-                let origin = Origin { record: row, hash: self.known.hash(row), escapes: place.style.escapes, file_time: 1 };
-                self.known.add(origin, normal_hash, seq);
-                list.placing.added(seq);
-                seq
-            }
-        };
-        let shape = normal.shape(&mut self.shapes);
-        let other = (shape != self.shape_of.get(&seq).copied().unwrap_or(0)).then_some(shape);
-        self.row_piece(seq, row, place, other)
-    }
 }
 
 /// How a document escapes: the program leaves everything raw, but an older
@@ -397,31 +337,7 @@ pub(super) fn escapes_of(bytes: &[u8]) -> Escapes {
 }
 
 /// Whether no record of a document stands between two events.
-fn no_record_between(events: &dyn EventSink, end: Seq, next: Seq) -> bool {
+pub(super) fn no_record_between(events: &dyn EventSink, end: Seq, next: Seq) -> bool {
     let is_record = |kind: EventKind| matches!(kind, EventKind::Message | EventKind::Custom | EventKind::Damage | EventKind::Meta);
     (end.number() + 1..next.number()).map(Seq::new).all(|seq| !is_record(events.kind(seq)))
-}
-
-/// The rows of a broken document's main list that are whole.
-fn whole_rows(bytes: &[u8]) -> Vec<(usize, usize)> {
-    let mut rows = Vec::new();
-    let blank = |at: usize| at + bytes[at.min(bytes.len())..].iter().take_while(|b| b.is_ascii_whitespace()).count();
-    let Some(key) = memchr::memmem::find(bytes, b"\"messages\":") else { return rows };
-    let mut at = blank(key + b"\"messages\":".len());
-    if bytes.get(at) != Some(&b'[') {
-        return rows;
-    }
-    loop {
-        at = blank(at + 1);
-        match json::scan_value(&bytes[at.min(bytes.len())..], Dialect::Python) {
-            Ok(scan) if bytes[at] == b'{' && std::str::from_utf8(&bytes[at..at + scan.end]).is_ok() => {
-                rows.push((at, at + scan.end));
-                at = blank(at + scan.end);
-                if bytes.get(at) != Some(&b',') {
-                    return rows;
-                }
-            }
-            _ => return rows,
-        }
-    }
 }

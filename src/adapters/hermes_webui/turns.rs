@@ -4,12 +4,13 @@
 use std::collections::HashMap;
 
 use crate::model::files::{RelPath, SourceFile};
-use crate::model::json::{self, Dialect, Kind, Member};
+use crate::model::json::{self, Dialect, Member};
 use crate::model::jsonl::{Lines, Newlines, trim_unicode};
 
 use super::journal::broken;
 use super::layout::run_id;
 use super::message::is_true;
+use super::pynumber::{Seconds, integer, seconds};
 use super::pytext::{Units, dumps, dumps_text, readable, str_of, stripped};
 
 /// CPython gives up on values nested this deep…
@@ -37,8 +38,7 @@ struct Event<'a> {
     /// The event's name as JSON, and as a text.
     event: String,
     state: String,
-    /// When; `None` where Python could not make a number of it.
-    at: Option<f64>,
+    at: Seconds,
 }
 
 /// What one line of a journal is to its reader.
@@ -55,7 +55,13 @@ impl<'a> View<'a> {
         for (path, file) in journals {
             for (number, text) in lines(&file.bytes) {
                 match read(text) {
-                    Read::Object(members) => view.events.push(Event::of(path, number, &members)),
+                    Read::Object(members) => {
+                        let event = Event::of(path, number, &members);
+                        if event.at == Seconds::TooLarge {
+                            view.fails = Some(UNREADABLE);
+                        }
+                        view.events.push(event);
+                    }
                     Read::Malformed => view.malformed += 1,
                     Read::Fatal => view.fails = Some(UNREADABLE),
                 }
@@ -71,7 +77,7 @@ impl<'a> View<'a> {
     }
 
     fn derive(&mut self) {
-        self.events.sort_by(|a, b| a.at.unwrap_or(0.0).total_cmp(&b.at.unwrap_or(0.0)));
+        sort(&mut self.events);
         let mut place: HashMap<&[u16], usize> = HashMap::new();
         let mut states: Vec<(Units, usize)> = Vec::new();
         let mut ends: Vec<(usize, Vec<&Event<'a>>)> = Vec::new();
@@ -89,7 +95,7 @@ impl<'a> View<'a> {
                 continue;
             }
             // Only now are the two times looked at.
-            match (event.at, self.events[states[at].1].at) {
+            match (event.at.known(), self.events[states[at].1].at.known()) {
                 (Some(now), Some(before)) if now >= before => states[at].1 = n,
                 (Some(_), Some(_)) => {}
                 _ => self.fails = Some(UNDERIVABLE),
@@ -134,6 +140,32 @@ impl<'a> View<'a> {
 
 const UNREADABLE: &str = "turn journal cannot be read";
 const UNDERIVABLE: &str = "turn states cannot be derived";
+
+/// Python merges lists that are longer than this.
+const INSERTED: usize = 63;
+
+/// Sorts by time as Python sorts, where a time that is no number (every
+/// comparison with it is false) leaves short lists half sorted.
+fn sort(events: &mut Vec<Event<'_>>) {
+    let time = |event: &Event<'_>| event.at.known().unwrap_or(0.0);
+    if events.len() > INSERTED || !events.iter().any(|event| time(event).is_nan()) {
+        // Among many, those that are no number come last.
+        return events.sort_by(|a, b| time(a).partial_cmp(&time(b)).unwrap_or_else(|| time(a).is_nan().cmp(&time(b).is_nan())));
+    }
+    let falls = events.windows(2).take_while(|pair| time(&pair[1]) < time(&pair[0])).count();
+    let rises = events.windows(2).take_while(|pair| !(time(&pair[1]) < time(&pair[0]))).count();
+    if falls > 0 {
+        events[..=falls].reverse();
+    }
+    for next in falls.max(rises) + 1..events.len() {
+        let (mut from, mut to) = (0, next);
+        while from < to {
+            let middle = usize::midpoint(from, to);
+            if time(&events[next]) < time(&events[middle]) { to = middle } else { from = middle + 1 }
+        }
+        events[from..=next].rotate_right(1);
+    }
+}
 
 fn joined(ends: (&str, &str), items: impl Iterator<Item = String>) -> String {
     format!("{}{}{}", ends.0, items.collect::<Vec<_>>().join(","), ends.1)
@@ -233,25 +265,6 @@ fn run_summary(file: &SourceFile) -> Option<String> {
     Some(format!("{{\"state\":{state},\"events\":{events},\"last_seq\":{seq},\"last_event\":{name}{malformed}}}"))
 }
 
-/// A number as Python's `int(value or 0)` has it; `None` where that fails.
-fn integer(value: Option<&[u8]>) -> Option<String> {
-    let Some(value) = value.filter(|value| is_true(Some(value))) else { return Some("0".to_owned()) };
-    let text = match json::kind_of(value) {
-        Kind::Number => std::str::from_utf8(value).ok()?.to_owned(),
-        Kind::True => return Some("1".to_owned()),
-        Kind::String => {
-            let text = json::unescape(value).trim().replace('_', "");
-            return text.parse::<i128>().ok().map(|number| number.to_string());
-        }
-        Kind::False | Kind::Null | Kind::Object | Kind::Array => return None,
-    };
-    if text.bytes().all(|b| b.is_ascii_digit() || b == b'-') {
-        return Some(text);
-    }
-    let number: f64 = text.parse().ok()?;
-    number.is_finite().then(|| format!("{:.0}", number.trunc() + 0.0))
-}
-
 impl<'a> Event<'a> {
     fn of(path: &'a RelPath, line: u64, members: &[Member<'_>]) -> Event<'a> {
         let get = |name: &str| members.iter().rev().find(|member| member.name() == name).map(|member| member.value);
@@ -259,16 +272,5 @@ impl<'a> Event<'a> {
         let turn = stripped(&text("turn_id")).to_vec();
         let event = dumps(get("event").unwrap_or(b"null"));
         Event { path, line, turn, event, state: readable(&text("event")), at: seconds(get("created_at")) }
-    }
-}
-
-/// A time as Python's `float(value or 0)` has it.
-fn seconds(value: Option<&[u8]>) -> Option<f64> {
-    let Some(value) = value.filter(|value| is_true(Some(value))) else { return Some(0.0) };
-    match json::kind_of(value) {
-        Kind::Number => std::str::from_utf8(value).ok()?.parse().ok(),
-        Kind::True => Some(1.0),
-        Kind::String => json::unescape(value).trim().replace('_', "").parse().ok(),
-        Kind::False | Kind::Null | Kind::Object | Kind::Array => None,
     }
 }

@@ -1,5 +1,6 @@
 //! Python's numbers, and what `float()` and `int()` make of other values.
 
+use crate::model::digits::ascii_digit;
 use crate::model::json::{Kind, kind_of};
 
 use super::text::{Piece, decode, is_space, pieces};
@@ -14,15 +15,6 @@ pub enum Unconvertible {
     /// `OverflowError`.
     TooLarge,
 }
-
-/// Where the decimal digits of the scripts beyond ASCII begin (Unicode 14);
-/// nine more follow each.
-const ZEROS: [u32; 65] = [
-    0x660, 0x6f0, 0x7c0, 0x966, 0x9e6, 0xa66, 0xae6, 0xb66, 0xbe6, 0xc66, 0xce6, 0xd66, 0xde6, 0xe50, 0xed0, 0xf20, 0x1040, 0x1090, 0x17e0,
-    0x1810, 0x1946, 0x19d0, 0x1a80, 0x1a90, 0x1b50, 0x1bb0, 0x1c40, 0x1c50, 0xa620, 0xa8d0, 0xa900, 0xa9d0, 0xa9f0, 0xaa50, 0xabf0, 0xff10,
-    0x104a0, 0x10d30, 0x11066, 0x110f0, 0x11136, 0x111d0, 0x112f0, 0x11450, 0x114d0, 0x11650, 0x116c0, 0x11730, 0x118e0, 0x11950, 0x11c50,
-    0x11d50, 0x11da0, 0x16a60, 0x16ac0, 0x16b50, 0x1d7ce, 0x1d7d8, 0x1d7e2, 0x1d7ec, 0x1d7f6, 0x1e140, 0x1e2f0, 0x1e950, 0x1fbf0,
-];
 
 /// `CPython` parses no more digits than this from a string.
 const LONGEST_INTEGER: usize = 4300;
@@ -108,7 +100,7 @@ fn ascii_number(text: &[u8]) -> Option<String> {
             ascii.push(match c {
                 '\0'..='\x7f' => c,
                 _ if is_space(c) => ' ',
-                _ => digit(c)?,
+                _ => ascii_digit(c)?,
             });
         }
     }
@@ -120,11 +112,6 @@ fn ascii_number(text: &[u8]) -> Option<String> {
         return None;
     }
     Some(trimmed.replace('_', ""))
-}
-
-fn digit(c: char) -> Option<char> {
-    let zero = ZEROS.iter().find(|zero| (**zero..**zero + 10).contains(&u32::from(c)))?;
-    char::from_digit(u32::from(c) - zero, 10)
 }
 
 /// Writes a number token as Python's `repr` does.

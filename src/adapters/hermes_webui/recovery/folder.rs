@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::adapters::adapter::RETIRED_SUFFIX;
+use crate::adapters::hermes_webui::discover::is_foreign;
 use crate::adapters::hermes_webui::layout::{INDEX, Role, STORES, role};
 use crate::model::folder::{FolderView, Listed, ListedKind};
 
@@ -49,11 +50,13 @@ pub(super) struct Folder<'f> {
     pub index: Option<Place<'f>>,
     /// Sessions that were deleted for good.
     pub deleted: BTreeSet<String>,
+    /// Whether anything in it is the program's own.
+    pub is_sessions: bool,
 }
 
 impl<'f> Folder<'f> {
     pub(super) fn of(view: &'f FolderView<'f>) -> Folder<'f> {
-        let mut folder = Folder { view, sessions: BTreeMap::new(), index: None, deleted: BTreeSet::new() };
+        let mut folder = Folder { view, sessions: BTreeMap::new(), index: None, deleted: BTreeSet::new(), is_sessions: false };
         for (path, listed) in view.entries() {
             let Some((path, (role, id))) = std::str::from_utf8(path).ok().and_then(|path| Some((path, role(path, RETIRED_SUFFIX)?))) else {
                 continue;
@@ -61,6 +64,7 @@ impl<'f> Folder<'f> {
             if listed.kind == ListedKind::Folder {
                 continue;
             }
+            folder.is_sessions = true;
             folder.add(Place { path, listed }, role, id);
         }
         for files in folder.sessions.values_mut() {
@@ -74,7 +78,7 @@ impl<'f> Folder<'f> {
         if role == Role::Index {
             self.index = Some(place);
         }
-        if matches!(role, Role::Index | Role::Store) || id == INDEX {
+        if matches!(role, Role::Index | Role::Store) || id == INDEX || (role == Role::Sidecar && is_foreign(place.path, self.view)) {
             return;
         }
         let files = self.sessions.entry(id).or_default();
@@ -106,6 +110,12 @@ fn tombstones(bytes: &[u8]) -> BTreeSet<String> {
         return BTreeSet::new();
     }
     document.elements("ids").map(super::document::text_of).map(|id| id.trim().to_owned()).filter(|id| !id.is_empty()).collect()
+}
+
+/// Whether a session of this id can have a sidecar: journals allow more names,
+/// and a database any.
+pub(super) fn can_have_sidecar(id: &str) -> bool {
+    matches!(role(&format!("{id}.json"), RETIRED_SUFFIX), Some((Role::Sidecar, named)) if named == id)
 }
 
 /// The process that wrote a shard.

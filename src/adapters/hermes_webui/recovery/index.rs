@@ -1,6 +1,6 @@
 //! The sidebar's list of sessions: what it says, and what it should say.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::json::{self, Dialect, Escapes, Kind, Member, Separators, Style};
 
@@ -28,6 +28,11 @@ impl<'a> Row<'a> {
     pub(super) fn updated_at(&self) -> Option<f64> {
         get(&self.members(), "updated_at").and_then(number)
     }
+}
+
+/// Whether a row is of the time of its sidecar; what has none is of no time.
+pub(super) fn is_same_time(row: Option<f64>, sidecar: Option<f64>) -> bool {
+    row.unwrap_or(0.0).total_cmp(&sidecar.unwrap_or(0.0)).is_eq()
 }
 
 /// The rows of a list, or where and why it is none.
@@ -207,9 +212,11 @@ pub(super) fn rebuilt(old: &[Row<'_>], mut wanted: Wanted) -> Vec<u8> {
         text
     };
     let mut rows: Vec<(f64, Vec<u8>)> = Vec::new();
+    let mut seen = BTreeSet::new();
     for row in old {
         let id = row.id();
-        if id.as_ref().is_some_and(|id| wanted.gone.contains(id)) {
+        // Of two rows of a session the first counts.
+        if id.as_ref().is_some_and(|id| wanted.gone.contains(id) || !seen.insert(id.clone())) {
             continue;
         }
         let new = id.and_then(|id| wanted.rows.remove(&id)).map(|row| render(&row));

@@ -3,16 +3,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::model::audit::{AuditItem, Database, Evidence};
+use crate::model::audit::{AuditItem, Evidence, Mending};
 use crate::model::digest::sha256_hex;
 use crate::model::finding::{FindingCode, Severity};
 use crate::model::location::Location;
 
 use super::document::Document;
-use super::folder::{Files, Folder, Place, writer};
+use super::folder::{Files, Folder, Place, can_have_sidecar, writer};
 use super::rows::{Row, Shown, shown};
+use super::state::{self, Sessions};
 use super::turns::{Event, Journal};
-use super::{index, plan, runs, shrink, state};
+use super::{index, plan, runs, shrink};
 
 /// One audit in progress.
 pub(super) struct Judge<'f, 'e> {
@@ -26,11 +27,14 @@ pub(super) struct Judge<'f, 'e> {
     counts: BTreeMap<&'f str, i64>,
     /// Session ids that sidecars of another name claim, and those sidecars.
     elsewhere: BTreeSet<String>,
+    /// What the databases have.
+    known: Sessions,
     /// Sessions whose file is gone while the database has them.
     in_database: BTreeSet<String>,
 }
 
 /// What a turn is judged by.
+#[derive(Clone, Copy)]
 struct Seen<'a, 'f> {
     id: &'a str,
     files: &'a Files<'f>,
@@ -58,6 +62,7 @@ pub(super) fn judge<'f>(folder: &'f Folder<'f>, evidence: &Evidence<'_>) -> Vec<
         claimed: BTreeMap::new(),
         counts: BTreeMap::new(),
         elsewhere: BTreeSet::new(),
+        known: Sessions::of(evidence),
         in_database: BTreeSet::new(),
     };
     judge.database();
@@ -76,24 +81,14 @@ impl<'f> Judge<'f, '_> {
 
     /// Sessions that only the database has.
     fn database(&mut self) {
-        let tables = match &self.evidence.database {
-            Database::None => return,
-            Database::Unreadable(why) => {
-                let message = format!("the database beside the sessions cannot be read ({why}); nothing is known of what it holds");
-                return self.add(AuditItem::new(FindingCode::StateDbUnreadable, Location::file("state.db"), message));
-            }
-            Database::Copy(tables) => *tables,
-        };
-        let rows = match state::sessions(tables) {
-            Ok(rows) => rows,
-            Err(why) => {
-                let message = format!("the database beside the sessions cannot be read ({why})");
-                return self.add(AuditItem::new(FindingCode::StateDbUnreadable, Location::file("state.db"), message));
-            }
-        };
+        for (profile, why) in std::mem::take(&mut self.known.unreadable) {
+            let file = profile.map_or_else(|| "state.db".to_owned(), |profile| format!("profiles/{profile}/state.db"));
+            let message = format!("the database beside the sessions cannot be read ({why}); nothing is known of what it holds");
+            self.add(AuditItem::new(FindingCode::StateDbUnreadable, Location::file(file), message));
+        }
         let is_there =
             |id: &str| self.folder.sessions.get(id).is_some_and(|files| files.sidecar.is_some() || files.is_retired || files.is_odd);
-        for row in rows.into_iter().filter(|row| !is_there(&row.id)).collect::<Vec<_>>() {
+        for row in self.known.rows.iter().filter(|row| !is_there(&row.id)).cloned().collect::<Vec<_>>() {
             let has_backup = self.folder.sessions.get(row.id.as_str()).is_some_and(|files| files.backup.is_some());
             let item = |code, message: &str| {
                 let item = AuditItem::new(code, Location::file(format!("{}.json", row.id)), message).text("session_id", &row.id);
@@ -107,7 +102,8 @@ impl<'f> Judge<'f, '_> {
                 self.add(item(FindingCode::StateDbOrphanWebuiRow, "only a row in the database, without a message: nothing to restore"));
             } else {
                 let what = "the session's own file is gone; the database still has its messages";
-                self.add(item(FindingCode::StateDbMissingSidecar, what).mendable());
+                let item = item(FindingCode::StateDbMissingSidecar, what);
+                self.add(if can_have_sidecar(&row.id) { item.mendable() } else { item });
                 self.in_database.insert(row.id);
             }
         }
@@ -117,6 +113,7 @@ impl<'f> Judge<'f, '_> {
         if files.is_retired && files.sidecar.is_none() {
             return;
         }
+        let before = self.items.len();
         let backup = files.backup.map(|place| self.folder.bytes(&place));
         let live = files.sidecar.map(|place| self.folder.bytes(&place)).unwrap_or_default();
         let document = Document::of(&live);
@@ -127,6 +124,10 @@ impl<'f> Judge<'f, '_> {
         }
         self.journals(id, files, &document);
         self.temporaries(id, files, &document);
+        if files.is_odd {
+            // Whoever put a link there knows better where it should lead.
+            self.items[before..].iter_mut().for_each(|item| item.mending = Mending::ByHand);
+        }
     }
 
     fn live(&mut self, id: &'f str, files: &Files<'f>, place: Place<'f>, live: &Document<'_>, backup: Option<&[u8]>) {
@@ -152,7 +153,7 @@ impl<'f> Judge<'f, '_> {
         } else if let Some((at, why)) = live.fault {
             let message = format!("Hermes WebUI cannot open this session: {why}");
             let item = AuditItem::new(FindingCode::SidecarUnreadable, Location::of_offset(place.path, live.bytes, at), message);
-            let is_known = self.evidence.tables().is_some_and(|tables| state::messages_of(tables, id) > 0);
+            let is_known = self.known.with_messages(id).is_some();
             self.add(if is_known { item.mendable() } else { item }.text("session_id", id));
         }
         if let (Some(place), Some((at, why))) = (files.backup, backup.as_ref().and_then(|backup| backup.fault)) {
@@ -178,7 +179,7 @@ impl<'f> Judge<'f, '_> {
         } else if self.folder.deleted.contains(id) {
             let message = "a backup of a session that was deleted for good; stays deleted";
             AuditItem::new(FindingCode::StateDbDeletedWebuiTombstone, Location::file(place.path), message)
-        } else if self.evidence.tables().is_none_or(|tables| state::knows(tables, id)) {
+        } else if state::may_be_known(self.evidence, id) {
             let message = format!("the session's own file is gone; this backup has {count} messages");
             AuditItem::new(FindingCode::OrphanBackup, Location::file(place.path), message).mendable()
         } else {
@@ -202,7 +203,9 @@ impl<'f> Judge<'f, '_> {
         } else {
             let item = AuditItem::new(FindingCode::OrphanJournal, place, "the session of these journals is gone");
             // A database that knows nothing of it says that it was deleted.
-            if self.evidence.tables().is_none_or(|tables| state::knows(tables, id)) { item.mendable() } else { item }
+            let journal = Journal::read(files.turns.iter().map(|place| (place.path, self.folder.bytes(place))));
+            let has_prompts = can_have_sidecar(id) && journal.prompts().next().is_some();
+            if has_prompts && state::may_be_known(self.evidence, id) { item.mendable() } else { item }
         };
         self.add(item.text("session_id", id));
     }
@@ -213,7 +216,8 @@ impl<'f> Judge<'f, '_> {
         let is_mendable = pending.is_some() && plan::can_be_mended(live);
         let stream = live.text("active_stream_id").filter(|stream| is_mendable && !stream.is_empty());
         let runs = |place: &Place<'_>| writer(place).is_some_and(|pid| (self.evidence.still_runs)(pid, place.listed.mtime_ns));
-        let is_running = pending.is_some() && files.turns.iter().any(runs);
+        let is_over = plan::is_over(self.evidence, live.number("pending_started_at").filter(|at| *at > 0.0));
+        let is_running = pending.is_some() && (!is_over || files.turns.iter().any(runs));
         for bad in &journal.malformed {
             let message = format!("the program cannot use this line of its turn journal: {}", bad.why);
             let place = Location::at(&bad.path, bad.line, bad.byte);
@@ -230,20 +234,30 @@ impl<'f> Judge<'f, '_> {
             let rows: Vec<Row> = live.elements("messages").map(Row::of).collect();
             let lost = plan::lost(&journal, live);
             let seen = Seen { id, files, live_messages: live.count(), rows: &rows, journal: &journal, lost: &lost };
+            let mended = stream.as_ref().map(|_| plan::shown_again(self.folder, self.evidence, files, &journal, live.bytes));
+            let rows: Vec<Row> =
+                mended.iter().flat_map(|bytes| Document::of(bytes).elements("messages").map(Row::of).collect::<Vec<_>>()).collect();
+            let then = Seen { rows: &rows, lost: &[], ..seen };
             for (turn, event) in journal.latest() {
                 let waits = if stream.as_ref() == Some(&event.stream) { Waits::Here } else { Waits::No };
                 if waits == Waits::Here && is_running {
                     continue;
                 }
-                if let Some(item) = self.turn(&seen, turn, event, waits) {
-                    is_said |= waits == Waits::Here;
+                if let Some(mut item) = self.turn(&seen, turn, event, waits) {
+                    if waits == Waits::Here {
+                        // What the repair leaves may still be a turn without an end.
+                        let left = self.turn(&then, turn, event, Waits::No);
+                        let is_better = left.is_none_or(|left| left.finding.severity < item.finding.severity);
+                        item.mending = if is_better { Mending::Possible } else { Mending::ByHand };
+                        is_said |= is_better;
+                    }
                     self.add(item);
                 }
             }
         }
         if let (Some(_), Some(place), false) = (pending, files.sidecar, is_said) {
             let item = if is_running {
-                let message = "a turn is running: the process that writes this session's journal still runs";
+                let message = "a turn is running, or began a moment ago";
                 AuditItem::new(FindingCode::SessionLive, Location::file(place.path), message)
             } else {
                 let message = "a prompt waits in the sidecar for a run that is over";
@@ -267,7 +281,7 @@ impl<'f> Judge<'f, '_> {
             let message = "a prompt was submitted, and the transcript does not have it";
             let item = AuditItem::new(FindingCode::TurnJournalPendingTurn, place, message);
             let is_lost = seen.lost.iter().any(|lost| lost.turn == turn) && !self.has_ended(seen.files, &event.stream);
-            let item = if is_lost || waits == Waits::Here { item.mendable() } else { item };
+            let item = if is_lost { item.mendable() } else { item };
             return Some(said(item).count("live_messages", seen.live_messages).count("bak_messages", -1));
         }
         let visible = shown(seen.rows, &event.stream, seen.journal.submitted(turn));
@@ -283,7 +297,7 @@ impl<'f> Judge<'f, '_> {
         };
         let item = AuditItem::new(FindingCode::TurnJournalInterruptedTurn, place, message).matters(severity);
         let marker = if visible == Shown::Interruption { "visible" } else { "none" };
-        Some(said(if waits == Waits::Here { item.mendable() } else { item }).text("marker", marker))
+        Some(said(item).text("marker", marker))
     }
 
     fn has_ended(&self, files: &Files<'f>, stream: &str) -> bool {
@@ -354,11 +368,12 @@ impl<'f> Judge<'f, '_> {
             };
             match self.updated.get(id.as_str()) {
                 None if self.folder.deleted.contains(&id) => {}
+                None if self.folder.sessions.get(id.as_str()).is_some_and(|files| files.is_odd) => {}
                 None => {
                     let item = item(FindingCode::IndexMissingFile, "the list names a session whose file is gone");
                     self.add(item.count("live_messages", -1).count("bak_messages", -1));
                 }
-                Some(updated) if *updated != row.updated_at() => {
+                Some(updated) if !index::is_same_time(row.updated_at(), *updated) => {
                     self.add(item(FindingCode::IndexRowStale, "what the list says of this session is of another time than its file"));
                 }
                 Some(_) => {}

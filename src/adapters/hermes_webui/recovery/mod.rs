@@ -24,12 +24,14 @@ use crate::model::repair::Repairs;
 
 /// Audits a sessions folder.
 pub(super) fn audit(view: &FolderView<'_>, evidence: &Evidence<'_>) -> Vec<AuditItem> {
-    judge::judge(&folder::Folder::of(view), evidence)
+    let folder = folder::Folder::of(view);
+    if folder.is_sessions { judge::judge(&folder, evidence) } else { Vec::new() }
 }
 
 /// Plans what can be mended in a sessions folder.
 pub(super) fn repair(view: &FolderView<'_>, evidence: &Evidence<'_>) -> Repairs {
-    plan::plan(&folder::Folder::of(view), evidence)
+    let folder = folder::Folder::of(view);
+    if folder.is_sessions { plan::plan(&folder, evidence) } else { Repairs::default() }
 }
 
 /// What the audit says itself, wherever it is.

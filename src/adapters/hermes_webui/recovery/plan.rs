@@ -12,11 +12,11 @@ use crate::model::repair::{Change, Reason, Repairs};
 
 use super::document::{Document, is_true};
 use super::edit::{compact, float};
-use super::folder::{Files, Folder, Place, writer};
+use super::folder::{Files, Folder, Place, can_have_sidecar, writer};
 use super::fresh::Fresh;
 use super::mend::{self, Prompt};
 use super::rows::Row;
-use super::state::{self, Rows, SessionRow};
+use super::state::{self, Rows, Sessions};
 use super::turns::{Event, Journal};
 use super::{index, runs, shrink};
 
@@ -35,9 +35,9 @@ pub(super) fn plan(folder: &Folder<'_>, evidence: &Evidence<'_>) -> Repairs {
         let left = vec![AuditItem::new(FindingCode::SessionLive, Location::file(place.path), message)];
         return Repairs { changes: Vec::new(), left };
     }
-    let rows = evidence.tables().and_then(|tables| state::sessions(tables).ok()).unwrap_or_default();
-    let mut planner = Planner { folder, evidence, stamp: evidence.stamp_ns as f64 / 1e9, known: rows, repairs: Repairs::default() };
-    let in_database: Vec<String> = planner.known.iter().map(|row| row.id.clone()).collect();
+    let known = Sessions::of(evidence);
+    let in_database: Vec<String> = known.rows.iter().map(|row| row.id.clone()).collect();
+    let mut planner = Planner { folder, evidence, stamp: evidence.stamp_ns as f64 / 1e9, known, repairs: Repairs::default() };
     let ids: BTreeSet<&str> = folder.sessions.keys().copied().chain(in_database.iter().map(String::as_str)).collect();
     let none = Files::default();
     for id in ids {
@@ -47,12 +47,21 @@ pub(super) fn plan(folder: &Folder<'_>, evidence: &Evidence<'_>) -> Repairs {
     planner.repairs
 }
 
+/// What becomes of a sidecar when the turns that it lacks are shown again.
+pub(super) fn shown_again(folder: &Folder<'_>, evidence: &Evidence<'_>, files: &Files<'_>, journal: &Journal, sidecar: &[u8]) -> Vec<u8> {
+    let stamp = evidence.stamp_ns as f64 / 1e9;
+    let planner = Planner { folder, evidence, stamp, known: Sessions::default(), repairs: Repairs::default() };
+    let mut mended = Mended { bytes: sidecar.to_vec(), why: Vec::new() };
+    planner.turns(files, journal, &mut mended);
+    mended.bytes
+}
+
 struct Planner<'f, 'e> {
     folder: &'f Folder<'f>,
     evidence: &'e Evidence<'e>,
     /// The time that goes into files, in seconds.
     stamp: f64,
-    known: Vec<SessionRow>,
+    known: Sessions,
     repairs: Repairs,
 }
 
@@ -71,7 +80,7 @@ impl Mended {
 
 impl Planner<'_, '_> {
     fn session(&mut self, id: &str, files: &Files<'_>) {
-        if files.is_odd || (files.is_retired && files.sidecar.is_none()) {
+        if files.is_odd || !can_have_sidecar(id) || (files.is_retired && files.sidecar.is_none()) {
             return;
         }
         let live = files.sidecar.map(|place| self.folder.bytes(&place));
@@ -101,7 +110,6 @@ impl Planner<'_, '_> {
     fn restore(&self, id: &str, files: &Files<'_>, live: Option<&[u8]>, journal: &Journal, mended: &mut Mended) {
         let sidecar = live.map(Document::of);
         let is_readable = sidecar.as_ref().is_some_and(|sidecar| sidecar.fault.is_none());
-        let tables = self.evidence.tables();
         if sidecar.is_none() && self.folder.deleted.contains(id) {
             return;
         }
@@ -114,7 +122,7 @@ impl Planner<'_, '_> {
                     let what = format!("put back its backup, which has {count} messages instead of {}", sidecar.count().max(0));
                     return mended.add(FindingCode::ShrunkenLive, what, bytes);
                 }
-                None if count >= 0 && tables.is_none_or(|tables| state::knows(tables, id)) => {
+                None if count >= 0 && state::may_be_known(self.evidence, id) => {
                     return mended.add(FindingCode::OrphanBackup, format!("put back its backup, which has {count} messages"), bytes);
                 }
                 _ => {}
@@ -124,23 +132,23 @@ impl Planner<'_, '_> {
             return;
         }
         let code = if sidecar.is_some() { FindingCode::SidecarUnreadable } else { FindingCode::StateDbMissingSidecar };
-        if let (Some(tables), Some(row)) = (tables, self.known.iter().find(|row| row.id == id && row.messages > 0)) {
-            if let Ok(messages) = state::messages(tables, id, Rows::All) {
+        if let Some(row) = self.known.with_messages(id) {
+            let tables = self.evidence.tables_of(row.profile.as_deref());
+            if let Some(Ok(messages)) = tables.map(|tables| state::messages(tables, id, Rows::All)) {
                 let what = format!("make it again from the {} messages that the database has of it", messages.len());
                 mended.add(code, what, Fresh::of(row, &messages).text());
             }
             return;
         }
         // A database that knows nothing of a session says that it was deleted.
-        if sidecar.is_none() && files.backup.is_none() && tables.is_none_or(|tables| state::knows(tables, id)) {
+        if sidecar.is_none() && files.backup.is_none() && state::may_be_known(self.evidence, id) {
             self.journals_alone(id, files, journal, mended);
         }
     }
 
     /// Every prompt that the journals have, with what its run put out.
     fn journals_alone(&self, id: &str, files: &Files<'_>, journal: &Journal, mended: &mut Mended) {
-        let submitted: Vec<&Event> =
-            journal.events.iter().filter(|event| event.event == "submitted" && !event.content.is_empty()).collect();
+        let submitted: Vec<&Event> = journal.prompts().collect();
         let (Some(first), Some(last)) = (submitted.first(), submitted.last()) else { return };
         let fresh = Fresh {
             id: id.to_owned(),
@@ -167,7 +175,7 @@ impl Planner<'_, '_> {
     fn turns(&self, files: &Files<'_>, journal: &Journal, mended: &mut Mended) {
         let bytes = mended.bytes.clone();
         let sidecar = Document::of(&bytes);
-        if sidecar.fault.is_some() || sidecar.count() < 0 {
+        if sidecar.fault.is_some() {
             return;
         }
         let code =
@@ -176,9 +184,10 @@ impl Planner<'_, '_> {
                 Some(_) => FindingCode::TurnJournalInterruptedTurn,
                 None => FindingCode::StalePendingTurn,
             };
-        if let Some(prompt) = Prompt::waiting(&sidecar).filter(|prompt| can_be_mended(&sidecar) && self.is_over(prompt)) {
+        if let Some(prompt) = Prompt::waiting(&sidecar).filter(|prompt| can_be_mended(&sidecar) && is_over(self.evidence, prompt.at)) {
             let id = sidecar.text("session_id").unwrap_or_default();
-            let messages = self.evidence.tables().and_then(|tables| state::messages(tables, &id, Rows::Active).ok()).unwrap_or_default();
+            let tables = self.evidence.tables_of(sidecar.text("profile").as_deref());
+            let messages = tables.and_then(|tables| state::messages(tables, &id, Rows::Active).ok()).unwrap_or_default();
             match mend::merged(&sidecar, &prompt, &messages, self.stamp) {
                 Some(bytes) => {
                     mended.add(code(&prompt), "take over what the database has of the turn it waits for, and wait no more", bytes)
@@ -196,11 +205,6 @@ impl Planner<'_, '_> {
                 mended.add(FindingCode::TurnJournalPendingTurn, what, bytes);
             }
         }
-    }
-
-    fn is_over(&self, prompt: &Prompt) -> bool {
-        let age = self.evidence.now_ns as f64 / 1e9 - prompt.at.unwrap_or(0.0);
-        !(0.0..GRACE).contains(&age)
     }
 
     /// The list: rows of what was mended or is missing, and none of what is
@@ -221,7 +225,7 @@ impl Planner<'_, '_> {
                 Vec::new()
             }
         };
-        let listed: BTreeMap<String, Option<f64>> = old.iter().filter_map(|row| Some((row.id()?, row.updated_at()))).collect();
+        let listed: BTreeMap<String, Option<f64>> = old.iter().rev().filter_map(|row| Some((row.id()?, row.updated_at()))).collect();
         let mut wanted = index::Wanted::default();
         // Names that a row may have: those of files, and those that files claim.
         let mut there = BTreeSet::new();
@@ -246,7 +250,7 @@ impl Planner<'_, '_> {
                 continue;
             }
             match listed.get(id) {
-                Some(updated) if *updated == sidecar.number("updated_at") && !changed.contains_key(id) => continue,
+                Some(row) if index::is_same_time(*row, sidecar.number("updated_at")) && !changed.contains_key(id) => continue,
                 Some(_) => reason(FindingCode::IndexRowStale, format!("say of {id} what its file says")),
                 None => reason(FindingCode::IndexMissingEntry, format!("name {id}")),
             }
@@ -283,10 +287,16 @@ fn prompt_of(event: &Event) -> Prompt {
     }
 }
 
-/// Whether a sidecar that waits for a turn may be mended: what was rotated away
-/// goes on elsewhere.
+/// Whether a turn that began at this time can have been given up by now.
+pub(super) fn is_over(evidence: &Evidence<'_>, began: Option<f64>) -> bool {
+    let age = evidence.now_ns as f64 / 1e9 - began.unwrap_or(0.0);
+    !(0.0..GRACE).contains(&age)
+}
+
+/// Whether rows may be added to a sidecar: to a list, and to none that was
+/// rotated away and goes on elsewhere.
 pub(super) fn can_be_mended(sidecar: &Document<'_>) -> bool {
-    !sidecar.says("pre_compression_snapshot")
+    !sidecar.says("pre_compression_snapshot") && sidecar.count() >= 0
 }
 
 /// Prompts that a journal has and the transcript lacks, as far as nobody can

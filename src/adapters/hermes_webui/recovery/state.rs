@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::model::audit::{Database, Evidence};
 use crate::model::database::{Cell, Query, Tables, TablesError};
 use crate::model::json::{self, Dialect};
 
@@ -47,6 +48,8 @@ impl Column<'_> {
 #[derive(Debug, Clone)]
 pub(super) struct SessionRow {
     pub id: String,
+    /// Whose database it is in.
+    pub profile: Option<String>,
     /// How many messages it has there.
     pub messages: usize,
     cells: BTreeMap<&'static str, Cell>,
@@ -81,8 +84,15 @@ fn has(columns: &[String], wanted: &[&str]) -> bool {
     wanted.iter().all(|name| columns.iter().any(|known| known == name))
 }
 
-/// Whether the database knows a session; unsure counts for yes.
-pub(super) fn knows(tables: &dyn Tables, id: &str) -> bool {
+/// Whether a database knows a session, or there is none to say that it was
+/// deleted; unsure counts for yes.
+pub(super) fn may_be_known(evidence: &Evidence<'_>, id: &str) -> bool {
+    let mut databases =
+        evidence.databases().map(|(_, database)| database).filter(|database| !matches!(database, Database::None)).peekable();
+    databases.peek().is_none() || databases.any(|database| database.tables().is_none_or(|tables| knows(tables, id)))
+}
+
+fn knows(tables: &dyn Tables, id: &str) -> bool {
     if tables.columns("sessions").is_empty() {
         return true;
     }
@@ -91,8 +101,39 @@ pub(super) fn knows(tables: &dyn Tables, id: &str) -> bool {
     tables.rows(&query, &mut |_| found = true).is_err() || found
 }
 
-/// The sessions of the WebUI, the latest first.
-pub(super) fn sessions(tables: &dyn Tables) -> Result<Vec<SessionRow>, TablesError> {
+/// The sessions that all databases have, and why one of a profile could not be
+/// read.
+#[derive(Debug, Default)]
+pub(super) struct Sessions {
+    pub rows: Vec<SessionRow>,
+    pub unreadable: Vec<(Option<String>, String)>,
+}
+
+impl Sessions {
+    pub(super) fn of(evidence: &Evidence<'_>) -> Sessions {
+        let mut all = Sessions::default();
+        for (profile, database) in evidence.databases() {
+            let found = match database {
+                Database::None => continue,
+                Database::Unreadable(why) => Err(why.clone()),
+                Database::Copy(tables) => sessions(*tables).map_err(|error| error.to_string()),
+            };
+            match found {
+                Ok(rows) => all.rows.extend(rows.into_iter().map(|row| SessionRow { profile: profile.map(str::to_owned), ..row })),
+                Err(why) => all.unreadable.push((profile.map(str::to_owned), why)),
+            }
+        }
+        all
+    }
+
+    /// The session of this id, where its messages are there too.
+    pub(super) fn with_messages(&self, id: &str) -> Option<&SessionRow> {
+        self.rows.iter().find(|row| row.id == id && row.messages > 0)
+    }
+}
+
+/// The sessions of the WebUI in one database, the latest first.
+fn sessions(tables: &dyn Tables) -> Result<Vec<SessionRow>, TablesError> {
     let known = tables.columns("sessions");
     if !has(&known, &["id", "source"]) {
         return Ok(Vec::new());
@@ -102,7 +143,7 @@ pub(super) fn sessions(tables: &dyn Tables) -> Result<Vec<SessionRow>, TablesErr
     let mut rows = Vec::new();
     tables.rows(&Query { table: "sessions", columns: &columns, only: Some(("source", "webui")), order: &["id"] }, &mut |cells| {
         let id = cells[0].text().unwrap_or_default().trim().to_owned();
-        rows.push(SessionRow { id, messages: 0, cells: asked.iter().copied().zip(cells[1..].iter().cloned()).collect() });
+        rows.push(SessionRow { id, profile: None, messages: 0, cells: asked.iter().copied().zip(cells[1..].iter().cloned()).collect() });
     })?;
     rows.retain(|row| !row.id.is_empty());
     for row in &mut rows {
@@ -114,7 +155,7 @@ pub(super) fn sessions(tables: &dyn Tables) -> Result<Vec<SessionRow>, TablesErr
 }
 
 /// How many messages of a session the database has; none where that is unsure.
-pub(super) fn messages_of(tables: &dyn Tables, id: &str) -> usize {
+fn messages_of(tables: &dyn Tables, id: &str) -> usize {
     if !has(&tables.columns("messages"), &["session_id", "role", "content"]) {
         return 0;
     }

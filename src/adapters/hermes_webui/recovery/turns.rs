@@ -102,9 +102,14 @@ impl Journal {
         ends.into_values().filter(|ends| ends.len() > 1).filter_map(|ends| ends.last().copied()).collect()
     }
 
+    /// Every prompt that was submitted.
+    pub(super) fn prompts(&self) -> impl Iterator<Item = &Event> {
+        self.events.iter().filter(|event| event.event == "submitted" && !event.content.is_empty())
+    }
+
     /// The prompt of a turn.
     pub(super) fn submitted(&self, turn: &str) -> Option<&Event> {
-        self.events.iter().find(|event| event.turn == turn && event.event == "submitted" && !event.content.is_empty())
+        self.prompts().find(|event| event.turn == turn)
     }
 }
 
