@@ -68,6 +68,10 @@ pub enum Command {
         /// The log.
         log: PathBuf,
     },
+    /// Compare the messages of two logs or sources, also across formats.
+    Diff(TwoSides),
+    /// Say whether every message of A is in B, by what it says; list what is missing.
+    Contains(TwoSides),
     /// Rebuild the original files from logs, byte for byte.
     Restore {
         /// Logs, or folders of logs.
@@ -168,25 +172,75 @@ pub struct Verify {
     /// Compare with this source too.
     #[arg(long, value_name = "SOURCE")]
     pub source: Option<PathBuf>,
-    /// Let findings count, not only differences.
+    /// Compare with the replays that `replay --all --out` kept here.
+    #[arg(long, value_name = "DIR")]
+    pub golden: Option<PathBuf>,
+    /// How far: `seal` (hashes and references), `restore` (files rebuild, too), `full` (replay, too).
+    #[arg(long, value_name = "LEVEL", value_parser = ["seal", "restore", "full"], default_value = "full")]
+    pub level: String,
+    /// Only a part of the sessions, the same each time: 10%, 0.5%.
+    #[arg(long, value_name = "PERCENT")]
+    pub sample: Option<String>,
+    /// Only sessions whose name matches; may be given several times.
+    #[arg(long, value_name = "GLOB")]
+    pub include: Vec<String>,
+    /// No sessions whose name matches; may be given several times.
+    #[arg(long, value_name = "GLOB")]
+    pub exclude: Vec<String>,
+    /// Only sessions whose log or source was written since: a date (2026-11-01), a time, or a span (7d, 12h).
+    #[arg(long, value_name = "WHEN")]
+    pub since: Option<String>,
+    /// Let findings and logs without a source count, not only differences.
     #[arg(long)]
     pub strict: bool,
-    /// Quote nothing from sessions.
-    #[arg(long)]
-    pub no_content: bool,
+    /// How differences are shown.
+    #[command(flatten)]
+    pub showing: Showing,
     /// Write a JUnit report.
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,
-    /// Print annotations for GitHub Actions.
+    /// Print annotations for GitHub Actions, and add to the job's summary.
     #[arg(long)]
     pub github: bool,
+}
+
+/// How differences are shown.
+#[derive(Debug, ClapArgs)]
+pub struct Showing {
+    /// How many bytes or characters to show around a difference.
+    #[arg(long, value_name = "N", default_value_t = 40)]
+    pub context: usize,
+    /// How many differences of one session to show; the rest is counted.
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub max_diffs: usize,
+    /// Quote nothing from sessions.
+    #[arg(long)]
+    pub no_content: bool,
+}
+
+/// Two sides that are compared.
+#[derive(Debug, ClapArgs)]
+pub struct TwoSides {
+    /// A log, a folder of logs, a session, or a folder of sessions.
+    pub a: PathBuf,
+    /// Another one, of whatever format.
+    pub b: PathBuf,
+    /// How differences are shown.
+    #[command(flatten)]
+    pub showing: Showing,
 }
 
 /// `everlog replay`.
 #[derive(Debug, ClapArgs)]
 pub struct Replay {
-    /// The log.
+    /// The log; with `--all` also a folder of logs.
     pub log: PathBuf,
+    /// Keep the replay of every session as a text that can be reviewed.
+    #[arg(long, requires = "out", conflicts_with_all = ["head", "leaf", "at", "last", "context", "shape", "salvage"])]
+    pub all: bool,
+    /// The folder for those texts.
+    #[arg(long, value_name = "DIR", requires = "all")]
+    pub out: Option<PathBuf>,
     /// Another head: a branch, or KIND:NAME (view:…, backup:…, events:…).
     #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
     pub head: Option<String>,

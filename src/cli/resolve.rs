@@ -12,23 +12,29 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::adapters::adapter::Adapter;
 use crate::adapters::{ALL, by_id};
 use crate::commands::audit::AuditJob;
+use crate::commands::compare::CompareJob;
 use crate::commands::convert::Mode;
 use crate::commands::detect::DetectJob;
 use crate::commands::fork::ForkJob;
+use crate::commands::golden::GoldenJob;
 use crate::commands::migrate::{Live, MigrateJob, Sources, Trust};
 use crate::commands::repair::{Action, RepairJob};
 use crate::commands::replay::{ReplayJob, Salvage, Shape, View};
 use crate::commands::restore::RestoreJob;
+use crate::commands::sample::Sample;
 use crate::commands::source::Selection;
 use crate::commands::tree::{Nodes, TreeJob};
-use crate::commands::verify::{Annotations, Strictness, VerifyJob};
-use crate::commands::{CommandError, audit, detect, fork, formats, migrate, repair, replay, restore, tree, turns, verify};
+use crate::commands::verify::{Annotations, Level, Strictness, VerifyJob};
+use crate::commands::{
+    CommandError, audit, contains, detect, diff, fork, formats, golden, migrate, repair, replay, restore, tree, turns, verify,
+};
 use crate::model::heads::HeadName;
 use crate::model::ids::Seq;
+use crate::report::differences::{Quoting, Showing};
 use crate::report::exit::ExitStatus;
 use crate::report::printer::{Form, Printer, Talk};
 use crate::report::terminal::{Colours, Terminal};
-use crate::report::text::{self, Quoting};
+use crate::report::text;
 use crate::store::disk::{Disk, RealDisk};
 
 use super::args::{self, Args, Command};
@@ -85,7 +91,12 @@ fn dispatch(args: Args, out: &Printer) -> Result<ExitStatus, Problem> {
     match args.command {
         Command::Detect { paths, format } => Ok(detect::run(&DetectJob { paths, adapters: adapters(format.as_deref())?, jobs }, out)?),
         Command::Migrate(args) => run_migrate(args, jobs, out),
-        Command::Verify(args) => Ok(verify::run(&verify_job(args, jobs), out)?),
+        Command::Verify(args) => Ok(verify::run(&verify_job(args, jobs)?, out)?),
+        Command::Diff(args) => Ok(diff::run(&compare_job(args, jobs), out)?),
+        Command::Contains(args) => Ok(contains::run(&compare_job(args, jobs), out)?),
+        Command::Replay(args::Replay { log: logs, out: Some(folder), .. }) => {
+            Ok(golden::run(&GoldenJob { logs, out: folder, jobs, disk: &RealDisk }, out)?)
+        }
         Command::Replay(args) => Ok(replay::run(&replay_job(args), out)?),
         Command::Tree { log, all } => {
             let nodes = if all { Nodes::All } else { Nodes::OfNote };
@@ -96,7 +107,7 @@ fn dispatch(args: Args, out: &Printer) -> Result<ExitStatus, Problem> {
         Command::Restore { logs, output } => Ok(restore::run(&RestoreJob { logs, dest: output, jobs, disk: &RealDisk }, out)?),
         Command::Audit { source, format, include, exclude } => {
             stop_politely();
-            let selection = Selection { include: patterns(&include)?, exclude: patterns(&exclude)?, since_ns: None };
+            let selection = selection(&include, &exclude, None)?;
             let adapters = adapters(format.as_deref())?;
             Ok(audit::run(&AuditJob { source, selection, adapters, jobs, now_ns: now_ns(), stop: &STOP }, out)?)
         }
@@ -156,11 +167,7 @@ fn run_migrate(args: args::Migrate, jobs: usize, out: &Printer) -> Result<ExitSt
         None => beside(&args.source, ".everlog")?,
     };
     let job = MigrateJob {
-        selection: Selection {
-            include: patterns(&args.include)?,
-            exclude: patterns(&args.exclude)?,
-            since_ns: args.since.as_deref().map(since).transpose()?,
-        },
+        selection: selection(&args.include, &args.exclude, args.since.as_deref())?,
         adapters: adapters(args.format.as_deref())?,
         source: args.source,
         dest,
@@ -192,6 +199,10 @@ fn beside(source: &Path, suffix: &str) -> Result<PathBuf, Problem> {
     Ok(whole.with_file_name(name))
 }
 
+fn selection(include: &[String], exclude: &[String], written_since: Option<&str>) -> Result<Selection, Problem> {
+    Ok(Selection { include: patterns(include)?, exclude: patterns(exclude)?, since_ns: written_since.map(since).transpose()? })
+}
+
 fn patterns(globs: &[String]) -> Result<Vec<Pattern>, Problem> {
     globs.iter().map(|text| Pattern::new(text).map_err(|error| Problem::Usage(format!("{text:?} is no pattern: {error}")))).collect()
 }
@@ -214,24 +225,60 @@ fn since(text: &str) -> Result<i64, Problem> {
 /// the terminal; where neither does it is 80.
 fn terminal() -> Terminal {
     let stdout = std::io::stdout();
-    let said = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
     let asked = said("COLUMNS").and_then(|columns| columns.to_str()?.trim().parse().ok()).filter(|columns| *columns > 0);
     let measured = || rustix::termios::tcgetwinsize(&stdout).ok().map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0);
-    let is_plain = said("NO_COLOR").is_some() || said("TERM").is_some_and(|term| term == "dumb") || !stdout.is_terminal();
-    Terminal { columns: asked.or_else(measured).unwrap_or(80), colours: if is_plain { Colours::None } else { Colours::Shown } }
+    Terminal { columns: asked.or_else(measured).unwrap_or(80), colours: colours(&stdout) }
 }
 
-fn verify_job(args: args::Verify, jobs: usize) -> VerifyJob {
-    VerifyJob {
+/// What an environment variable says, if it says anything.
+fn said(name: &str) -> Option<OsString> {
+    std::env::var_os(name).filter(|value| !value.is_empty())
+}
+
+/// Whether what is printed there is coloured.
+fn colours(stream: &impl IsTerminal) -> Colours {
+    let is_plain = said("NO_COLOR").is_some() || said("TERM").is_some_and(|term| term == "dumb") || !stream.is_terminal();
+    if is_plain { Colours::None } else { Colours::Shown }
+}
+
+fn showing(args: &args::Showing, stream: &impl IsTerminal) -> Showing {
+    let quoting = if args.no_content { Quoting::Nothing } else { Quoting::Windows };
+    Showing { quoting, context: args.context, colours: colours(stream) }
+}
+
+fn verify_job(args: args::Verify, jobs: usize) -> Result<VerifyJob, Problem> {
+    let no_sample = |text: &str| Problem::Usage(format!("{text:?} is no part of the sessions: say 10% or 0.5%"));
+    let here = || std::env::current_dir().unwrap_or_default();
+    let now = Timestamp::now();
+    Ok(VerifyJob {
         logs: args.dest,
         source: args.source,
-        selection: Selection::default(),
+        golden: args.golden,
+        selection: selection(&args.include, &args.exclude, args.since.as_deref())?,
+        sample: args.sample.as_deref().map(|text| Sample::parse(text).ok_or_else(|| no_sample(text))).transpose()?,
+        level: match args.level.as_str() {
+            "seal" => Level::Seal,
+            "restore" => Level::Restore,
+            _ => Level::Full,
+        },
         strictness: if args.strict { Strictness::Findings } else { Strictness::Differences },
-        quoting: if args.no_content { Quoting::Nothing } else { Quoting::Windows },
+        showing: showing(&args.showing, &std::io::stderr()),
+        most: args.showing.max_diffs.max(1),
         junit: args.junit,
-        annotations: if args.github { Annotations::GitHub } else { Annotations::None },
+        annotations: if args.github {
+            let workspace = said("GITHUB_WORKSPACE").map_or_else(here, PathBuf::from);
+            Annotations::GitHub { workspace, summary: said("GITHUB_STEP_SUMMARY").map(PathBuf::from) }
+        } else {
+            Annotations::None
+        },
+        timestamp: now.strftime("%Y-%m-%dT%H:%M:%S").to_string(),
         jobs,
-    }
+    })
+}
+
+fn compare_job(args: args::TwoSides, jobs: usize) -> CompareJob {
+    let showing = showing(&args.showing, &std::io::stdout());
+    CompareJob { a: args.a, b: args.b, showing, most: args.showing.max_diffs.max(1), jobs }
 }
 
 fn replay_job(args: args::Replay) -> ReplayJob {

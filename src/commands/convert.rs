@@ -67,7 +67,7 @@ impl fmt::Display for ConvertError {
             ConvertError::Store(error) => error.fmt(f),
             ConvertError::Stream(error) => error.fmt(f),
             ConvertError::Log(error) => error.fmt(f),
-            ConvertError::Unproven(difference) => write!(f, "not proven: {} ({})", difference.what, difference.location),
+            ConvertError::Unproven(difference) => write!(f, "not proven: {} ({})", difference.what, difference.place),
             ConvertError::NewerLog(version) => write!(f, "the log that is there has version {version}, which is newer than this build"),
             ConvertError::RetiredWithoutLog => f.write_str("the session was retired, and its log is missing"),
             ConvertError::Bug(what) => write!(f, "a bug in everlog: {what}"),
@@ -238,7 +238,7 @@ fn attempt(
     let proven = match prove(&mut log, unit.found.adapter, files) {
         // A log that cannot even be rendered is as little proven as one that
         // renders to something else.
-        Err(error @ StreamError::Log { .. }) => Err(Difference::plain(error.to_string(), Location::file("log"))),
+        Err(StreamError::Log { seq, what }) => Err(Difference::at_event(format!("event {seq} {what}"), seq)),
         proven => proven?,
     };
     drop(log);
@@ -358,7 +358,7 @@ fn add_forks(mut file: &File, (lines, forks): (Vec<u8>, &[Fork])) -> Result<(), 
     if matches!(log.seal(), SealState::Good { .. }) && log.forks().len() == forks.len() && forks.iter().all(stands) {
         return Ok(());
     }
-    Err(ConvertError::Unproven(Box::new(Difference::plain("the new log does not carry the forks of the old one", Location::file("log")))))
+    Err(ConvertError::Unproven(Box::new(Difference::in_log("the new log does not carry the forks of the old one", None))))
 }
 
 /// What files of the whole folder say of a session, hashed; nothing where they

@@ -41,6 +41,25 @@ pub enum CommandError {
         /// Where.
         path: PathBuf,
     },
+    /// Logs are there, and none of them is meant.
+    NothingChosen {
+        /// Where.
+        path: PathBuf,
+        /// How many there are.
+        of: usize,
+    },
+    /// A state that a log never had.
+    NoSuchState {
+        /// What was asked for.
+        at: Seq,
+        /// The last event.
+        last: Seq,
+    },
+    /// Something that is neither a log nor a session.
+    NothingToCompare {
+        /// Where.
+        path: PathBuf,
+    },
     /// Source and destination lie in each other.
     Nested {
         /// The source.
@@ -133,6 +152,15 @@ impl CommandError {
             CommandError::Stream { .. } => Some("`everlog verify` says what else is wrong with it".to_owned()),
             CommandError::NothingRecognised { looked_for, .. } => Some(format!("looked for {}", looked_for.join("; "))),
             CommandError::NoLogs { .. } => Some("give a log (*.everlog.jsonl) or the folder that `everlog migrate` wrote".to_owned()),
+            CommandError::NothingChosen { .. } => {
+                Some("`--include` and `--exclude` are matched with names of sessions: `*` takes all".to_owned())
+            }
+            CommandError::NoSuchState { last, .. } => {
+                Some(format!("choose one from 1 to {last}; every line of the log has its number as `seq`"))
+            }
+            CommandError::NothingToCompare { .. } => {
+                Some("give a log, a folder of logs, a session, or a folder of sessions; `everlog detect` says what is there".to_owned())
+            }
             CommandError::Nested { .. } => Some("choose a destination beside the source with `-o`".to_owned()),
             CommandError::Live { .. } => Some("stop it first, or convert what is there now with `--allow-live`".to_owned()),
             CommandError::NoSuchHead { known, .. } if known.is_empty() => Some("the log has no head at that point".to_owned()),
@@ -164,6 +192,9 @@ impl fmt::Display for CommandError {
             CommandError::Stream { path, source } => write!(f, "{}: {source}", path.display()),
             CommandError::NothingRecognised { path, .. } => write!(f, "no session found in {}", path.display()),
             CommandError::NoLogs { path } => write!(f, "no log found at {}", path.display()),
+            CommandError::NothingChosen { path, of } => write!(f, "none of the {of} logs in {} is meant", path.display()),
+            CommandError::NoSuchState { at, last } => write!(f, "the log has no state after event {at}: its events are 1 to {last}"),
+            CommandError::NothingToCompare { path } => write!(f, "neither a log nor a session at {}", path.display()),
             CommandError::Nested { source, dest } => {
                 write!(f, "the destination {} and the source {} lie in each other", dest.display(), source.display())
             }
@@ -196,6 +227,9 @@ impl std::error::Error for CommandError {
             CommandError::Stream { source, .. } => source.source(),
             CommandError::NothingRecognised { .. }
             | CommandError::NoLogs { .. }
+            | CommandError::NothingChosen { .. }
+            | CommandError::NoSuchState { .. }
+            | CommandError::NothingToCompare { .. }
             | CommandError::Nested { .. }
             | CommandError::Live { .. }
             | CommandError::NoSuchHead { .. }

@@ -12,7 +12,7 @@ use crate::model::files::RelPath;
 use crate::model::folder::ListedKind;
 use crate::model::ids::Seq;
 use crate::store::disk;
-use crate::store::layout::{LOG_SUFFIX, path_below};
+use crate::store::layout::{LOG_SUFFIX, Store, path_below};
 use crate::store::listing;
 
 use super::error::CommandError;
@@ -41,26 +41,41 @@ pub fn find(path: &Path) -> Result<Vec<LogFile>, CommandError> {
         let relative = RelPath::new(path.file_name().map(|name| name.as_encoded_bytes().to_vec()).unwrap_or_default());
         return Ok(vec![LogFile { path: path.to_owned(), below: RelPath::new(""), relative, name }]);
     }
-    let listing = listing::list(path)?;
-    let is_log = |path: &RelPath| {
-        path.as_bytes().ends_with(LOG_SUFFIX.as_bytes()) && !path.as_bytes().split(|b| *b == b'/').any(|part| part == b".everlog")
-    };
-    let logs: Vec<LogFile> = listing
-        .entries()
-        .iter()
-        .filter(|entry| entry.kind == ListedKind::File && is_log(&entry.path))
-        .map(|entry| {
-            let bytes = entry.path.as_bytes();
-            let below = memchr::memrchr(b'/', bytes).map_or(&b""[..], |at| &bytes[..at]);
-            LogFile {
-                path: path_below(path, &entry.path),
-                below: RelPath::new(below),
-                relative: entry.path.clone(),
-                name: entry.path.to_string(),
-            }
-        })
-        .collect();
+    let is_private = |path: &RelPath| path.as_bytes().split(|b| *b == b'/').any(|part| part == b".everlog");
+    let logs = below(path, path, |path| !is_private(path))?;
     if logs.is_empty() { Err(CommandError::NoLogs { path: path.to_owned() }) } else { Ok(logs) }
+}
+
+/// The logs of a store that held more than those that took their places.
+///
+/// # Errors
+/// When they cannot be listed.
+pub fn earlier(store: &Store) -> Result<Vec<LogFile>, CommandError> {
+    let folder = store.earlier_folder();
+    if folder.is_dir() { below(&folder, store.root(), |_| true) } else { Ok(Vec::new()) }
+}
+
+/// The logs below a folder, with their paths from another one above it.
+fn below(folder: &Path, from: &Path, is_wanted: impl Fn(&RelPath) -> bool) -> Result<Vec<LogFile>, CommandError> {
+    let listing = listing::list(folder)?;
+    let prefix = RelPath::new(folder.strip_prefix(from).unwrap_or(Path::new("")).as_os_str().as_encoded_bytes());
+    let is_log = |path: &RelPath| path.as_bytes().ends_with(LOG_SUFFIX.as_bytes()) && is_wanted(path);
+    let wanted = listing.entries().iter().filter(|entry| entry.kind == ListedKind::File && is_log(&entry.path));
+    let logs = wanted.map(|entry| {
+        let relative = entry.path.below(&prefix);
+        let bytes = relative.as_bytes();
+        let below = RelPath::new(memchr::memrchr(b'/', bytes).map_or(&b""[..], |at| &bytes[..at]));
+        LogFile { path: path_below(folder, &entry.path), below, name: relative.to_string(), relative }
+    });
+    Ok(logs.collect())
+}
+
+/// A log's path below its store, even where it alone was asked for.
+#[must_use]
+pub fn name_in_store(log: &LogFile, asked: &Path, store: Option<&Store>) -> RelPath {
+    let full = std::path::absolute(&log.path).ok().filter(|_| !asked.is_dir());
+    let below = full.as_ref().and_then(|path| path.strip_prefix(store?.root()).ok());
+    below.map_or_else(|| log.relative.clone(), |path| RelPath::new(path.as_os_str().as_encoded_bytes()))
 }
 
 /// Opens a log of whatever format.

@@ -2,13 +2,17 @@
 
 pub mod audit;
 pub mod batch;
+pub mod compare;
+pub mod contains;
 pub mod convert;
 pub mod detect;
+pub mod diff;
 mod earlier;
 pub mod error;
 mod evidence;
 pub mod fork;
 pub mod formats;
+pub mod golden;
 pub mod logs;
 pub mod migrate;
 mod migrate_report;
@@ -17,6 +21,7 @@ pub mod repair;
 pub mod replay;
 pub mod restore;
 pub mod retire;
+pub mod sample;
 pub mod source;
 pub mod tree;
 mod tree_line;
@@ -25,5 +30,7 @@ mod tree_shape;
 pub mod turns;
 mod unchanged;
 pub mod verify;
+mod verify_check;
+mod verify_report;
 
 pub use error::CommandError;

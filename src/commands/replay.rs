@@ -68,6 +68,9 @@ pub fn run(job: &ReplayJob, out: &Printer) -> Result<ExitStatus, CommandError> {
         return Ok(status);
     }
     let (mut view, adapter) = logs::open(&job.log, job.at)?;
+    if let Some(at) = job.at.filter(|at| at.is_root() || *at > view.last()) {
+        return Err(CommandError::NoSuchState { at, last: view.last() });
+    }
     let mut status = ExitStatus::Well;
     if let Some(warning) = logs::seal_warning(view.seal()) {
         out.complain(&format!("{warning}\n  at {}", job.log.display()));

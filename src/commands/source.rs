@@ -27,13 +27,25 @@ pub struct Selection {
 }
 
 impl Selection {
-    fn takes(&self, unit: &SourceUnit, listing: &Listing) -> bool {
-        let name = unit.name.to_string();
+    pub(super) fn takes(&self, unit: &SourceUnit, listing: &Listing) -> bool {
+        self.takes_name(&unit.name.to_string()) && self.takes_files(unit, listing)
+    }
+
+    /// Whether a session of this name is meant.
+    pub(super) fn takes_name(&self, name: &str) -> bool {
         let options = MatchOptions { require_literal_separator: false, ..MatchOptions::new() };
-        let matches = |pattern: &Pattern| pattern.matches_with(&name, options);
-        (self.include.is_empty() || self.include.iter().any(matches))
-            && !self.exclude.iter().any(matches)
-            && self.since_ns.is_none_or(|since| unit.listed(listing).any(|entry| entry.mtime_ns >= since))
+        let matches = |pattern: &Pattern| pattern.matches_with(name, options);
+        (self.include.is_empty() || self.include.iter().any(matches)) && !self.exclude.iter().any(matches)
+    }
+
+    /// Whether a session with files of these times is meant.
+    pub(super) fn takes_files(&self, unit: &SourceUnit, listing: &Listing) -> bool {
+        self.since_ns.is_none() || unit.listed(listing).any(|entry| self.takes_time(entry.mtime_ns))
+    }
+
+    /// Whether something that was written then is meant.
+    pub(super) fn takes_time(&self, mtime_ns: i64) -> bool {
+        self.since_ns.is_none_or(|since| mtime_ns >= since)
     }
 }
 

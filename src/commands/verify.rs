@@ -1,28 +1,29 @@
-//! `everlog verify`: the CI check. Logs by themselves, or against their source.
+//! `everlog verify`: the CI check. Logs by themselves, against their source, or
+//! against replays that were kept.
 
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use crate::adapters::ALL;
 use crate::adapters::adapter::Standing;
 use crate::model::files::RelPath;
-use crate::model::finding::{Finding, Severity};
+use crate::model::finding::Finding;
+use crate::report::differences::Showing;
 use crate::report::exit::ExitStatus;
-use crate::report::printer::{Form, Printer};
-use crate::report::text::{self, Quoting};
-use crate::store::disk::RealDisk;
-use crate::store::layout::Store;
+use crate::report::printer::Printer;
+use crate::store::layout::{LOG_SUFFIX, Store};
+use crate::store::listing::mtime_ns;
 use crate::store::receipts::Receipts;
-use crate::store::{StoreError, blobs, snapshot};
-use crate::verify::difference::visible;
-use crate::verify::{Difference, Proof, check_log, prove};
+pub use crate::verify::Level;
 
 use super::batch;
 use super::error::CommandError;
 use super::logs::{self, LogFile};
+use super::sample::Sample;
 use super::source::{Selection, Source, SourceUnit};
+use super::verify_check::{Checked, Checker};
+use super::{golden, verify_report};
 
 /// What to verify, and how strictly.
 #[derive(Debug)]
@@ -31,16 +32,26 @@ pub struct VerifyJob {
     pub logs: PathBuf,
     /// The source to compare with.
     pub source: Option<PathBuf>,
+    /// The replays to compare with.
+    pub golden: Option<PathBuf>,
     /// Which sessions.
     pub selection: Selection,
+    /// Which part of them.
+    pub sample: Option<Sample>,
+    /// How far each is checked.
+    pub level: Level,
     /// Whether findings count.
     pub strictness: Strictness,
-    /// Whether differences are quoted.
-    pub quoting: Quoting,
+    /// How differences are shown.
+    pub showing: Showing,
+    /// How many differences of one log are shown.
+    pub most: usize,
     /// A JUnit report to write.
     pub junit: Option<PathBuf>,
-    /// Annotations for GitHub.
+    /// Annotations.
     pub annotations: Annotations,
+    /// The time: `YYYY-MM-DDTHH:MM:SS`, in UTC.
+    pub timestamp: String,
     /// How many sessions at once.
     pub jobs: usize,
 }
@@ -50,49 +61,107 @@ pub struct VerifyJob {
 pub enum Strictness {
     /// Only differences do.
     Differences,
-    /// Findings at `warn` or above do too.
+    /// Findings at `warn` or above do too, and logs without a source.
     Findings,
 }
 
 /// Annotations on stdout.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Annotations {
     /// None.
     None,
     /// As GitHub Actions reads them.
-    GitHub,
+    GitHub {
+        /// The folder that files are named from.
+        workspace: PathBuf,
+        /// The file that a summary is added to.
+        summary: Option<PathBuf>,
+    },
 }
 
-/// How one log fares.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+/// How one log fares. The names are stable: programs match on them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// As it should be.
     Same,
-    /// Something differs.
-    Differs,
-    /// It cannot be read.
-    Unreadable,
-    /// The source has no such session (any more).
+    /// The source has no such session (any more); the log is good by itself.
     NoSource,
+    /// An earlier log that was not whole when it was kept, and is unchanged.
+    KeptDamaged,
+    /// The log is not as it was sealed, or does not come to what it should.
+    Differs,
+    /// Lines of the log are no events, or do not fit together.
+    Damaged,
+    /// The log is good by itself, and its source has other bytes.
+    SourceChanged,
     /// The source has a session without a log.
     NoLog,
+    /// The replay is not the one that was kept.
+    GoldenChanged,
+    /// No replay was kept of this session.
+    GoldenMissing,
+    /// A replay was kept of a session that has no log.
+    GoldenLeft,
+    /// The log could not be read.
+    Unreadable,
 }
 
-/// One line of the report.
-#[derive(Debug, Serialize)]
-struct Checked {
-    log: String,
-    verdict: Verdict,
-    bytes: u64,
-    messages: u64,
-    findings: Vec<Finding>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    difference: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    at: Option<String>,
-    #[serde(skip)]
-    text: Option<String>,
+/// All verdicts, in the order in which they are counted.
+pub(super) const VERDICTS: [Verdict; 11] = [
+    Verdict::Same,
+    Verdict::NoSource,
+    Verdict::KeptDamaged,
+    Verdict::Differs,
+    Verdict::Damaged,
+    Verdict::SourceChanged,
+    Verdict::NoLog,
+    Verdict::GoldenChanged,
+    Verdict::GoldenMissing,
+    Verdict::GoldenLeft,
+    Verdict::Unreadable,
+];
+
+impl Verdict {
+    /// What a run ends in that comes to this.
+    #[must_use]
+    pub fn exit(self) -> ExitStatus {
+        match self {
+            Verdict::Same | Verdict::NoSource | Verdict::KeptDamaged => ExitStatus::Well,
+            Verdict::Differs
+            | Verdict::Damaged
+            | Verdict::SourceChanged
+            | Verdict::NoLog
+            | Verdict::GoldenChanged
+            | Verdict::GoldenMissing
+            | Verdict::GoldenLeft => ExitStatus::Found,
+            Verdict::Unreadable => ExitStatus::Failed,
+        }
+    }
+}
+
+/// One log that is to be checked.
+pub(super) struct Item<'a> {
+    pub log: LogFile,
+    /// Its path below the store, as a key.
+    pub key: String,
+    /// What its session is called.
+    pub unit_name: String,
+    pub kept: Kept,
+    /// Its session in the source.
+    pub unit: Option<&'a SourceUnit>,
+    /// What was found when it was made.
+    pub findings: Vec<Finding>,
+}
+
+/// Which of a session's logs it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kept {
+    /// The one under its name.
+    Current,
+    /// One that held more than its successor.
+    Earlier,
 }
 
 /// Runs the command.
@@ -101,188 +170,103 @@ struct Checked {
 /// When nothing could be checked at all.
 pub fn run(job: &VerifyJob, out: &Printer) -> Result<ExitStatus, CommandError> {
     let found = logs::find(&job.logs)?;
+    let store = Store::of_log(&found[0].path);
     let mut source = match &job.source {
-        Some(path) => Some(Source::open(path, ALL, &job.selection)?),
+        Some(path) => Some(Source::open(path, ALL, &Selection::default())?),
         None => None,
     };
-    if let (Some(source), Some(store)) = (&mut source, Store::of_log(&found[0].path)) {
-        source.settle(&store);
+    if let (Some(source), Some(store)) = (&mut source, &store) {
+        source.settle(store);
     }
     let source = source;
     let units: BTreeMap<String, &SourceUnit> =
         source.iter().flat_map(|source| &source.units).map(|unit| (Store::log_name(&unit.name).key(), unit)).collect();
-    let names = log_keys(&found, &job.logs);
-    let receipts = Store::of_log(&found[0].path).map(|store| Receipts::load(&store)).unwrap_or_default();
-    let findings: BTreeMap<&str, &[Finding]> = receipts.iter().map(|receipt| (receipt.log.as_str(), receipt.findings.as_slice())).collect();
-    let total = found.iter().filter_map(|log| log.path.metadata().ok()).map(|meta| meta.len()).sum();
-    let progress = out.progress(total, found.len() as u64);
-    let pairs: Vec<(&LogFile, &String)> = found.iter().zip(&names).collect();
-    let check = |&(log, name): &(&LogFile, &String)| {
-        let mut checked = one_log(log, &RelPath::from_key(name).to_string(), source.as_ref(), units.get(name).copied(), job);
-        checked.findings = findings.get(name.as_str()).map(|list| list.to_vec()).unwrap_or_default();
-        progress.session_done(log.path.metadata().map_or(0, |meta| meta.len()));
+    let every = items(found, job, store.as_ref(), &units)?;
+    let have: BTreeSet<String> = every.iter().map(|item| item.key.clone()).collect();
+    let chosen = choose(every, job, source.as_ref())?;
+    let checker = Checker { job, source: source.as_ref(), store: store.as_ref() };
+    let bytes = |item: &Item<'_>| item.log.path.metadata().map_or(0, |meta| meta.len());
+    let progress = out.progress(chosen.iter().map(bytes).sum(), chosen.len() as u64);
+    let mut checked = batch::each(&chosen, job.jobs, |item| {
+        let checked = checker.check(item);
+        progress.session_done(bytes(item));
         checked
-    };
-    let mut checked = batch::each(&pairs, job.jobs, check);
+    });
     drop(progress);
-    let have: BTreeSet<&String> = names.iter().collect();
-    checked.extend(units.iter().filter(|(log, unit)| unit.found.standing == Standing::Live && !have.contains(log)).map(|(log, _)| {
-        Checked {
-            log: log.clone(),
-            verdict: Verdict::NoLog,
-            bytes: 0,
-            messages: 0,
-            findings: Vec::new(),
-            difference: Some("the source has a session that has no log".to_owned()),
-            at: None,
-            text: None,
-        }
-    }));
-    checked.sort_by(|a, b| a.log.cmp(&b.log));
-    report(&checked, job, out)?;
-    Ok(exit_status(&checked, job.strictness))
+    if let Some(source) = &source {
+        let without = units.iter().filter(|(log, unit)| unit.found.standing == Standing::Live && !have.contains(*log));
+        let meant = without.filter(|(_, unit)| job.selection.takes(unit, &source.listing));
+        checked.extend(meant.map(|(log, unit)| checker.without_log(log, unit)));
+    }
+    if let Some(folder) = job.golden.as_ref().filter(|_| job.logs.is_dir()) {
+        let left = golden::left_over(folder, &have)?;
+        checked.extend(left.iter().filter(|name| job.selection.takes_name(name)).map(|name| Checked::golden_left(folder, name)));
+    }
+    checked.sort_by(|a, b| a.order().cmp(&b.order()));
+    verify_report::report(&checked, job, out)?;
+    Ok(verify_report::exit_status(&checked, job.strictness))
 }
 
-/// Each log's key below its store, even where a single one is asked for.
-fn log_keys(found: &[LogFile], asked: &Path) -> Vec<String> {
-    let store = Store::of_log(&found[0].path);
-    let full_name = |log: &LogFile| -> Option<RelPath> {
-        let path = std::path::absolute(&log.path).ok()?;
-        Some(RelPath::new(path.strip_prefix(store.as_ref()?.root()).ok()?.as_os_str().as_encoded_bytes()))
+/// Everything that could be checked: the logs that were named, and those that
+/// the store keeps from before.
+fn items<'a>(
+    found: Vec<LogFile>,
+    job: &VerifyJob,
+    store: Option<&Store>,
+    units: &BTreeMap<String, &'a SourceUnit>,
+) -> Result<Vec<Item<'a>>, CommandError> {
+    let receipts = store.map(Receipts::load).unwrap_or_default();
+    let by_log: BTreeMap<&str, _> = receipts.iter().map(|receipt| (receipt.log.as_str(), receipt)).collect();
+    let mut items: Vec<Item<'a>> = Vec::new();
+    for log in found {
+        let key = logs::name_in_store(&log, &job.logs, store).key();
+        let receipt = by_log.get(key.as_str());
+        let unit_name = receipt.map(|receipt| RelPath::from_key(&receipt.unit).to_string()).unwrap_or_else(|| unit_name(&key));
+        let findings = receipt.map(|receipt| receipt.findings.clone()).unwrap_or_default();
+        let unit = units.get(&key).copied();
+        items.push(Item { log, key, unit_name, kept: Kept::Current, unit, findings });
+    }
+    // A store as a whole is checked as a whole.
+    let whole = store.filter(|store| {
+        std::fs::canonicalize(&job.logs).is_ok_and(|logs| std::fs::canonicalize(store.root()).is_ok_and(|root| root == logs))
+    });
+    for mut log in whole.map(logs::earlier).transpose()?.unwrap_or_default() {
+        log.path = job.logs.join(log.path.strip_prefix(whole.map_or(Path::new(""), Store::root)).unwrap_or(&log.path));
+        let key = log.relative.key();
+        let unit_name = earlier_unit_name(&key);
+        items.push(Item { log, key, unit_name, kept: Kept::Earlier, unit: None, findings: Vec::new() });
+    }
+    Ok(items)
+}
+
+fn unit_name(key: &str) -> String {
+    let name = RelPath::from_key(key).to_string();
+    name.strip_suffix(LOG_SUFFIX).unwrap_or(&name).to_owned()
+}
+
+/// `.everlog/earlier/a/b.0123456789abcdef.everlog.jsonl` is of `a/b`.
+fn earlier_unit_name(key: &str) -> String {
+    let name = unit_name(key);
+    let name = name.strip_prefix(".everlog/earlier/").unwrap_or(&name);
+    name.rsplit_once('.').map_or(name, |(unit, _)| unit).to_owned()
+}
+
+/// What of that is meant.
+fn choose<'a>(every: Vec<Item<'a>>, job: &VerifyJob, source: Option<&Source>) -> Result<Vec<Item<'a>>, CommandError> {
+    let count = every.len();
+    let named: Vec<Item<'a>> = every.into_iter().filter(|item| job.selection.takes_name(&item.unit_name)).collect();
+    if named.is_empty() && count > 0 {
+        return Err(CommandError::NothingChosen { path: job.logs.clone(), of: count });
+    }
+    let is_new = |item: &Item<'_>| {
+        let log_is = item.log.path.metadata().is_ok_and(|meta| job.selection.takes_time(mtime_ns(&meta)));
+        log_is || source.zip(item.unit).is_some_and(|(source, unit)| job.selection.takes_files(unit, &source.listing))
     };
-    let single = !asked.is_dir();
-    found
-        .iter()
-        .map(|log| if single { full_name(log).unwrap_or_else(|| log.relative.clone()) } else { log.relative.clone() }.key())
-        .collect()
-}
-
-fn exit_status(checked: &[Checked], strictness: Strictness) -> ExitStatus {
-    let differs = checked.iter().any(|one| matches!(one.verdict, Verdict::Differs | Verdict::Unreadable | Verdict::NoLog));
-    let found = strictness == Strictness::Findings
-        && (checked.iter().any(|one| one.verdict == Verdict::NoSource)
-            || checked.iter().flat_map(|one| &one.findings).any(|finding| finding.severity >= Severity::Warn));
-    if differs || found { ExitStatus::Found } else { ExitStatus::Well }
-}
-
-fn one_log(log: &LogFile, name: &str, source: Option<&Source>, unit: Option<&SourceUnit>, job: &VerifyJob) -> Checked {
-    let mut checked = Checked {
-        log: name.to_owned(),
-        verdict: Verdict::Same,
-        bytes: 0,
-        messages: 0,
-        findings: Vec::new(),
-        difference: None,
-        at: None,
-        text: None,
-    };
-    match batch::caught(|| compare(log, source, unit), CommandError::Bug) {
-        Ok(Ok(proof)) => {
-            (checked.bytes, checked.messages) = (proof.bytes, proof.messages);
-            if source.is_some() && unit.is_none_or(|unit| unit.found.standing == Standing::Retired) {
-                checked.verdict = Verdict::NoSource;
-            }
-        }
-        Ok(Err(difference)) => {
-            checked.verdict = Verdict::Differs;
-            checked.text = Some(text::difference(&difference, name, job.quoting));
-            checked.difference = Some(difference.what);
-            checked.at = Some(difference.location.to_string());
-        }
-        Err(error) => {
-            checked.verdict = Verdict::Unreadable;
-            checked.text = Some(text::error(&error, Some(name), error.hint().as_deref()));
-            checked.difference = Some(error.to_string());
-        }
+    let mut chosen: Vec<Item<'a>> = named.into_iter().filter(|item| is_new(item)).collect();
+    if let Some(sample) = job.sample {
+        let names: Vec<&str> = chosen.iter().map(|item| item.unit_name.as_str()).collect();
+        let mut taken = sample.choose(&names).into_iter();
+        chosen.retain(|_| taken.next().unwrap_or(true));
     }
-    checked
-}
-
-fn compare(log: &LogFile, source: Option<&Source>, unit: Option<&SourceUnit>) -> Result<Result<Proof, Difference>, CommandError> {
-    let (mut view, adapter) = logs::open(&log.path, None)?;
-    let stream = |source| CommandError::Stream { path: log.path.clone(), source };
-    let store = Store::of_log(&log.path);
-    let blob = |sha256: &str| store.as_ref().and_then(|store| blobs::get(store, sha256).ok());
-    let alone = check_log(&mut view, adapter, &blob).map_err(stream)?;
-    match (alone, source, unit) {
-        (Ok(_), Some(source), Some(unit)) if unit.found.standing == Standing::Live => {
-            let files = snapshot::take(&source.folder_of(unit), unit.own_name(), &unit.found.files)?;
-            prove(&mut view, adapter, &files).map_err(stream)
-        }
-        (alone, _, _) => Ok(alone),
-    }
-}
-
-fn report(checked: &[Checked], job: &VerifyJob, out: &Printer) -> Result<(), CommandError> {
-    for one in checked {
-        if out.form() == Form::Json {
-            out.object(one);
-        }
-        if let Some(text) = &one.text {
-            out.complain(text);
-        } else if one.verdict != Verdict::Same {
-            let what = match one.verdict {
-                Verdict::NoLog => "error: the source has a session that has no log",
-                Verdict::Same | Verdict::Differs | Verdict::Unreadable | Verdict::NoSource => {
-                    "note: the source no longer has this session; its log is good by itself"
-                }
-            };
-            out.say(&format!("{what}\n  at {}", visible(&one.log)));
-        }
-        if job.annotations == Annotations::GitHub && !matches!(one.verdict, Verdict::Same | Verdict::NoSource) {
-            let what = one.difference.as_deref().unwrap_or("differs");
-            let annotation = format!("::error file={}::{}", escape_annotation(&one.log), escape_annotation(what));
-            // Among JSON objects it would be noise; GitHub reads stderr too.
-            if out.form() == Form::Json { out.complain(&annotation) } else { out.line(annotation.as_bytes()) }
-        }
-    }
-    if let Some(path) = &job.junit {
-        write_junit(checked, path)?;
-    }
-    let count = |verdict| checked.iter().filter(|one| one.verdict == verdict).count() as u64;
-    let against = if job.source.is_some() { "against their source" } else { "by themselves" };
-    out.summary(&format!(
-        "{} checked {against}: {} the same, {} differ, {} unreadable, {} without source, {} sessions without log; {} rebuilt",
-        text::count(checked.iter().filter(|one| one.verdict != Verdict::NoLog).count() as u64, "log"),
-        count(Verdict::Same),
-        count(Verdict::Differs),
-        count(Verdict::Unreadable),
-        count(Verdict::NoSource),
-        count(Verdict::NoLog),
-        text::size(checked.iter().map(|one| one.bytes).sum())
-    ));
-    Ok(())
-}
-
-fn escape_annotation(text: &str) -> String {
-    visible(text).replace('%', "%25").replace(',', "%2C").replace(':', "%3A")
-}
-
-fn write_junit(checked: &[Checked], path: &Path) -> Result<(), CommandError> {
-    let failures = checked.iter().filter(|one| !matches!(one.verdict, Verdict::Same | Verdict::NoSource)).count();
-    let mut xml = format!(
-        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n<testsuite name=\"everlog verify\" tests=\"{}\" failures=\"{failures}\" errors=\"0\" skipped=\"0\">\n",
-        checked.len()
-    );
-    for one in checked {
-        xml.push_str(&format!("<testcase classname=\"everlog\" name=\"{}\"", escape_xml(&one.log)));
-        match (&one.difference, one.verdict) {
-            (_, Verdict::Same | Verdict::NoSource) | (None, _) => xml.push_str("/>\n"),
-            (Some(what), Verdict::Differs | Verdict::Unreadable | Verdict::NoLog) => {
-                let detail = one.text.as_deref().unwrap_or(what);
-                xml.push_str(&format!("><failure message=\"{}\">{}</failure></testcase>\n", escape_xml(what), escape_xml(detail)));
-            }
-        }
-    }
-    xml.push_str("</testsuite>\n</testsuites>\n");
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let temporary = crate::store::replace::temporary_in(folder)?;
-    (&temporary.file).write_all(xml.as_bytes()).map_err(StoreError::io("write", path))?;
-    let ready = crate::store::replace::Ready { from: temporary.path, to: path.to_owned(), keep_as: None };
-    Ok(crate::store::replace::commit(&RealDisk, folder, &[ready])?)
-}
-
-fn escape_xml(text: &str) -> String {
-    let safe: String = text.chars().map(|c| if c.is_control() && !matches!(c, '\n' | '\t') { '\u{fffd}' } else { c }).collect();
-    safe.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+    Ok(chosen)
 }

@@ -18,6 +18,10 @@ pub trait ByteSink {
     /// # Errors
     /// When they are wrong, or cannot be written.
     fn bytes(&mut self, bytes: &[u8]) -> Result<(), StreamError>;
+
+    /// Hears which event the next bytes come from: the line of the log to look
+    /// at where they are wrong.
+    fn comes_from(&mut self, _seq: Seq) {}
 }
 
 /// Makes the renderer for a file, from what it holds, its style and the log's
@@ -78,6 +82,8 @@ pub fn rebuild<R: ReadAt>(
     let size = plan.entry.size.ok_or_else(|| StreamError::log(plan.seq, "does not say how long the file is"))?;
     let mut lines = Lines { sink, line_end: b"\n".to_vec(), left: size };
     for piece in pieces {
+        // What no other event says stands in the recipe itself.
+        lines.sink.comes_from(plan.seq);
         match piece {
             Piece::Events(first, last) => events(log, renderer.as_mut(), first, last, &mut lines)?,
             Piece::Gap { bytes, times } => {
@@ -107,6 +113,7 @@ fn events<R: ReadAt>(
     }
     let mut seq = first;
     while seq <= last {
+        lines.sink.comes_from(seq);
         if log.kind(seq) == EventKind::Damage {
             let payload = log.event(seq)?.payload;
             let damage: Damage = serde_json::from_slice(payload).map_err(|e| StreamError::log(seq, format!("is no damage event: {e}")))?;
@@ -147,7 +154,9 @@ fn residual<R: ReadAt>(
             }
         }
     }
-    let bytes = if residual_digest(&rendered.0) == kept.digest { bytes } else { rendered.0 };
+    let is_kept = residual_digest(&rendered.0) == kept.digest;
+    lines.sink.comes_from(if is_kept { seq } else { last });
+    let bytes = if is_kept { bytes } else { rendered.0 };
     if kept.piece.is_some() { lines.text(&bytes) } else { lines.record(&bytes) }
 }
 

@@ -272,22 +272,23 @@ impl<R: ReadAt> LogView<R> {
         self.index.check_repeats()
     }
 
-    /// Whether the last checkpoint says what the events before it come to.
+    /// The last checkpoint, where it does not say what the events before it
+    /// come to.
     ///
     /// # Errors
     /// When the log cannot be read.
-    pub fn last_checkpoint_is_true(&mut self) -> Result<bool, StreamError> {
+    pub fn false_checkpoint(&mut self) -> Result<Option<Seq>, StreamError> {
         let last = (1..=self.index.last().number()).rev().map(Seq::new).find(|seq| self.index.kind(*seq) == EventKind::Checkpoint);
-        let Some(last) = last else { return Ok(true) };
+        let Some(last) = last else { return Ok(None) };
         let said = serde_json::from_slice::<Checkpoint>(self.event(last)?.payload).ok();
-        let Some(said) = said else { return Ok(false) };
+        let Some(said) = said else { return Ok(Some(last)) };
         let of = HeadName::parse(&said.of);
         // Counted before it is made: in a hostile log it could be far longer.
         if said.path.len() != self.index.run_count(self.state.head(&of).unwrap_or(Seq::ROOT)) as usize {
-            return Ok(false);
+            return Ok(Some(last));
         }
         let true_one = checkpoint(&self.state, Some(&of), &self.index)?;
-        Ok(Checkpoint { current: None, ..said } == Checkpoint { current: None, ..true_one })
+        Ok((Checkpoint { current: None, ..said } != Checkpoint { current: None, ..true_one }).then_some(last))
     }
 
     /// The number of the last event.
@@ -321,7 +322,10 @@ impl<R: ReadAt> LogView<R> {
     }
 
     /// Copies an event's line without losing the place at which reading goes on.
-    pub(super) fn copy_line(&self, seq: Seq, line: &mut Vec<u8>) -> Result<(), StreamError> {
+    ///
+    /// # Errors
+    /// When there is no such event, or it cannot be read.
+    pub fn copy_line(&self, seq: Seq, line: &mut Vec<u8>) -> Result<(), StreamError> {
         let (start, end) = self.index.span(seq).ok_or_else(|| StreamError::log(seq, "is not in the log"))?;
         let len = usize::try_from(end - start - 1).map_err(|_| StreamError::TooLong)?;
         self.source.fill_at(line, start, len).map_err(|source| StreamError::Io { doing: "read the log", source })

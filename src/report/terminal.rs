@@ -36,6 +36,10 @@ pub enum Tint {
     Active,
     /// Something that is wrong.
     Damage,
+    /// What only the first of two sides has.
+    Removed,
+    /// What only the second of two sides has.
+    Added,
     /// What was said.
     Plain,
 }
@@ -48,7 +52,8 @@ impl Tint {
             Tint::Role => "36",
             Tint::Mark => "35",
             Tint::Active => "1;32",
-            Tint::Damage => "31",
+            Tint::Damage | Tint::Removed => "31",
+            Tint::Added => "32",
             Tint::Plain => "",
         }
     }
@@ -79,11 +84,7 @@ impl FittedLine {
     pub fn push(&mut self, tint: Tint, piece: &str) {
         let shown = fitted(piece, self.left);
         self.left -= columns(&shown);
-        if shown.is_empty() || self.terminal.colours == Colours::None || tint == Tint::Plain {
-            self.text.push_str(&shown);
-        } else {
-            self.text.push_str(&format!("\u{1b}[{}m{shown}\u{1b}[0m", tint.code()));
-        }
+        self.text.push_str(&tinted(self.terminal.colours, tint, &shown));
     }
 
     /// The line.
@@ -91,6 +92,15 @@ impl FittedLine {
     pub fn finish(self) -> String {
         self.text
     }
+}
+
+/// A piece of a line in its colour.
+#[must_use]
+pub fn tinted(colours: Colours, tint: Tint, piece: &str) -> String {
+    if piece.is_empty() || colours == Colours::None || tint == Tint::Plain {
+        return piece.to_owned();
+    }
+    format!("\u{1b}[{}m{piece}\u{1b}[0m", tint.code())
 }
 
 /// How many columns a text takes.

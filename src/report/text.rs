@@ -1,12 +1,9 @@
 //! Findings, errors and numbers as people read them.
 
-use similar::{ChangeTag, TextDiff};
 use std::error::Error;
 use std::fmt::Write as _;
-use std::time::Duration;
 
 use crate::model::finding::Finding;
-use crate::verify::Difference;
 use crate::verify::difference::visible;
 
 /// A finding in two or three lines; `inside` is put before its file.
@@ -36,44 +33,6 @@ pub fn error(error: &dyn Error, at: Option<&str>, hint: Option<&str>) -> String 
         let _ = write!(text, "\nhint: {hint}");
     }
     text
-}
-
-/// Whether reports may quote what sessions hold.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Quoting {
-    /// A window around a difference.
-    Windows,
-    /// Nothing.
-    Nothing,
-}
-
-/// A difference, with both sides and what changed between them.
-#[must_use]
-pub fn difference(difference: &Difference, inside: &str, quoting: Quoting) -> String {
-    let place = if inside.is_empty() { difference.location.to_string() } else { format!("{inside}/{}", difference.location) };
-    let mut text = format!("error: {}\n  at {}", visible(&difference.what), visible(&place));
-    if quoting == Quoting::Windows && !(difference.source.is_empty() && difference.log.is_empty()) {
-        let _ = write!(text, "\n{}", sides(&difference.source, &difference.log));
-    }
-    text
-}
-
-/// The two sides as a unified diff, and under it what changed within the line.
-fn sides(source: &str, log: &str) -> String {
-    let diff = TextDiff::configure().timeout(Duration::from_millis(200)).diff_chars(source, log);
-    let mut marks = String::new();
-    for change in diff.iter_all_changes() {
-        match change.tag() {
-            ChangeTag::Equal => {}
-            ChangeTag::Delete => {
-                let _ = write!(marks, " [-{}-]", change.value());
-            }
-            ChangeTag::Insert => {
-                let _ = write!(marks, " {{+{}+}}", change.value());
-            }
-        }
-    }
-    format!("  --- source\n  +++ log\n  -{source}\n  +{log}\n  changed:{marks}")
 }
 
 /// A size as people write it.

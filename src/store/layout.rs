@@ -101,6 +101,12 @@ impl Store {
         self.private().join("lock")
     }
 
+    /// The folder of the logs that held more than those that took their places.
+    #[must_use]
+    pub fn earlier_folder(&self) -> PathBuf {
+        self.private().join("earlier")
+    }
+
     /// Where a log is kept that held more than the one that took its place.
     #[must_use]
     pub fn earlier(&self, log: &RelPath, sha256: &str) -> PathBuf {
@@ -111,7 +117,7 @@ impl Store {
         ]
         .concat();
         let name = [&name[..], LOG_SUFFIX.as_bytes()].concat();
-        path_below(&self.private().join("earlier"), &RelPath::new(name))
+        path_below(&self.earlier_folder(), &RelPath::new(name))
     }
 
     /// The folder that holds a log's earlier versions, and what their names

@@ -76,7 +76,8 @@ fn listed(path: RelPath, meta: &fs::Metadata) -> Listed {
 }
 
 /// When a file was last written, in nanoseconds since the epoch.
-pub(super) fn mtime_ns(meta: &fs::Metadata) -> i64 {
+#[must_use]
+pub fn mtime_ns(meta: &fs::Metadata) -> i64 {
     meta.mtime().saturating_mul(1_000_000_000).saturating_add(meta.mtime_nsec())
 }
 

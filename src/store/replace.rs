@@ -4,6 +4,7 @@
 
 use std::collections::BTreeSet;
 use std::fs::File;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use super::disk::Disk;
@@ -78,6 +79,17 @@ pub fn commit(disk: &dyn Disk, root: &Path, ready: &[Ready]) -> Result<(), Store
         return disk.sync_all_below(root);
     }
     folders.into_iter().try_for_each(|folder| disk.sync(folder))
+}
+
+/// Puts bytes under a name, replacing what had it.
+///
+/// # Errors
+/// When it cannot; the name then has its old file.
+pub fn put(disk: &dyn Disk, path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+    let folder = parent(path);
+    let temporary = temporary_in(folder)?;
+    (&temporary.file).write_all(bytes).map_err(StoreError::io("write", path))?;
+    commit(disk, folder, &[Ready { from: temporary.path, to: path.to_owned(), keep_as: None }])
 }
 
 fn parent(path: &Path) -> &Path {

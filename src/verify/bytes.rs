@@ -4,44 +4,44 @@ use sha2::{Digest, Sha256};
 
 use crate::log::restore::ByteSink;
 use crate::model::digest::hex;
+use crate::model::ids::Seq;
 use crate::model::location::Location;
 use crate::model::stream::StreamError;
 
-use super::difference::{Difference, WINDOW, window};
+use super::difference::{Difference, Place, Sides, USUAL_CONTEXT, Window};
 
 /// Compares what comes with what should come.
 #[derive(Debug)]
 pub struct Compare<'a> {
     expected: &'a [u8],
     at: usize,
+    /// The event that bytes come from.
+    event: Option<Seq>,
     /// Where they part, and the rebuilt side from a little before that on.
-    parted: Option<(usize, Vec<u8>)>,
-    /// How much of the rebuilt side before the place is kept.
-    before: usize,
+    parted: Option<Window>,
 }
 
 impl<'a> Compare<'a> {
     /// Compares with these bytes.
     #[must_use]
     pub fn with(expected: &'a [u8]) -> Compare<'a> {
-        Compare { expected, at: 0, parted: None, before: 0 }
+        Compare { expected, at: 0, event: None, parted: None }
     }
 
     /// The difference, if there was one or if bytes are missing at the end.
     #[must_use]
     pub fn difference(&self, file: &str) -> Option<Difference> {
-        let (at, rebuilt) = match &self.parted {
-            Some((at, rebuilt)) => (*at, rebuilt.as_slice()),
-            None if self.at < self.expected.len() => (self.at, &b""[..]),
-            None => return None,
-        };
-        // Both sides begin at the same place, so that only what differs does.
-        let source = &self.expected[at - self.before..];
+        if self.parted.is_none() && self.at >= self.expected.len() {
+            return None;
+        }
+        // What ends early has the same bytes as far as it goes.
+        let rebuilt = self.parted.clone().unwrap_or_else(|| Window::around(&self.expected[..self.at], self.at, USUAL_CONTEXT));
+        let at = usize::try_from(rebuilt.offset).unwrap_or(usize::MAX).saturating_add(rebuilt.at);
         Some(Difference {
             what: "rebuilt file differs from its source".to_owned(),
-            location: Location::of_offset(file, self.expected, at),
-            source: window(source, self.before),
-            log: window(rebuilt, self.before),
+            place: Place::File(Location::of_offset(file, self.expected, at)),
+            event: self.event,
+            sides: Sides::Bytes { source: Window::around(self.expected, at, USUAL_CONTEXT), log: rebuilt, more: None },
         })
     }
 }
@@ -54,9 +54,15 @@ impl ByteSink for Compare<'_> {
             return Ok(());
         }
         let same = rest.iter().zip(bytes).take_while(|(a, b)| a == b).count();
-        self.before = same.min(WINDOW);
-        self.parted = Some((self.at + same, bytes[same - self.before..bytes.len().min(same + WINDOW + 1)].to_vec()));
+        let mut window = Window::around(bytes, same, USUAL_CONTEXT);
+        window.offset += self.at as u64;
+        window.of += self.at as u64;
+        self.parted = Some(window);
         Err(StreamError::Differs)
+    }
+
+    fn comes_from(&mut self, seq: Seq) {
+        self.event = Some(seq);
     }
 }
 

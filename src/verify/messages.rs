@@ -3,13 +3,13 @@
 use crate::log::{LogView, Projection, Reach, Salvage};
 use crate::model::heads::HeadName;
 use crate::model::ids::Seq;
-use crate::model::json::{self, Member};
+use crate::model::json;
 use crate::model::loaded::{LoadOutcome, Loader};
-use crate::model::location::Location;
 use crate::model::shown::Shower;
 use crate::model::stream::{ReadAt, StreamError};
 
-use super::difference::{Difference, window};
+use super::difference::{Difference, Sides};
+use super::structure::{Changes, changes};
 
 /// The messages of one head, compared as both sides produce them.
 struct Lockstep<'v, R> {
@@ -29,8 +29,8 @@ impl<R: ReadAt> Lockstep<'_, R> {
         let number = self.loaded;
         match self.replayed.next_line() {
             Err(error) => self.first = Some(Err(error)),
-            Ok(Some(replayed)) if replayed == loaded || json::same_value(replayed, loaded) => {}
-            Ok(Some(replayed)) => self.first = Some(Ok(message_difference(&self.head, number, loaded, replayed))),
+            Ok(Some((_, replayed))) if replayed == loaded || json::same_value(replayed, loaded) => {}
+            Ok(Some((seq, replayed))) => self.first = Some(Ok(message_difference(&self.head, number, loaded, (seq, replayed)))),
             // One side is longer, which is said at the end.
             Ok(None) => {}
         }
@@ -38,11 +38,13 @@ impl<R: ReadAt> Lockstep<'_, R> {
 }
 
 /// What the log shows of one head, line by line.
-struct Replayed<'v, R> {
+pub(super) struct Replayed<'v, R> {
     log: &'v mut LogView<R>,
     shower: &'v Shower,
     projection: Projection,
-    /// The lines of the item at hand, and where each ends.
+    /// The item at hand.
+    item: Seq,
+    /// Its lines, and where each ends.
     lines: Vec<u8>,
     ends: Vec<usize>,
     /// How many of them are taken.
@@ -52,17 +54,26 @@ struct Replayed<'v, R> {
 }
 
 impl<'v, R: ReadAt> Replayed<'v, R> {
-    fn new(log: &'v mut LogView<R>, shower: &'v Shower, projection: Projection) -> Replayed<'v, R> {
-        Replayed { log, shower, projection, lines: Vec::new(), ends: Vec::new(), taken: 0, count: 0 }
+    /// What is shown of the path to a node.
+    pub(super) fn of(log: &'v mut LogView<R>, shower: &'v Shower, node: Seq) -> Result<Replayed<'v, R>, StreamError> {
+        let projection = Projection::of(log, node, Reach::Shown, Salvage::Hidden)?;
+        Ok(Replayed { log, shower, projection, item: Seq::ROOT, lines: Vec::new(), ends: Vec::new(), taken: 0, count: 0 })
     }
 
-    fn next_line(&mut self) -> Result<Option<&[u8]>, StreamError> {
+    /// What it took so far: lines that were taken, or nodes on the path.
+    pub(super) fn cost(&self) -> u64 {
+        self.projection.path_len().max(self.count) as u64
+    }
+
+    /// The next line, and the event that it comes from.
+    pub(super) fn next_line(&mut self) -> Result<Option<(Seq, &[u8])>, StreamError> {
         while self.taken >= self.ends.len() {
             let (lines, ends) = (&mut self.lines, &mut self.ends);
             lines.clear();
             ends.clear();
             self.taken = 0;
             let Some(shown) = self.projection.next_shown(self.log)? else { return Ok(None) };
+            self.item = shown.event.seq;
             (self.shower)(&shown, &mut |line| {
                 lines.extend_from_slice(line);
                 ends.push(lines.len());
@@ -72,20 +83,27 @@ impl<'v, R: ReadAt> Replayed<'v, R> {
         let to = self.ends[self.taken];
         self.taken += 1;
         self.count += 1;
-        Ok(Some(&self.lines[from..to]))
+        Ok(Some((self.item, &self.lines[from..to])))
     }
 }
 
-fn message_difference(head: &str, number: usize, loaded: &[u8], replayed: &[u8]) -> Difference {
-    let field = json::members(loaded)
-        .find(|Member { key, value }| !json::members(replayed).any(|other| other.key == *key && json::same_value(other.value, value)))
-        .map(|member| member.name().into_owned());
-    let at = loaded.iter().zip(replayed).take_while(|(a, b)| a == b).count();
-    Difference {
-        what: format!("message {number} of {head} differs{}", field.map(|name| format!(" in `{name}`")).unwrap_or_default()),
-        location: Location::file(head),
-        source: window(loaded, at),
-        log: window(replayed, at),
+/// How one message differs; `replayed` comes with its event.
+pub(super) fn message_difference(head: &str, number: usize, loaded: &[u8], replayed: (Seq, &[u8])) -> Difference {
+    let changes = changes(loaded, replayed.1);
+    let what = format!("message {number} of {head} differs{}", in_fields(&changes));
+    Difference { sides: Sides::Json(changes), ..Difference::at_event(what, replayed.0) }
+}
+
+/// Which members changed, as far as they can be named in a line.
+fn in_fields(changes: &Changes) -> String {
+    const NAMED: usize = 3;
+    let paths: Vec<String> =
+        changes.list.iter().filter(|change| !change.path.is_empty()).map(|change| format!("`{}`", change.path)).collect();
+    let rest = paths.len().saturating_sub(NAMED) as u64 + changes.more;
+    match paths.as_slice() {
+        [] => String::new(),
+        paths if rest == 0 => format!(" in {}", paths.join(", ")),
+        paths => format!(" in {} and {rest} more", paths[..NAMED.min(paths.len())].join(", ")),
     }
 }
 
@@ -114,8 +132,7 @@ pub fn compare_head<R: ReadAt>(
     head: &HeadName,
 ) -> Result<Compared, StreamError> {
     let node = log.state().head(head).unwrap_or(Seq::ROOT);
-    let projection = Projection::of(log, node, Reach::Shown, Salvage::Hidden)?;
-    let mut lockstep = Lockstep { replayed: Replayed::new(log, shower, projection), loaded: 0, head: head.to_string(), first: None };
+    let mut lockstep = Lockstep { replayed: Replayed::of(log, shower, node)?, loaded: 0, head: head.to_string(), first: None };
     let outcome = loader.load(ask, &mut |message| lockstep.loaded(message));
     let Lockstep { mut replayed, loaded, first, .. } = lockstep;
     let mut difference = first.transpose()?;
@@ -124,9 +141,9 @@ pub fn compare_head<R: ReadAt>(
         let count = replayed.count;
         if outcome.error.is_none() && loaded != count {
             let what = format!("{head} has {loaded} messages in the source program and {count} in the log");
-            difference = Some(Difference::plain(what, Location::file(head.to_string())));
+            difference = Some(Difference::in_log(what, (!node.is_root()).then(|| u64::from(node.number()))));
         }
     }
-    let cost = replayed.projection.path_len().max(replayed.count).max(loaded) as u64;
+    let cost = replayed.cost().max(loaded as u64);
     Ok(Compared { outcome, messages: replayed.count as u64, cost, difference })
 }

@@ -1,22 +1,21 @@
-//! A whole log against a whole session, and a log by itself.
+//! A whole log against a whole session.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::adapters::adapter::Adapter;
+use crate::log::LogView;
 use crate::log::restore::{FilePlan, file_plan, rebuild};
-use crate::log::{LogView, Projection, Reach, Salvage, SealState};
 use crate::model::digest::sha256_hex;
-use crate::model::event::{Compaction, Edit, EventKind, EventRef, FileKind, Hide, Outcome};
+use crate::model::event::{FileKind, Outcome};
 use crate::model::files::{Entry, Files};
 use crate::model::heads::{HeadKind, HeadName};
-use crate::model::ids::Seq;
 use crate::model::json;
 use crate::model::loaded::LoadOutcome;
 use crate::model::location::Location;
-use crate::model::shown::{Place, Shower, Shown};
-use crate::model::stream::{LogAccess, ReadAt, StreamError};
+use crate::model::stream::{ReadAt, StreamError};
 
-use super::bytes::{Compare, Hash};
+use super::alone::seal_difference;
+use super::bytes::Compare;
 use super::difference::Difference;
 use super::messages::{Compared, compare_head};
 
@@ -79,25 +78,23 @@ pub fn prove<R: ReadAt + Clone + Send>(
     Ok(replayed?.map(|replayed| Proof { bytes, ..replayed }))
 }
 
-fn seal_difference(seal: &SealState) -> Option<Difference> {
-    let (what, line) = match seal {
-        SealState::Good { .. } => return None,
-        SealState::Behind { line } => ("something stands behind the log's last good seal", *line),
-        SealState::Broken { line } => ("the log's bytes are not those that were sealed", *line),
-        SealState::Missing => ("the log has no seal: it is incomplete", 0),
-    };
-    let location = if line > 0 { Location::at("log", line, 1) } else { Location::file("log") };
-    Some(Difference::plain(what, location))
-}
-
-fn files_rebuild<R: ReadAt>(log: &mut LogView<R>, adapter: &dyn Adapter, files: &Files) -> Result<Result<u64, Difference>, StreamError> {
+/// Proves that a log rebuilds these files; says how many bytes they have. The
+/// inner result is the first difference.
+///
+/// # Errors
+/// When the log cannot be read.
+pub fn files_rebuild<R: ReadAt>(
+    log: &mut LogView<R>,
+    adapter: &dyn Adapter,
+    files: &Files,
+) -> Result<Result<u64, Difference>, StreamError> {
     let mut proven = BTreeSet::new();
     let mut bytes = 0;
     for seq in log.files().to_vec() {
         let plan = file_plan(log, seq)?;
         let name = plan.path.to_string();
         let Some(entry) = files.entry(&plan.path) else {
-            return Ok(Err(Difference::plain("the log has a file that the source has not", Location::file(name))));
+            return Ok(Err(Difference::in_file("the log has a file that the source has not", Location::file(name))));
         };
         if let Some(difference) = one_file(log, adapter, &plan, entry)? {
             return Ok(Err(difference));
@@ -108,19 +105,19 @@ fn files_rebuild<R: ReadAt>(log: &mut LogView<R>, adapter: &dyn Adapter, files: 
         proven.insert(plan.path);
     }
     match files.iter().find(|(path, _)| !proven.contains(*path)) {
-        Some((path, _)) => Ok(Err(Difference::plain("the source has a file that the log has not", Location::file(path.to_string())))),
+        Some((path, _)) => Ok(Err(Difference::in_file("the source has a file that the log has not", Location::file(path.to_string())))),
         None => Ok(Ok(bytes)),
     }
 }
 
-fn one_file<R: ReadAt>(
+pub(super) fn one_file<R: ReadAt>(
     log: &mut LogView<R>,
     adapter: &dyn Adapter,
     plan: &FilePlan,
     entry: &Entry,
 ) -> Result<Option<Difference>, StreamError> {
     let name = plan.path.to_string();
-    let differs = |what: &str| Some(Difference::plain(what, Location::file(name.clone())));
+    let differs = |what: &str| Some(Difference::in_file(what, Location::file(name.clone())));
     match (entry, plan.entry.kind) {
         (Entry::EmptyFolder, FileKind::Folder) => Ok(None),
         (Entry::Link { target }, FileKind::Link) => {
@@ -152,14 +149,9 @@ fn replays<R: ReadAt>(log: &mut LogView<R>, adapter: &dyn Adapter, files: &Files
     if let Some(difference) = outcome_difference(&outcome, &log.outcome, &active, difference) {
         return Ok(Err(difference));
     }
-    // A fork was added to the log and is none of the source's.
-    let forks: BTreeSet<&HeadName> = log.forks().iter().collect();
-    let in_log: BTreeSet<HeadName> = log.state().heads().map(|(name, _)| name.clone()).filter(|name| !forks.contains(name)).collect();
     let in_source: BTreeSet<HeadName> = loader.heads().into_iter().collect();
-    if let Some(head) = in_log.symmetric_difference(&in_source).next() {
-        let side =
-            if in_log.contains(head) { "the log has a head that the source has not" } else { "the source has a head that the log has not" };
-        return Ok(Err(Difference::plain(side, Location::file(head.to_string()))));
+    if let Some(difference) = heads_difference(log, &in_source) {
+        return Ok(Err(difference));
     }
     let failed = outcome.error.is_some();
     let mut proof = Proof { messages, heads: in_source.len() as u64, ..Proof::default() };
@@ -182,16 +174,30 @@ fn replays<R: ReadAt>(log: &mut LogView<R>, adapter: &dyn Adapter, files: &Files
     Ok(Ok(proof))
 }
 
+/// A head that only one side has.
+pub(super) fn heads_difference<R: ReadAt>(log: &LogView<R>, in_source: &BTreeSet<HeadName>) -> Option<Difference> {
+    // A fork was added to the log and is none of the source's.
+    let forks: BTreeSet<&HeadName> = log.forks().iter().collect();
+    let in_log: BTreeSet<HeadName> = log.state().heads().map(|(name, _)| name.clone()).filter(|name| !forks.contains(name)).collect();
+    let head = in_log.symmetric_difference(in_source).next()?;
+    let (has, lacks) = if in_log.contains(head) { ("log", "source") } else { ("source", "log") };
+    let node = log.state().head(head).filter(|node| !node.is_root());
+    Some(Difference::in_log(format!("the {has} has a head that the {lacks} has not: {head}"), node.map(|node| u64::from(node.number()))))
+}
+
 /// How many messages of heads other than the default are compared.
-fn budget<R: ReadAt>(log: &LogView<R>) -> u64 {
+pub(super) fn budget<R: ReadAt>(log: &LogView<R>) -> u64 {
     COMPARED_PER_EVENT * u64::from(log.last().number()) + ALWAYS_COMPARED
 }
 
 /// Where the default load ends otherwise than the log says.
-fn outcome_difference(outcome: &LoadOutcome, said: &Outcome, active: &HeadName, messages: Option<Difference>) -> Option<Difference> {
-    let says = |what: &str, source: String, log: String| {
-        Some(Difference { what: what.to_owned(), location: Location::file("outcome"), source, log })
-    };
+pub(super) fn outcome_difference(
+    outcome: &LoadOutcome,
+    said: &Outcome,
+    active: &HeadName,
+    messages: Option<Difference>,
+) -> Option<Difference> {
+    let says = |what: &str, source: String, log: String| Some(Difference::in_log(what, None).with_texts(source, log));
     if outcome.error != said.error {
         return says("the load ends otherwise", format!("{:?}", outcome.error), format!("{:?}", said.error));
     }
@@ -235,14 +241,11 @@ fn is_same_fact(source: Option<&String>, log: Option<&String>) -> bool {
 }
 
 /// Where a head by itself is otherwise than the log says.
-fn head_difference(compared: Compared, said: &Outcome, head: &HeadName) -> Option<Difference> {
+pub(super) fn head_difference(compared: Compared, said: &Outcome, head: &HeadName) -> Option<Difference> {
     let said_of_head = said.failures.get(&head.to_string());
     let Some(error) = compared.outcome.error else {
-        let unfounded = said_of_head.filter(|_| head.kind == HeadKind::Branch).map(|why| Difference {
-            what: format!("{head} loads, and the log says that it fails"),
-            location: Location::file(head.to_string()),
-            source: "it loads".to_owned(),
-            log: why.clone(),
+        let unfounded = said_of_head.filter(|_| head.kind == HeadKind::Branch).map(|why| {
+            Difference::in_log(format!("{head} loads, and the log says that it fails"), None).with_texts("it loads", why.clone())
         });
         return unfounded.or(compared.difference);
     };
@@ -257,106 +260,5 @@ fn head_difference(compared: Compared, said: &Outcome, head: &HeadName) -> Optio
         // The program loads no backup by itself.
         HeadKind::Backup => return None,
     };
-    Some(Difference {
-        what: format!("{head} fails to load otherwise"),
-        location: Location::file(head.to_string()),
-        source: error,
-        log: format!("{said:?}"),
-    })
-}
-
-/// Checks a log by itself: seal, references, every file rebuilt to the hash
-/// that the log records, every head walked and shown. `blob` gives an
-/// attachment's bytes by their hash.
-///
-/// # Errors
-/// When the log cannot be read.
-pub fn check_log<R: ReadAt>(
-    log: &mut LogView<R>,
-    adapter: &dyn Adapter,
-    blob: &dyn Fn(&str) -> Option<Vec<u8>>,
-) -> Result<Result<Proof, Difference>, StreamError> {
-    if let Some(difference) = seal_difference(log.seal()) {
-        return Ok(Err(difference));
-    }
-    let mut proof = Proof::default();
-    for seq in log.files().to_vec() {
-        let plan = file_plan(log, seq)?;
-        if plan.entry.kind != FileKind::File {
-            continue;
-        }
-        let mut sink = Hash::default();
-        match &plan.entry.blob {
-            Some(sha256) => match blob(sha256) {
-                Some(bytes) => crate::log::restore::ByteSink::bytes(&mut sink, &bytes)?,
-                None => return Ok(Err(Difference::plain("an attachment is missing or damaged", Location::file(plan.path.to_string())))),
-            },
-            None => rebuild(log, &plan, &|holds, style, shapes| adapter.renderer(holds, style, shapes), &mut sink)?,
-        }
-        let (size, sha256) = sink.finish();
-        proof.bytes += size;
-        if Some(size) != plan.entry.size || Some(&sha256) != plan.entry.sha256.as_ref() {
-            return Ok(Err(Difference {
-                what: "rebuilt file does not have the hash that its log records".to_owned(),
-                location: Location::file(plan.path.to_string()),
-                source: format!("{} bytes, {}", plan.entry.size.unwrap_or(0), plan.entry.sha256.clone().unwrap_or_default()),
-                log: format!("{size} bytes, {sha256}"),
-            }));
-        }
-    }
-    let shower = adapter.shower(log.shapes());
-    let active = log.active();
-    let heads: Vec<(HeadName, Seq)> = log.state().heads().map(|(name, node)| (name.clone(), node)).collect();
-    let log_differs = |what: String| Ok(Err(Difference::plain(what, Location::file("log"))));
-    if log.files().is_empty() {
-        return log_differs("the log rebuilds no file at all".to_owned());
-    }
-    if log.outcome.error.is_none() && !heads.iter().any(|(head, _)| *head == active) {
-        return log_differs(format!("the log shows {active} by default and has no such head"));
-    }
-    if let Some((head, node)) = heads.iter().find(|(_, node)| !node.is_root() && !log.is_node(*node)) {
-        return log_differs(format!("{head} points to event {node}, which is no node"));
-    }
-    if !log.last_checkpoint_is_true()? {
-        return log_differs("the last checkpoint does not say what the events before it come to".to_owned());
-    }
-    log.check_repeats()?;
-    proof.heads = heads.len() as u64;
-    proof.messages = everything_shown(log, &shower, &active)?;
-    Ok(Ok(proof))
-}
-
-/// Shows the default head as its program would, and counts the messages; then
-/// every other node, which must be possible too.
-fn everything_shown<R: ReadAt>(log: &mut LogView<R>, shower: &Shower, active: &HeadName) -> Result<u64, StreamError> {
-    let mut messages = 0;
-    let mut is_shown = vec![false; log.last().index() + 1];
-    let node = log.state().head(active).unwrap_or(Seq::ROOT);
-    let mut projection = Projection::of(log, node, Reach::Shown, Salvage::Hidden)?;
-    while let Some(shown) = projection.next_shown(log)? {
-        is_shown[shown.event.seq.index()] = true;
-        shower(&shown, &mut |_| messages += 1)?;
-    }
-    for seq in (1..=log.last().number()).map(Seq::new).filter(|seq| !is_shown[seq.index()]) {
-        if !log.is_node(seq) || log.kind(seq) == EventKind::Repeat {
-            continue;
-        }
-        let event = log.event(seq)?;
-        if event.kind == EventKind::Edit {
-            readable::<Edit>(&event)?;
-        } else if event.kind == EventKind::Hide {
-            readable::<Hide>(&event)?;
-        } else if event.kind == EventKind::Compaction {
-            readable::<Compaction>(&event)?;
-            shower(&Shown { place: Place::Compaction, ..Shown::plain(event) }, &mut |_| {})?;
-        } else {
-            shower(&Shown::plain(event), &mut |_| {})?;
-        }
-    }
-    Ok(messages)
-}
-
-fn readable<T: serde::de::DeserializeOwned>(event: &EventRef<'_>) -> Result<(), StreamError> {
-    let read: Result<T, _> = serde_json::from_slice(event.payload);
-    read.map(|_| ()).map_err(|error| StreamError::log(event.seq, format!("has a payload that cannot be read: {error}")))
+    Some(Difference::in_log(format!("{head} fails to load otherwise"), None).with_texts(error, format!("{said:?}")))
 }

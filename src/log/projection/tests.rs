@@ -95,7 +95,7 @@ fn every_event_with_a_parent_is_a_node_that_moves_the_head() {
     let unknown = made.node(EventKind::Unknown, label, "{}");
     let mut log = made.finish();
     assert_eq!(log.state().head(&HeadName::main()), Some(unknown));
-    assert!(log.last_checkpoint_is_true().unwrap());
+    assert_eq!(log.false_checkpoint().unwrap(), None);
     assert_eq!(shown(&mut log, unknown), "2 3 4");
 }
 
@@ -285,7 +285,7 @@ fn a_checkpoint_says_whether_anything_projects() {
         let one = made.message(Seq::ROOT);
         made.node(kind, one, payload);
         let bytes = made.bytes();
-        assert!(LogView::open(bytes.clone()).unwrap().last_checkpoint_is_true().unwrap());
+        assert_eq!(LogView::open(bytes.clone()).unwrap().false_checkpoint().unwrap(), None);
         assert_eq!(LogTail::open(bytes).unwrap().unwrap().projects(), says, "{}", kind.name());
     }
 }
@@ -346,7 +346,7 @@ fn checkpoints_of_200_000_alternating_nodes_stay_linear() {
         ends[n / 60 % 2] = made.message(ends[n / 60 % 2]);
     }
     let mut log = made.finish();
-    assert!(log.last_checkpoint_is_true().unwrap());
+    assert_eq!(log.false_checkpoint().unwrap(), None);
     let all = checkpoints(&mut log);
     let runs: usize = all.iter().map(|(_, checkpoint)| checkpoint.path.len()).sum();
     assert!(all.len() > 10 && runs < 2 * log.last().index(), "{} checkpoints, {runs} runs", all.len());

@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use super::escape::{decode_string, push_string};
 use super::scan::{Kind, elements, kind_of, members};
 
 /// Deeper than any loader we follow goes; below it only equal text is equal.
@@ -82,6 +83,62 @@ fn same_at_depth(a: &[u8], b: &[u8], depth: usize) -> bool {
     }
 }
 
+/// A text that two accepted values share when, and only when, they are equal.
+#[must_use]
+pub fn normal_form(value: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(value.len());
+    push_normal(value, 0, &mut out);
+    out
+}
+
+fn push_normal(value: &[u8], depth: usize, out: &mut Vec<u8>) {
+    let kind = kind_of(value);
+    if depth > DEEPEST {
+        return out.extend_from_slice(value);
+    }
+    match kind {
+        Kind::String => push_normal_string(value, out),
+        Kind::Number => push_normal_number(value, out),
+        Kind::True | Kind::False | Kind::Null => out.extend_from_slice(value),
+        Kind::Array => {
+            out.push(b'[');
+            for element in elements(value) {
+                push_normal(element, depth + 1, out);
+                out.push(b',');
+            }
+            out.push(b']');
+        }
+        Kind::Object => {
+            out.push(b'{');
+            for (name, value) in by_name(value) {
+                push_string(&name, out);
+                out.push(b':');
+                push_normal(value, depth + 1, out);
+                out.push(b',');
+            }
+            out.push(b'}');
+        }
+    }
+}
+
+fn push_normal_string(token: &[u8], out: &mut Vec<u8>) {
+    match decode_string(token) {
+        Ok(text) => push_string(&text, out),
+        // A lone surrogate stands in no UTF-8 text: the units are told instead.
+        Err(_) => out.extend_from_slice(format!("{:x?}", units(token)).as_bytes()),
+    }
+}
+
+fn push_normal_number(number: &[u8], out: &mut Vec<u8>) {
+    let text = String::from_utf8_lossy(number);
+    let is_integer = number.iter().all(|b| b.is_ascii_digit() || *b == b'-');
+    match text.parse::<f64>() {
+        Ok(0.0) => out.push(b'0'),
+        Ok(float) if !is_integer => out.extend_from_slice(float.to_string().as_bytes()),
+        _ => out.extend_from_slice(number),
+    }
+}
+
 fn by_name(object: &[u8]) -> BTreeMap<Cow<'_, str>, &[u8]> {
     members(object).map(|member| (member.name(), member.value)).collect()
 }
@@ -113,6 +170,7 @@ mod tests {
             ("-0", "0"),
         ] {
             assert!(same_value(a.as_bytes(), b.as_bytes()), "{a} {b}");
+            assert_eq!(normal_form(a.as_bytes()), normal_form(b.as_bytes()));
         }
         for (a, b) in [
             ("18446744073709551616", "18446744073709551617"),
@@ -122,6 +180,7 @@ mod tests {
             ("true", "1"),
         ] {
             assert!(!same_value(a.as_bytes(), b.as_bytes()), "{a} {b}");
+            assert_ne!(normal_form(a.as_bytes()), normal_form(b.as_bytes()));
         }
     }
 }

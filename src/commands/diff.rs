@@ -1,0 +1,266 @@
+//! `everlog diff`: the messages of two logs or sources, of whatever formats.
+
+use serde::Serialize;
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use crate::log::LogView;
+use crate::report::differences::{Quoting, Showing, json_change};
+use crate::report::exit::ExitStatus;
+use crate::report::printer::{Form, Printer};
+use crate::report::terminal::{Tint, tinted};
+use crate::report::text;
+use crate::verify::compare::{Fate, Members, MessageChange, Spoken, message_changes, spoken};
+use crate::verify::difference::visible;
+
+use super::batch;
+use super::compare::{CompareJob, LogBytes, Side};
+use super::error::CommandError;
+
+/// How many changed members of one message are shown.
+const MEMBERS: usize = 5;
+
+/// How two sessions compare.
+struct Compared {
+    formats: (String, String),
+    counts: (usize, usize),
+    changes: Vec<Shown>,
+    /// Heads that only one side has, in words.
+    heads: Vec<String>,
+    warnings: Vec<(&'static str, String)>,
+}
+
+/// One change and the message that it is about.
+struct Shown {
+    change: MessageChange,
+    about: Spoken,
+}
+
+/// What became of how many messages.
+#[derive(Debug, Default, Serialize)]
+struct Totals {
+    sessions: u64,
+    only_in_a: u64,
+    only_in_b: u64,
+    added: u64,
+    removed: u64,
+    changed: u64,
+    moved: u64,
+    restamped: u64,
+    heads: u64,
+}
+
+impl Totals {
+    fn is_nothing(&self) -> bool {
+        self.only_in_a + self.only_in_b + self.added + self.removed + self.changed + self.moved + self.restamped + self.heads == 0
+    }
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// When a side cannot be read.
+pub fn run(job: &CompareJob, out: &Printer) -> Result<ExitStatus, CommandError> {
+    let (a, b) = (Side::open(&job.a)?, Side::open(&job.b)?);
+    let (pairs, only_a, only_b) = paired(&a, &b);
+    let results = batch::each(&pairs, job.jobs, |(first, second)| batch::caught(|| compare(&a, first, &b, second), CommandError::Bug));
+    let mut totals = Totals { only_in_a: only_a.len() as u64, only_in_b: only_b.len() as u64, ..Totals::default() };
+    let mut is_doubtful = false;
+    for ((first, second), result) in pairs.iter().zip(results) {
+        let compared = result?;
+        totals.sessions += 1;
+        count(&compared, &mut totals);
+        is_doubtful |= !compared.warnings.is_empty();
+        compared.warnings.iter().for_each(|(warning, place)| out.complain(&format!("{warning}\n  at {}", visible(place))));
+        report(&compared, (first, second), job, out);
+    }
+    for (names, side, change) in [(&only_a, &a, "session_removed"), (&only_b, &b, "session_added")] {
+        names.iter().for_each(|name| report_alone(name, side, change, out));
+    }
+    let is_same = totals.is_nothing();
+    out.summary(&summary(&totals));
+    if out.form() == Form::Json {
+        out.object(&serde_json::json!({ "schema": 1, "summary": totals }));
+    }
+    Ok(if is_same && !is_doubtful { ExitStatus::Well } else { ExitStatus::Found })
+}
+
+/// Which sessions belong together: by name, and where one is left on each side,
+/// those two.
+fn paired(a: &Side, b: &Side) -> (Vec<(String, String)>, Vec<String>, Vec<String>) {
+    let (in_a, in_b): (BTreeSet<&String>, BTreeSet<&String>) = (a.names().collect(), b.names().collect());
+    let mut pairs: Vec<(String, String)> = in_a.intersection(&in_b).map(|name| ((*name).clone(), (*name).clone())).collect();
+    let only_a: Vec<String> = in_a.difference(&in_b).map(|name| (*name).clone()).collect();
+    let only_b: Vec<String> = in_b.difference(&in_a).map(|name| (*name).clone()).collect();
+    if let ([first], [second]) = (only_a.as_slice(), only_b.as_slice()) {
+        pairs.push((first.clone(), second.clone()));
+        return (pairs, Vec::new(), Vec::new());
+    }
+    (pairs, only_a, only_b)
+}
+
+fn compare(a: &Side, first: &str, b: &Side, second: &str) -> Result<Compared, CommandError> {
+    let ((mut left, left_warning), (mut right, right_warning)) = (a.log(first)?, b.log(second)?);
+    let formats = (left.session.format.clone(), right.session.format.clone());
+    let stream = |side: &Side, name: &str| {
+        let path = side.place(name).into();
+        |source| CommandError::Stream { path, source }
+    };
+    let (active_left, active_right) = (left.active(), right.active());
+    let old = spoken(&mut left, &active_left).map_err(stream(a, first))?;
+    let new = spoken(&mut right, &active_right).map_err(stream(b, second))?;
+    let members = if formats.0 == formats.1 { Members::All } else { Members::Shared };
+    let changes = message_changes((&mut left, &old), (&mut right, &new), members).map_err(stream(a, first))?;
+    let about = |change: &MessageChange| {
+        let of = |list: &[Spoken], number: Option<usize>| number.and_then(|number| list.get(number - 1).cloned());
+        of(&new, change.second).or_else(|| of(&old, change.first))
+    };
+    let changes: Vec<Shown> = changes.into_iter().filter_map(|change| about(&change).map(|about| Shown { change, about })).collect();
+    // Heads of different programs have different names.
+    let heads = if members == Members::All { lone_heads(&left, &right) } else { Vec::new() };
+    let warnings = [(left_warning, a.place(first)), (right_warning, b.place(second))];
+    let warnings = warnings.into_iter().filter_map(|(warning, place)| warning.map(|warning| (warning, place))).collect();
+    Ok(Compared { formats, counts: (old.len(), new.len()), changes, heads, warnings })
+}
+
+fn lone_heads(a: &LogView<LogBytes>, b: &LogView<LogBytes>) -> Vec<String> {
+    let names = |log: &LogView<LogBytes>| -> BTreeSet<String> { log.state().heads().map(|(name, _)| name.to_string()).collect() };
+    let (in_a, in_b) = (names(a), names(b));
+    let only = |these: &BTreeSet<String>, those: &BTreeSet<String>, side: &str| -> Vec<String> {
+        these.difference(those).map(|name| format!("{name} is only in {side}")).collect()
+    };
+    [only(&in_a, &in_b, "A"), only(&in_b, &in_a, "B")].concat()
+}
+
+fn count(compared: &Compared, totals: &mut Totals) {
+    for Shown { change, .. } in &compared.changes {
+        *match change.fate {
+            Fate::Added => &mut totals.added,
+            Fate::Removed => &mut totals.removed,
+            Fate::Changed(_) => &mut totals.changed,
+            Fate::Moved => &mut totals.moved,
+            Fate::Restamped { .. } => &mut totals.restamped,
+        } += 1;
+    }
+    totals.heads += compared.heads.len() as u64;
+}
+
+/// What `--json` says of one change.
+#[derive(Debug, Serialize)]
+struct Json<'a> {
+    schema: u32,
+    session: &'a str,
+    change: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    a: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    b: Option<usize>,
+    role: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<&'a str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    fields: Vec<&'a str>,
+}
+
+fn name_of(fate: &Fate) -> &'static str {
+    match fate {
+        Fate::Added => "added",
+        Fate::Removed => "removed",
+        Fate::Changed(_) => "changed",
+        Fate::Moved => "moved",
+        Fate::Restamped { .. } => "restamped",
+    }
+}
+
+fn report(compared: &Compared, (first, second): (&str, &str), job: &CompareJob, out: &Printer) {
+    if out.form() == Form::Json {
+        for Shown { change, about } in &compared.changes {
+            let fields = match &change.fate {
+                Fate::Changed(changes) => changes.list.iter().map(|change| change.path.as_str()).collect(),
+                Fate::Added | Fate::Removed | Fate::Moved | Fate::Restamped { .. } => Vec::new(),
+            };
+            let text = Some(about.excerpt.as_str()).filter(|_| job.showing.quoting == Quoting::Windows);
+            let (a, b) = (change.first, change.second);
+            out.object(&Json { schema: 1, session: first, change: name_of(&change.fate), a, b, role: &about.role, text, fields });
+        }
+        for head in &compared.heads {
+            out.object(&serde_json::json!({ "schema": 1, "session": first, "change": "head", "what": head }));
+        }
+        return;
+    }
+    if compared.changes.is_empty() && compared.heads.is_empty() {
+        return;
+    }
+    let names = if first == second { visible(first) } else { format!("{} and {}", visible(first), visible(second)) };
+    let formats = if compared.formats.0 == compared.formats.1 {
+        compared.formats.0.clone()
+    } else {
+        format!("{} and {}", compared.formats.0, compared.formats.1)
+    };
+    out.text(&format!("{names} ({formats}): {} and {} messages", compared.counts.0, compared.counts.1));
+    for shown in compared.changes.iter().take(job.most) {
+        out.text(&line(shown, job.showing));
+    }
+    let rest = compared.changes.len().saturating_sub(job.most) as u64;
+    if rest > 0 {
+        out.text(&format!("  and {}", text::count(rest, "more difference")));
+    }
+    compared.heads.iter().for_each(|head| out.text(&format!("  {}", visible(head))));
+}
+
+/// One change on a line, or on a few.
+fn line(shown: &Shown, showing: Showing) -> String {
+    let Shown { change, about } = shown;
+    let number = |number: Option<usize>| number.map(|number| number.to_string()).unwrap_or_default();
+    let quoted = if showing.quoting == Quoting::Windows { format!(": {}", visible(&about.excerpt)) } else { String::new() };
+    let said = format!("{}{quoted}", visible(&about.role));
+    let time = |ts: &Option<String>| ts.clone().unwrap_or_else(|| "no time".to_owned());
+    let tint = |tint, text: String| tinted(showing.colours, tint, &text);
+    match &change.fate {
+        Fate::Added => tint(Tint::Added, format!("  + message {} is only in B, {said}", number(change.second))),
+        Fate::Removed => tint(Tint::Removed, format!("  - message {} is only in A, {said}", number(change.first))),
+        Fate::Moved => format!("  > message {} stands as message {} in B, {said}", number(change.first), number(change.second)),
+        Fate::Restamped { from, to } => {
+            format!("  @ message {} has another time: {} is {} in B", number(change.first), visible(&time(from)), visible(&time(to)))
+        }
+        Fate::Changed(changes) => {
+            let mut text = format!("  ~ message {} differs, {}", number(change.first), visible(&about.role));
+            for change in changes.list.iter().take(MEMBERS) {
+                let said = if showing.quoting == Quoting::Windows { json_change(change, showing) } else { visible(&change.path) };
+                let _ = write!(text, "\n      {said}");
+            }
+            let rest = changes.list.len().saturating_sub(MEMBERS) as u64 + changes.more;
+            if rest > 0 {
+                let _ = write!(text, "\n      and {}", text::count(rest, "more member"));
+            }
+            text
+        }
+    }
+}
+
+fn report_alone(name: &str, side: &Side, change: &'static str, out: &Printer) {
+    if out.form() == Form::Json {
+        return out.object(&serde_json::json!({ "schema": 1, "session": name, "change": change }));
+    }
+    let letter = if change == "session_removed" { "A" } else { "B" };
+    out.text(&format!("{} is only in {letter}\n  at {}", visible(name), visible(&side.place(name))));
+}
+
+fn summary(totals: &Totals) -> String {
+    if totals.is_nothing() {
+        return format!("{} compared: the same messages", text::count(totals.sessions, "session"));
+    }
+    let counts = [
+        (totals.added, "added"),
+        (totals.removed, "removed"),
+        (totals.changed, "changed"),
+        (totals.moved, "moved"),
+        (totals.restamped, "re-stamped"),
+        (totals.heads, "heads on one side"),
+        (totals.only_in_a, "sessions only in A"),
+        (totals.only_in_b, "sessions only in B"),
+    ];
+    let list: Vec<String> =
+        counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{} {what}", text::thousands(*count))).collect();
+    format!("{} compared: {}", text::count(totals.sessions, "session"), list.join(", "))
+}

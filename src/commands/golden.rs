@@ -1,0 +1,113 @@
+//! Replays that are kept: one text per session, written by `replay --all --out`
+//! and compared by `verify --golden`.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use crate::model::files::RelPath;
+use crate::model::folder::ListedKind;
+use crate::report::exit::ExitStatus;
+use crate::report::printer::Printer;
+use crate::report::text;
+use crate::store::disk::{self, Disk};
+use crate::store::layout::{LOG_SUFFIX, Store, path_below};
+use crate::store::{listing, replace};
+use crate::verify::difference::visible;
+use crate::verify::golden::{GOLDEN_SUFFIX, replay_text};
+
+use super::batch;
+use super::error::CommandError;
+use super::logs::{self, LogFile};
+
+/// Which replays to keep, and where.
+#[derive(Debug)]
+pub struct GoldenJob<'a> {
+    /// A store, or one log.
+    pub logs: PathBuf,
+    /// The folder for the replays.
+    pub out: PathBuf,
+    /// How many sessions at once.
+    pub jobs: usize,
+    /// Where changes go.
+    pub disk: &'a dyn Disk,
+}
+
+/// What became of one replay.
+enum Written {
+    Changed,
+    Unchanged,
+    Doubtful(&'static str),
+}
+
+/// Runs `replay --all --out`.
+///
+/// # Errors
+/// When nothing could be written at all.
+pub fn run(job: &GoldenJob<'_>, out: &Printer) -> Result<ExitStatus, CommandError> {
+    let found = logs::find(&job.logs)?;
+    let keys: BTreeSet<String> = found.iter().map(|log| log.relative.key()).collect();
+    job.disk.create_folders(&job.out)?;
+    let results = batch::each(&found, job.jobs, |log| batch::caught(|| one(log, job), CommandError::Bug));
+    let (mut changed, mut unchanged, mut status) = (0, 0, ExitStatus::Well);
+    for (log, result) in found.iter().zip(results) {
+        match result {
+            Ok(Written::Changed) => changed += 1,
+            Ok(Written::Unchanged) => unchanged += 1,
+            Ok(Written::Doubtful(why)) => {
+                status = status.max(ExitStatus::Found);
+                out.complain(&format!("{why}; its replay is not kept\n  at {}", visible(&log.path.display().to_string())));
+            }
+            Err(error) => {
+                status = status.max(ExitStatus::Failed);
+                out.complain(&text::error(&error, Some(&log.name), error.hint().as_deref()));
+            }
+        }
+    }
+    let left = if job.logs.is_dir() { left_over(&job.out, &keys)? } else { Vec::new() };
+    for name in &left {
+        out.say(&format!(
+            "note: a replay is kept of a session that has no log\n  at {}",
+            visible(&path_of(&job.out, name).display().to_string())
+        ));
+    }
+    let place = visible(&job.out.display().to_string());
+    out.summary(&format!("{} kept in {place}: {changed} written, {unchanged} unchanged", text::count(changed + unchanged, "replay")));
+    Ok(status)
+}
+
+fn one(log: &LogFile, job: &GoldenJob<'_>) -> Result<Written, CommandError> {
+    let (mut view, adapter) = logs::open(&log.path, None)?;
+    if let Some(warning) = logs::seal_warning(view.seal()) {
+        return Ok(Written::Doubtful(warning));
+    }
+    let now = replay_text(&mut view, adapter).map_err(|source| CommandError::Stream { path: log.path.clone(), source })?;
+    let store = Store::of_log(&log.path);
+    let path = golden_path(&job.out, &logs::name_in_store(log, &job.logs, store.as_ref()));
+    // Equal bytes are not written again: a second run must not touch mtimes.
+    if path.is_file() && disk::read(&path)? == now.as_bytes() {
+        return Ok(Written::Unchanged);
+    }
+    job.disk.create_folders(path.parent().unwrap_or(&job.out))?;
+    replace::put(job.disk, &path, now.as_bytes())?;
+    Ok(Written::Changed)
+}
+
+/// Where the replay of a log is kept.
+pub(super) fn golden_path(folder: &Path, log: &RelPath) -> PathBuf {
+    let name = log.as_bytes().strip_suffix(LOG_SUFFIX.as_bytes()).unwrap_or(log.as_bytes());
+    path_below(folder, &RelPath::new([name, GOLDEN_SUFFIX.as_bytes()].concat()))
+}
+
+/// Where the replay of a session is kept.
+pub(super) fn path_of(folder: &Path, session: &str) -> PathBuf {
+    folder.join(format!("{session}{GOLDEN_SUFFIX}"))
+}
+
+/// The sessions of which a replay is kept and none of these logs is.
+pub(super) fn left_over(folder: &Path, logs: &BTreeSet<String>) -> Result<Vec<String>, CommandError> {
+    let listing = listing::list(folder)?;
+    let files = listing.entries().iter().filter(|entry| entry.kind == ListedKind::File);
+    let sessions = files.filter_map(|entry| entry.path.as_bytes().strip_suffix(GOLDEN_SUFFIX.as_bytes()));
+    let left = sessions.filter(|session| !logs.contains(&RelPath::new([*session, LOG_SUFFIX.as_bytes()].concat()).key()));
+    Ok(left.map(|session| RelPath::new(session).to_string()).collect())
+}

@@ -1,0 +1,403 @@
+//! What `verify` says: to people, to programs, to JUnit and to GitHub.
+
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::path::Path;
+
+use crate::model::finding::{Finding, FindingCode, Severity};
+use crate::report::differences::{self, Showing};
+use crate::report::exit::ExitStatus;
+use crate::report::github::{Annotation, Notice, table};
+use crate::report::junit::{self, Case, CaseResult, Suite, Trouble};
+use crate::report::printer::{Form, Printer};
+use crate::report::text;
+use crate::store::disk::{Disk, RealDisk};
+use crate::store::replace;
+use crate::verify::Level;
+use crate::verify::difference::visible;
+
+use super::error::CommandError;
+use super::verify::{Annotations, Kept, Strictness, VERDICTS, Verdict, VerifyJob};
+use super::verify_check::{Checked, Located};
+
+/// The version of what `--json` prints. Members may be added; a change of
+/// those that are there makes it another one.
+const SCHEMA: u32 = 1;
+
+/// So many lines of a summary for GitHub, which takes no more than a megabyte.
+const SUMMARY_ROWS: usize = 100;
+
+/// What a run ends in: the worst of what it found.
+pub(super) fn exit_status(checked: &[Checked], strictness: Strictness) -> ExitStatus {
+    let worst = checked.iter().map(|one| one.verdict.exit()).max().unwrap_or(ExitStatus::Well);
+    let is_found = strictness == Strictness::Findings
+        && checked.iter().any(|one| matches!(one.verdict, Verdict::NoSource | Verdict::KeptDamaged) || counting(one).next().is_some());
+    worst.max(if is_found { ExitStatus::Found } else { ExitStatus::Well })
+}
+
+/// The findings that count in a strict run.
+fn counting(one: &Checked) -> impl Iterator<Item = &(std::path::PathBuf, Finding)> {
+    one.findings.iter().filter(|(_, finding)| finding.severity >= Severity::Warn)
+}
+
+pub(super) fn report(checked: &[Checked], job: &VerifyJob, out: &Printer) -> Result<(), CommandError> {
+    for one in checked {
+        if out.form() == Form::Json {
+            out.object(&json(one, job.showing));
+        }
+        say(one, job, out);
+    }
+    if out.form() == Form::Json {
+        out.object(&Closing { schema: SCHEMA, summary: totals(checked, job) });
+    }
+    if let Annotations::GitHub { workspace, summary } = &job.annotations {
+        annotate(checked, job, workspace, out);
+        if let Some(path) = summary {
+            RealDisk.append(path, markdown(checked, job).as_bytes())?;
+        }
+    }
+    if let Some(path) = &job.junit {
+        write_junit(checked, job, path)?;
+    }
+    out.summary(&summary(checked, job));
+    Ok(())
+}
+
+/// What a person reads of one log: nothing, where all is well.
+fn say(one: &Checked, job: &VerifyJob, out: &Printer) {
+    if let Some(detail) = detail(one, job.showing).filter(|_| one.verdict != Verdict::KeptDamaged) {
+        out.complain(&detail);
+    }
+    let note = |what: &str| out.say(&format!("note: {what}\n  at {}", visible(&one.log)));
+    if one.verdict == Verdict::NoSource {
+        note("the source no longer has this session; its log is good by itself");
+    } else if one.verdict == Verdict::KeptDamaged {
+        note("this earlier log was not whole when it was kept, and is unchanged since");
+    }
+    if job.strictness == Strictness::Findings {
+        for (file, finding) in counting(one) {
+            out.say(&text::finding(&shown_finding(file, finding), ""));
+        }
+    }
+}
+
+/// A finding with its file as the user would name it.
+fn shown_finding(file: &Path, finding: &Finding) -> Finding {
+    let mut shown = finding.clone();
+    let name = file.display().to_string();
+    // Without the source its place can only be told within the log's session.
+    if !name.ends_with(&shown.location.file) {
+        shown.message = format!("{} ({})", shown.message, shown.location);
+        (shown.location.line, shown.location.byte) = (None, None);
+    }
+    shown.location.file = name;
+    shown
+}
+
+/// Everything that is wrong with one log.
+fn detail(one: &Checked, showing: Showing) -> Option<String> {
+    let mut parts: Vec<String> = Vec::new();
+    if let Some(error) = &one.error {
+        parts.push(text::error(error, Some(&one.log), error.hint().as_deref()));
+    }
+    parts.extend(one.differences.iter().map(|located| differences::difference(&located.difference, &located.at(), showing)));
+    if one.more > 0 {
+        parts.push(format!("and {} in {}", text::count(one.more, "more difference"), visible(&one.log)));
+    }
+    if let Some(hint) = hint(one.verdict).filter(|_| !parts.is_empty()) {
+        parts.push(format!("hint: {hint}"));
+    }
+    (!parts.is_empty()).then(|| parts.join("\n"))
+}
+
+/// What to do about it.
+fn hint(verdict: Verdict) -> Option<&'static str> {
+    match verdict {
+        Verdict::Same | Verdict::NoSource | Verdict::KeptDamaged | Verdict::Unreadable => None,
+        Verdict::Differs | Verdict::Damaged => Some("restore the log from a copy, or migrate its source again"),
+        Verdict::SourceChanged => Some("`everlog migrate` brings the log up to date and keeps what the source no longer has"),
+        Verdict::NoLog => Some("`everlog migrate` makes one"),
+        Verdict::GoldenChanged | Verdict::GoldenMissing => {
+            Some("where that is meant to be, `everlog replay DEST --all --out` keeps the new one: review its diff")
+        }
+        Verdict::GoldenLeft => Some("remove the file, or restore the log that it is of"),
+    }
+}
+
+/// One line for a title or a message.
+fn message(one: &Checked) -> String {
+    let first = one.differences.first().map(|located| located.difference.what.clone());
+    let error = one.error.as_ref().map(|error| {
+        let cause = error.source().map(|cause| format!(": {cause}")).unwrap_or_default();
+        format!("{error}{cause}")
+    });
+    visible(&error.or(first).unwrap_or_default())
+}
+
+/// What `--json` says of one log.
+#[derive(Debug, Serialize)]
+struct Json<'a> {
+    schema: u32,
+    log: &'a str,
+    session: &'a str,
+    kept: Kept,
+    verdict: Verdict,
+    bytes: u64,
+    messages: u64,
+    differences: Vec<JsonDifference<'a>>,
+    more_differences: u64,
+    findings: Vec<JsonFinding<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct JsonDifference<'a> {
+    what: &'a str,
+    file: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    byte: Option<u64>,
+    /// The event of the log that the bytes come from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    log_line: Option<u32>,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    detail: String,
+}
+
+#[derive(Debug, Serialize)]
+struct JsonFinding<'a> {
+    code: FindingCode,
+    severity: Severity,
+    file: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    byte: Option<u64>,
+    message: &'a str,
+    more: u64,
+}
+
+fn json(one: &Checked, showing: Showing) -> Json<'_> {
+    let difference = |located: &'_ Located| -> (String, String) {
+        (located.file.display().to_string(), differences::sides(&located.difference, showing.plain()).trim_start_matches('\n').to_owned())
+    };
+    Json {
+        schema: SCHEMA,
+        log: &one.log,
+        session: &one.session,
+        kept: one.kept,
+        verdict: one.verdict,
+        bytes: one.bytes,
+        messages: one.messages,
+        differences: one
+            .differences
+            .iter()
+            .map(|located| {
+                let (file, detail) = difference(located);
+                let log_line = located.difference.event.map(|event| event.number());
+                JsonDifference { what: &located.difference.what, file, line: located.line, byte: located.byte, log_line, detail }
+            })
+            .collect(),
+        more_differences: one.more,
+        findings: one
+            .findings
+            .iter()
+            .map(|(_, finding)| JsonFinding {
+                code: finding.code,
+                severity: finding.severity,
+                file: finding.location.file.clone(),
+                line: finding.location.line,
+                byte: finding.location.byte,
+                message: &finding.message,
+                more: finding.more,
+            })
+            .collect(),
+        error: one.error.as_ref().map(|_| message(one)),
+        hint: one.error.as_ref().and_then(CommandError::hint).or_else(|| hint(one.verdict).map(str::to_owned)),
+    }
+}
+
+/// The closing object.
+#[derive(Debug, Serialize)]
+struct Closing {
+    schema: u32,
+    summary: Totals,
+}
+
+#[derive(Debug, Serialize)]
+struct Totals {
+    level: &'static str,
+    logs: u64,
+    earlier: u64,
+    bytes: u64,
+    messages: u64,
+    findings: u64,
+    verdicts: BTreeMap<Verdict, u64>,
+    exit: u8,
+}
+
+fn totals(checked: &[Checked], job: &VerifyJob) -> Totals {
+    let is_log = |one: &&Checked| !matches!(one.verdict, Verdict::NoLog | Verdict::GoldenLeft);
+    let kept = |kept| checked.iter().filter(is_log).filter(|one| one.kept == kept).count() as u64;
+    Totals {
+        level: match job.level {
+            Level::Seal => "seal",
+            Level::Restore => "restore",
+            Level::Full => "full",
+        },
+        logs: kept(Kept::Current),
+        earlier: kept(Kept::Earlier),
+        bytes: checked.iter().map(|one| one.bytes).sum(),
+        messages: checked.iter().map(|one| one.messages).sum(),
+        findings: checked.iter().flat_map(counting).map(|(_, finding)| 1 + finding.more).sum(),
+        verdicts: VERDICTS.into_iter().map(|verdict| (verdict, count(checked, verdict, None))).collect(),
+        exit: exit_status(checked, job.strictness) as u8,
+    }
+}
+
+fn count(checked: &[Checked], verdict: Verdict, kept: Option<Kept>) -> u64 {
+    checked.iter().filter(|one| one.verdict == verdict && kept.is_none_or(|kept| one.kept == kept)).count() as u64
+}
+
+/// How a verdict is counted: what stands behind the number.
+fn counted_as(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Same => "the same",
+        Verdict::NoSource => "without source",
+        Verdict::KeptDamaged => "as damaged as when kept",
+        Verdict::Differs => "differ",
+        Verdict::Damaged => "damaged",
+        Verdict::SourceChanged => "with a changed source",
+        Verdict::NoLog => "without log",
+        Verdict::GoldenChanged => "with a changed replay",
+        Verdict::GoldenMissing => "without a kept replay",
+        Verdict::GoldenLeft => "kept replays left over",
+        Verdict::Unreadable => "unreadable",
+    }
+}
+
+fn summary(checked: &[Checked], job: &VerifyJob) -> String {
+    let totals = totals(checked, job);
+    let how = match (job.level, &job.source) {
+        (Level::Seal, _) => "by their seals",
+        (Level::Restore | Level::Full, Some(_)) => "against their source",
+        (Level::Restore | Level::Full, None) => "by themselves",
+    };
+    let counts = |kept: Kept| {
+        let list: Vec<String> = VERDICTS
+            .into_iter()
+            .map(|verdict| (verdict, count(checked, verdict, Some(kept))))
+            .filter(|(verdict, count)| *count > 0 || (*verdict == Verdict::Same && kept == Kept::Current))
+            .map(|(verdict, count)| format!("{} {}", text::thousands(count), counted_as(verdict)))
+            .collect();
+        list.join(", ")
+    };
+    let mut line = format!("{} checked {how}: {}", text::count(totals.logs, "log"), counts(Kept::Current));
+    if totals.earlier > 0 {
+        line.push_str(&format!("; {}: {}", text::count(totals.earlier, "earlier log"), counts(Kept::Earlier)));
+    }
+    if job.level > Level::Seal {
+        line.push_str(&format!("; {} rebuilt", text::size(totals.bytes)));
+    }
+    line
+}
+
+fn annotate(checked: &[Checked], job: &VerifyJob, workspace: &Path, out: &Printer) {
+    let mut list: Vec<Annotation> = Vec::new();
+    for one in checked {
+        if one.verdict.exit() != ExitStatus::Well {
+            let title = format!("everlog: {}", counted_as(one.verdict));
+            let text = |what: String| if one.more > 0 { format!("{what} (and {} more)", one.more) } else { what };
+            list.extend(one.differences.iter().map(|located| Annotation {
+                notice: Notice::Error,
+                file: from_workspace(&located.file, workspace),
+                at: located.line.map(|line| (line, located.byte.unwrap_or(1))),
+                title: title.clone(),
+                message: text(visible(&located.difference.what)),
+            }));
+            list.extend(one.error.iter().map(|_| Annotation {
+                notice: Notice::Error,
+                file: from_workspace(&job.logs.join(&one.log), workspace),
+                at: None,
+                title: title.clone(),
+                message: message(one),
+            }));
+        }
+        if job.strictness == Strictness::Findings {
+            list.extend(counting(one).map(|(file, finding)| {
+                let shown = shown_finding(file, finding);
+                Annotation {
+                    notice: if finding.severity == Severity::Error { Notice::Error } else { Notice::Warning },
+                    file: from_workspace(file, workspace),
+                    at: shown.location.line.map(|line| (line, shown.location.byte.unwrap_or(1))),
+                    title: format!("everlog: {}", code_name(finding.code)),
+                    message: visible(&shown.message),
+                }
+            }));
+        }
+    }
+    for annotation in list {
+        let line = annotation.line();
+        // Among JSON objects it would be noise; GitHub reads stderr too.
+        if out.form() == Form::Json { out.complain(&line) } else { out.line(line.as_bytes()) }
+    }
+}
+
+fn code_name(code: FindingCode) -> String {
+    serde_json::to_string(&code).unwrap_or_default().trim_matches('"').to_owned()
+}
+
+/// A path from the top of a repository, where it lies in it.
+fn from_workspace(path: &Path, workspace: &Path) -> String {
+    let whole = |path: &Path| std::fs::canonicalize(path).or_else(|_| std::path::absolute(path)).unwrap_or_else(|_| path.to_owned());
+    let (path, workspace) = (whole(path), whole(workspace));
+    path.strip_prefix(&workspace).unwrap_or(&path).display().to_string()
+}
+
+/// A summary of the job.
+fn markdown(checked: &[Checked], job: &VerifyJob) -> String {
+    let mut text = format!("### everlog verify\n\n{}\n\n", summary(checked, job));
+    let wrong = checked.iter().filter(|one| one.verdict.exit() != ExitStatus::Well);
+    let rows: Vec<Vec<String>> = wrong
+        .map(|one| {
+            let place = one.differences.first().map(Located::at).unwrap_or_default();
+            vec![one.session.clone(), counted_as(one.verdict).to_owned(), message(one), visible(&place)]
+        })
+        .collect();
+    if !rows.is_empty() {
+        text.push_str(&table(&["session", "verdict", "what", "where"], &rows[..rows.len().min(SUMMARY_ROWS)]));
+        if rows.len() > SUMMARY_ROWS {
+            text.push_str(&format!("\nand {} more\n", rows.len() - SUMMARY_ROWS));
+        }
+        text.push('\n');
+    }
+    text
+}
+
+fn write_junit(checked: &[Checked], job: &VerifyJob, path: &Path) -> Result<(), CommandError> {
+    let case = |one: &Checked| {
+        let trouble = || Trouble {
+            kind: serde_json::to_string(&one.verdict).unwrap_or_default().trim_matches('"').to_owned(),
+            message: message(one),
+            detail: detail(one, job.showing.plain()).unwrap_or_default(),
+        };
+        let result = match one.verdict.exit() {
+            ExitStatus::Well if job.strictness == Strictness::Findings && counting(one).next().is_some() => {
+                let list: Vec<String> = counting(one).map(|(file, finding)| text::finding(&shown_finding(file, finding), "")).collect();
+                let message = list.first().and_then(|first| first.lines().next()).unwrap_or_default().to_owned();
+                CaseResult::Failed(Trouble { kind: "findings".to_owned(), message, detail: list.join("\n") })
+            }
+            ExitStatus::Well => CaseResult::Passed,
+            ExitStatus::Found => CaseResult::Failed(trouble()),
+            ExitStatus::Failed => CaseResult::Errored(trouble()),
+        };
+        Case { name: one.log.clone(), took: one.took, result }
+    };
+    let suite = Suite { name: "everlog verify".to_owned(), timestamp: job.timestamp.clone(), cases: checked.iter().map(case).collect() };
+    Ok(replace::put(&RealDisk, path, junit::report(&suite).as_bytes())?)
+}

@@ -1,0 +1,320 @@
+//! The messages of two logs, of whatever formats: what was added, removed,
+//! changed, moved or re-stamped; and whether one has all that the other has.
+
+use foldhash::fast::FixedState;
+use jiff::Timestamp;
+use sha2::{Digest, Sha256};
+use similar::{Algorithm, DiffOp, TextDiff, capture_diff_slices_deadline};
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::ops::Range;
+use std::time::Duration;
+
+use crate::log::{LogView, Projection, Reach, Salvage};
+use crate::model::event::{EventKind, EventRef};
+use crate::model::heads::HeadName;
+use crate::model::ids::Seq;
+use crate::model::json::{self, Kind};
+use crate::model::stream::{LogAccess, ReadAt, StreamError};
+
+use super::explain::deadline;
+use super::structure::{Changes, changes};
+
+/// What of a message's text is compared to tell a changed one from another.
+const COMPARED_TEXT: usize = 4_000;
+
+/// From here on two texts are taken for versions of one.
+const ALIKE: f32 = 0.5;
+
+/// So many pairs are looked at: two unlike sessions could have a million.
+const MOST_COMPARED: usize = 2_000;
+
+/// How long an excerpt is, in characters.
+const EXCERPT: usize = 60;
+
+/// What identifies a message by what it says: role and content, hashed.
+pub type ContentKey = [u8; 32];
+
+/// A message of a log, without its text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Spoken {
+    /// Its event.
+    pub seq: Seq,
+    /// Who speaks.
+    pub role: String,
+    /// When.
+    pub ts: Option<String>,
+    /// What it says, hashed.
+    pub key: ContentKey,
+    /// How it begins.
+    pub excerpt: String,
+}
+
+impl Spoken {
+    fn of(event: &EventRef<'_>) -> Spoken {
+        let content = member(event.payload, "content").unwrap_or(b"[]");
+        let role = member(event.payload, "role").map(json::unescape).unwrap_or_default().into_owned();
+        let mut hash = Sha256::new();
+        hash.update(role.as_bytes());
+        hash.update(b"\n");
+        hash.update(json::normal_form(content));
+        Spoken { seq: event.seq, role, ts: event.ts.map(str::to_owned), key: hash.finalize().into(), excerpt: excerpt(content) }
+    }
+}
+
+fn member<'a>(object: &'a [u8], name: &str) -> Option<&'a [u8]> {
+    json::members(object).find(|member| member.is(name)).map(|member| member.value)
+}
+
+/// The texts of a content's parts, as far as `most` characters go; of other
+/// parts their type.
+fn texts(content: &[u8], most: usize) -> String {
+    let mut text = String::new();
+    for part in json::elements(content) {
+        if text.chars().count() >= most {
+            break;
+        }
+        if !text.is_empty() {
+            text.push(' ');
+        }
+        match (member(part, "text"), member(part, "type")) {
+            (Some(said), _) if json::kind_of(said) == Kind::String => text.push_str(&json::unescape(said)),
+            (_, Some(kind)) => text.push_str(&format!("[{}]", json::unescape(kind))),
+            (_, None) => text.push_str("[?]"),
+        }
+    }
+    text.chars().take(most).collect()
+}
+
+fn excerpt(content: &[u8]) -> String {
+    let text = texts(content, EXCERPT + 1);
+    if text.chars().count() > EXCERPT { format!("{}…", text.chars().take(EXCERPT).collect::<String>()) } else { text }
+}
+
+/// The messages on the path of a head, in order.
+///
+/// # Errors
+/// When the log cannot be read.
+pub fn spoken<R: ReadAt>(log: &mut LogView<R>, head: &HeadName) -> Result<Vec<Spoken>, StreamError> {
+    let node = log.state().head(head).unwrap_or(Seq::ROOT);
+    let mut projection = Projection::of(log, node, Reach::Path, Salvage::Hidden)?;
+    let mut list = Vec::new();
+    while let Some(shown) = projection.next_shown(log)? {
+        if shown.event.kind == EventKind::Message {
+            list.push(Spoken::of(&shown.event));
+        }
+    }
+    Ok(list)
+}
+
+/// Every message of a log: those on the path of the head that is shown by
+/// default, as often as they stand there, then all others.
+///
+/// # Errors
+/// When the log cannot be read.
+pub fn all_spoken<R: ReadAt>(log: &mut LogView<R>) -> Result<Vec<Spoken>, StreamError> {
+    let active = log.active();
+    let mut list = spoken(log, &active)?;
+    let on_path: HashSet<Seq, FixedState> = list.iter().map(|message| message.seq).collect();
+    for seq in (1..=log.last().number()).map(Seq::new) {
+        if log.kind(seq) == EventKind::Message && !on_path.contains(&seq) {
+            list.push(Spoken::of(&log.event(seq)?));
+        }
+    }
+    Ok(list)
+}
+
+/// Which members of messages are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Members {
+    /// Role, content and time: what every format has.
+    Shared,
+    /// All of them.
+    All,
+}
+
+/// How a message of one log stands in the other.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fate {
+    /// Only in the second.
+    Added,
+    /// Only in the first.
+    Removed,
+    /// It says something else now.
+    Changed(Changes),
+    /// It stands elsewhere.
+    Moved,
+    /// It has another time.
+    Restamped {
+        /// The time in the first.
+        from: Option<String>,
+        /// The time in the second.
+        to: Option<String>,
+    },
+}
+
+/// One difference between two lists of messages. Numbers count from 1.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MessageChange {
+    /// What became of it.
+    pub fate: Fate,
+    /// Which message of the first.
+    pub first: Option<usize>,
+    /// Which message of the second.
+    pub second: Option<usize>,
+}
+
+/// Compares the messages of two heads.
+///
+/// # Errors
+/// When a log cannot be read.
+pub fn message_changes<A: ReadAt, B: ReadAt>(
+    (first, a): (&mut LogView<A>, &[Spoken]),
+    (second, b): (&mut LogView<B>, &[Spoken]),
+    members: Members,
+) -> Result<Vec<MessageChange>, StreamError> {
+    let keys = |list: &[Spoken]| -> Vec<ContentKey> { list.iter().map(|message| message.key).collect() };
+    let ops = capture_diff_slices_deadline(Algorithm::Patience, &keys(a), &keys(b), deadline());
+    let mut matched = Matched::of(&ops, a, b);
+    matched.find_moved(a, b);
+    matched.find_changed(&ops, &|old, new| {
+        let (old, new) = (&a[old], &b[new]);
+        Ok(old.role == new.role && is_alike(&content(first, old.seq)?, &content(second, new.seq)?))
+    })?;
+    let mut list: Vec<MessageChange> = Vec::new();
+    for (old, new, how) in matched.pairs {
+        let (from, to) = (&a[old], &b[new]);
+        let mut note = |fate| list.push(MessageChange { fate, first: Some(old + 1), second: Some(new + 1) });
+        if how == Match::Moved {
+            note(Fate::Moved);
+        }
+        let is_restamped = !is_same_time(from.ts.as_deref(), to.ts.as_deref());
+        if is_restamped {
+            note(Fate::Restamped { from: from.ts.clone(), to: to.ts.clone() });
+        }
+        // A time that changed also stands, in the source's words, in `ext`; the
+        // shape is the log's own.
+        let ignored: &[&str] = if is_restamped { &["shape", "ext"] } else { &["shape"] };
+        let mut changed = changes(first.event(from.seq)?.payload, second.event(to.seq)?.payload);
+        changed.list.retain(|change| {
+            let name = change.path.split(['.', '[']).next().unwrap_or_default();
+            match members {
+                Members::Shared => matches!(name, "role" | "content"),
+                Members::All => !ignored.contains(&name),
+            }
+        });
+        if !changed.list.is_empty() {
+            note(Fate::Changed(changed));
+        }
+    }
+    list.extend(matched.old_left.iter().map(|old| MessageChange { fate: Fate::Removed, first: Some(old + 1), second: None }));
+    list.extend(matched.new_left.iter().map(|new| MessageChange { fate: Fate::Added, first: None, second: Some(new + 1) }));
+    list.sort_by_key(|change| (change.first.or(change.second), change.second));
+    Ok(list)
+}
+
+fn content<R: ReadAt>(log: &LogView<R>, seq: Seq) -> Result<String, StreamError> {
+    let mut line = Vec::new();
+    log.copy_line(seq, &mut line)?;
+    let event = crate::log::decode_line(&line).map_err(|what| StreamError::log(seq, what))?;
+    Ok(texts(member(event.payload, "content").unwrap_or(b"[]"), COMPARED_TEXT))
+}
+
+/// Whether two texts look like versions of one.
+fn is_alike(from: &str, to: &str) -> bool {
+    TextDiff::configure().timeout(Duration::from_millis(50)).diff_words(from, to).ratio() >= ALIKE
+}
+
+/// Whether two times are one: the same text, or the same moment.
+fn is_same_time(a: Option<&str>, b: Option<&str>) -> bool {
+    let moment = |ts: Option<&str>| ts.and_then(|ts| ts.parse::<Timestamp>().ok());
+    a == b || moment(a).is_some_and(|moment_a| moment(b) == Some(moment_a))
+}
+
+/// How two messages were found to belong together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Match {
+    InPlace,
+    Moved,
+}
+
+/// Which messages of two lists belong together, and which are left.
+struct Matched {
+    pairs: Vec<(usize, usize, Match)>,
+    old_left: Vec<usize>,
+    new_left: Vec<usize>,
+}
+
+impl Matched {
+    fn of(ops: &[DiffOp], a: &[Spoken], b: &[Spoken]) -> Matched {
+        let mut pairs = Vec::new();
+        for op in ops.iter().filter(|op| matches!(op, DiffOp::Equal { .. })) {
+            pairs.extend(op.old_range().zip(op.new_range()).map(|(old, new)| (old, new, Match::InPlace)));
+        }
+        let (old, new): (HashSet<usize>, HashSet<usize>) =
+            (pairs.iter().map(|pair| pair.0).collect(), pairs.iter().map(|pair| pair.1).collect());
+        let old_left = (0..a.len()).filter(|at| !old.contains(at)).collect();
+        let new_left = (0..b.len()).filter(|at| !new.contains(at)).collect();
+        Matched { pairs, old_left, new_left }
+    }
+
+    /// What is left on both sides and says the same has moved.
+    fn find_moved(&mut self, a: &[Spoken], b: &[Spoken]) {
+        let mut waiting: HashMap<ContentKey, VecDeque<usize>> = HashMap::new();
+        self.new_left.iter().for_each(|&new| waiting.entry(b[new].key).or_default().push_back(new));
+        let mut taken = HashSet::new();
+        let pairs = &mut self.pairs;
+        self.old_left.retain(|&old| match waiting.get_mut(&a[old].key).and_then(VecDeque::pop_front) {
+            Some(new) => {
+                pairs.push((old, new, Match::Moved));
+                taken.insert(new);
+                false
+            }
+            None => true,
+        });
+        self.new_left.retain(|new| !taken.contains(new));
+    }
+
+    /// What stands in the place of something like it has changed.
+    fn find_changed(&mut self, ops: &[DiffOp], is_alike: &dyn Fn(usize, usize) -> Result<bool, StreamError>) -> Result<(), StreamError> {
+        let within = |left: &[usize], range: Range<usize>| -> Vec<usize> {
+            left[left.partition_point(|at| *at < range.start)..left.partition_point(|at| *at < range.end)].to_vec()
+        };
+        let (mut old_found, mut new_found) = (HashSet::new(), HashSet::new());
+        let mut left = MOST_COMPARED;
+        for op in ops.iter().filter(|op| !matches!(op, DiffOp::Equal { .. })) {
+            for (old, new) in within(&self.old_left, op.old_range()).into_iter().zip(within(&self.new_left, op.new_range())).take(left) {
+                left -= 1;
+                if is_alike(old, new)? {
+                    self.pairs.push((old, new, Match::InPlace));
+                    old_found.insert(old);
+                    new_found.insert(new);
+                }
+            }
+        }
+        self.old_left.retain(|at| !old_found.contains(at));
+        self.new_left.retain(|at| !new_found.contains(at));
+        Ok(())
+    }
+}
+
+/// Messages that can still be taken, by what they say.
+#[derive(Debug, Default)]
+pub struct Multiset(HashMap<ContentKey, u64>);
+
+impl Multiset {
+    /// Adds messages.
+    pub fn add(&mut self, messages: &[Spoken]) {
+        messages.iter().for_each(|message| *self.0.entry(message.key).or_default() += 1);
+    }
+
+    /// Takes one that says this; says whether there was one left.
+    pub fn take(&mut self, message: &Spoken) -> bool {
+        match self.0.get_mut(&message.key) {
+            Some(left) if *left > 0 => {
+                *left -= 1;
+                true
+            }
+            Some(_) | None => false,
+        }
+    }
+}
