@@ -14,30 +14,16 @@ use everlog::store::disk::{Disk, RealDisk};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
 use support::bench::code;
 use support::dying::DyingDisk;
 use support::webui::{Folder, corpus, corpus_copy, turn, writer};
-use support::{everlog, set_mtime, stderr, stdout, tree};
+use support::{Said, everlog, set_mtime, stderr, stdout, tree};
 use tempfile::TempDir;
 
 /// A time that is later than every file of every case.
 const NOW_NS: i64 = 1_794_900_000_000_000_000;
-
-#[derive(Clone, Default)]
-struct Shared(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Shared {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().write(bytes)
-    }
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
 
 struct Bench<'a> {
     source: PathBuf,
@@ -60,11 +46,11 @@ impl<'a> Bench<'a> {
             now_ns: self.now_ns,
             disk: self.disk,
         };
-        let said = Shared::default();
+        let said = Said::default();
         let printer = Printer::to(Box::new(said.clone()), Form::Json, Talk::Quiet);
         let status = run(&job, &printer).map_err(|error| error.to_string())?;
         drop(printer);
-        let text = String::from_utf8(said.0.lock().unwrap().clone()).unwrap();
+        let text = said.text();
         Ok((status, text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()))
     }
 

@@ -195,6 +195,10 @@ impl Committer<'_> {
             .and_then(|()| group.superseded.iter().try_for_each(|earlier| self.disk.remove(earlier)))
             .and_then(|()| receipts::append(self.store, self.disk, &group.receipts));
         if let Err(error) = done {
+            // Those that have their names are not there any more.
+            for one in &group.ready {
+                let _ = self.disk.remove(&one.from);
+            }
             let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
             failed.extend(group.receipts.iter().map(|receipt| (receipt.unit.clone(), error.to_string())));
         }

@@ -2,7 +2,6 @@
 
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use crate::adapters::ALL;
@@ -15,7 +14,8 @@ use crate::report::text::{self, Quoting};
 use crate::store::disk::RealDisk;
 use crate::store::layout::Store;
 use crate::store::receipts::Receipts;
-use crate::store::{StoreError, blobs, snapshot};
+use crate::store::replace::temporary_in;
+use crate::store::{blobs, snapshot};
 use crate::verify::difference::visible;
 use crate::verify::{Difference, Proof, check_log, prove};
 
@@ -276,10 +276,9 @@ fn write_junit(checked: &[Checked], path: &Path) -> Result<(), CommandError> {
     }
     xml.push_str("</testsuite>\n</testsuites>\n");
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let temporary = crate::store::replace::temporary_in(folder)?;
-    (&temporary.file).write_all(xml.as_bytes()).map_err(StoreError::io("write", path))?;
-    let ready = crate::store::replace::Ready { from: temporary.path, to: path.to_owned(), keep_as: None };
-    Ok(crate::store::replace::commit(&RealDisk, folder, &[ready])?)
+    let temporary = temporary_in(&RealDisk, folder)?;
+    temporary.fill(xml.as_bytes())?;
+    Ok(temporary.replace(path)?)
 }
 
 fn escape_xml(text: &str) -> String {
