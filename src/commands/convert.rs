@@ -2,8 +2,6 @@
 //! store has of it already.
 
 use std::fmt;
-use std::fs::File;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use crate::adapters::adapter::{Check, ReadSummary};
@@ -15,10 +13,10 @@ use crate::model::finding::{Finding, Findings};
 use crate::model::folder::Listing;
 use crate::model::location::Location;
 use crate::model::stream::StreamError;
-use crate::store::disk::{self, Disk};
+use crate::store::disk::Disk;
 use crate::store::layout::Store;
 use crate::store::receipts::{Counts, FileReceipt, Receipt};
-use crate::store::replace::{Ready, temporary_in};
+use crate::store::replace::{Ready, Temporary, temporary_in};
 use crate::store::{StoreError, blobs, snapshot};
 use crate::verify::{Difference, Proof, prove};
 
@@ -154,7 +152,7 @@ pub fn convert(unit: &SourceUnit, folder: &Path, listing: &Listing, target: Targ
     let log_name = Store::log_name(&unit.name);
     let log_path = target.store.path(&log_name);
     let scratch = scratch_folder(target, &log_path)?;
-    let made = write_and_prove(unit, &files, &scratch, &mut findings)?;
+    let made = write_and_prove(unit, &files, target, &scratch, &mut findings)?;
     Arrival { unit, files: &files, listing, target, log_name, log_path }.settle(made, findings)
 }
 
@@ -180,61 +178,51 @@ fn scratch_folder(target: Target<'_>, log_path: &Path) -> Result<PathBuf, StoreE
 }
 
 /// A log in a temporary file, proven.
-struct Made {
-    temporary: Scratch,
+struct Made<'d> {
+    temporary: Temporary<'d>,
     written: Written,
     summary: ReadSummary,
     proof: Proof,
 }
 
-/// A temporary file that is removed unless it gets a name.
-struct Scratch {
-    file: File,
-    path: Option<PathBuf>,
-}
-
-impl Scratch {
-    fn keep(mut self) -> Option<PathBuf> {
-        self.path.take()
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        if let Some(path) = self.path.take() {
-            // A leftover is swept by the next run.
-            let _ = disk::RealDisk.remove(&path);
-        }
-    }
-}
-
 /// Converts optimistically and proves once; only a session that fails is
 /// converted again with a check of each record.
-fn write_and_prove(unit: &SourceUnit, files: &Files, scratch: &Path, findings: &mut Findings) -> Result<Made, ConvertError> {
+fn write_and_prove<'d>(
+    unit: &SourceUnit,
+    files: &Files,
+    target: Target<'d>,
+    scratch: &Path,
+    findings: &mut Findings,
+) -> Result<Made<'d>, ConvertError> {
     let noted = findings.clone();
-    match attempt(unit, files, scratch, Check::ByProof, findings)? {
+    match attempt(unit, files, target, scratch, Check::ByProof, findings)? {
         Ok(made) => Ok(made),
         Err(_) => {
             *findings = noted;
-            attempt(unit, files, scratch, Check::EachRecord, findings)?.map_err(|difference| ConvertError::Unproven(Box::new(difference)))
+            attempt(unit, files, target, scratch, Check::EachRecord, findings)?
+                .map_err(|difference| ConvertError::Unproven(Box::new(difference)))
         }
     }
 }
 
-fn attempt(
+fn attempt<'d>(
     unit: &SourceUnit,
     files: &Files,
+    target: Target<'d>,
     scratch: &Path,
     check: Check,
     findings: &mut Findings,
-) -> Result<Result<Made, Difference>, ConvertError> {
-    let temporary = temporary_in(scratch)?;
-    let scratch = Scratch { file: temporary.file, path: Some(temporary.path) };
-    let mut writer = LogWriter::new(&scratch.file);
+) -> Result<Result<Made<'d>, Difference>, ConvertError> {
+    let mut temporary = temporary_in(target.disk, scratch)?;
+    if target.mode == Mode::DryRun {
+        // No later run would sweep it there.
+        temporary.forget_name()?;
+    }
+    let mut writer = LogWriter::new(&temporary);
     let summary = unit.found.adapter.read(files, check, &mut writer, findings)?;
     let (_, written) = writer.finish()?;
     // From here on only what can be read back counts.
-    let mut log = LogView::open(&scratch.file).map_err(ConvertError::Log)?;
+    let mut log = LogView::open(&temporary.file).map_err(ConvertError::Log)?;
     let proven = match prove(&mut log, unit.found.adapter, files) {
         // A log that cannot even be rendered is as little proven as one that
         // renders to something else.
@@ -242,7 +230,7 @@ fn attempt(
         proven => proven?,
     };
     drop(log);
-    Ok(proven.map(|proof| Made { temporary: scratch, written, summary, proof }))
+    Ok(proven.map(|proof| Made { temporary, written, summary, proof }))
 }
 
 /// One session at the end of the road.
@@ -257,7 +245,7 @@ struct Arrival<'a> {
 
 impl Arrival<'_> {
     /// Compares a proven log with what the store has, and makes it ready.
-    fn settle(self, made: Made, mut findings: Findings) -> Result<Converted, ConvertError> {
+    fn settle(self, made: Made<'_>, mut findings: Findings) -> Result<Converted, ConvertError> {
         let Made { temporary, written, summary, proof } = made;
         let mut notes = Vec::new();
         let mut new = Successor::Closed(&temporary.file);
@@ -291,16 +279,16 @@ impl Arrival<'_> {
                 Change::Changed
             }
         };
-        earlier.look(self.target, &self.log_name, &mut new, &mut notes)?;
+        earlier.look(self.target, &self.log_name, keep_as.as_deref(), &mut new, &mut notes)?;
         earlier.note(&self.log_name, &mut findings);
-        add_forks(&temporary.file, new.forks(&self.log_name, &mut notes)?)?;
+        add_forks(&temporary, new.forks(&self.log_name, &mut notes)?)?;
         drop(new);
         let receipt = self.receipt(&written, &summary, proof, findings.into_list());
         let replaces = self.target.mode == Mode::Replace && change != Change::Unchanged;
         if self.target.mode == Mode::Replace {
             self.store_blobs(&summary)?;
         }
-        let ready = if replaces { temporary.keep().map(|from| Ready { from, to: self.log_path.clone(), keep_as }) } else { None };
+        let ready = replaces.then(|| Ready { from: temporary.keep(), to: self.log_path.clone(), keep_as });
         let superseded = if self.target.mode == Mode::Replace { earlier.superseded } else { Vec::new() };
         Ok(Converted { receipt, change, ready, superseded, notes })
     }
@@ -348,12 +336,12 @@ impl Arrival<'_> {
 
 /// Puts forks behind the end of a new log, and reads it back. Its receipt goes on
 /// naming what stands before them.
-fn add_forks(mut file: &File, (lines, forks): (Vec<u8>, &[Fork])) -> Result<(), ConvertError> {
+fn add_forks(temporary: &Temporary<'_>, (lines, forks): (Vec<u8>, &[Fork])) -> Result<(), ConvertError> {
     if forks.is_empty() {
         return Ok(());
     }
-    file.write_all(&lines).map_err(|source| StreamError::Io { doing: "write the log", source })?;
-    let log = LogView::open(file).map_err(ConvertError::Log)?;
+    temporary.fill(&lines)?;
+    let log = LogView::open(&temporary.file).map_err(ConvertError::Log)?;
     let stands = |fork: &Fork| log.state().head(&fork.name) == Some(fork.node);
     if matches!(log.seal(), SealState::Good { .. }) && log.forks().len() == forks.len() && forks.iter().all(stands) {
         return Ok(());

@@ -152,11 +152,13 @@ pub(super) struct Earlier {
 }
 
 impl Earlier {
-    /// Looks at the logs that were kept.
+    /// Looks at the logs that were kept, but for the one that is judged already:
+    /// a run that was cut short has kept it under its second name.
     pub(super) fn look(
         &mut self,
         target: Target<'_>,
         log_name: &RelPath,
+        judged: Option<&Path>,
         new: &mut Successor<'_>,
         notes: &mut Vec<Finding>,
     ) -> Result<(), ConvertError> {
@@ -167,7 +169,8 @@ impl Earlier {
         for path in paths {
             let name = path.file_name().map(|name| name.as_encoded_bytes().to_vec()).unwrap_or_default();
             // Prefix, 16 hex digits, suffix: else it is another unit's.
-            if name.strip_prefix(prefix.as_slice()).is_none_or(|rest| rest.len() != 16 + LOG_SUFFIX.len()) {
+            let is_other = name.strip_prefix(prefix.as_slice()).is_none_or(|rest| rest.len() != 16 + LOG_SUFFIX.len());
+            if is_other || judged == Some(path.as_path()) {
                 continue;
             }
             match existing(&path, target, notes)? {

@@ -195,6 +195,10 @@ impl Committer<'_> {
             .and_then(|()| group.superseded.iter().try_for_each(|earlier| self.disk.remove(earlier)))
             .and_then(|()| receipts::append(self.store, self.disk, &group.receipts));
         if let Err(error) = done {
+            // Those that have their names are not there any more.
+            for one in &group.ready {
+                let _ = self.disk.remove(&one.from);
+            }
             let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
             failed.extend(group.receipts.iter().map(|receipt| (receipt.unit.clone(), error.to_string())));
         }
@@ -228,7 +232,7 @@ fn convert_all(
     committer.commit();
     drop(progress);
     let failed = committer.failed.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let mut reports = Vec::new();
+    let (mut reports, mut to_retire) = (Vec::new(), Vec::new());
     let mut begun = 0;
     for ((unit, _), result) in items.iter().zip(results) {
         let Some(result) = result else { continue };
@@ -248,7 +252,7 @@ fn convert_all(
         }
         if let Some(receipt) = receipt.filter(|_| report.is_proven()) {
             if job.sources == Sources::Retire && job.mode == Mode::Replace {
-                retire_one(unit, source, &receipt, live, job, &mut report);
+                to_retire.push((reports.len(), *unit, live.map(str::to_owned)));
             }
             known.put(receipt);
         }
@@ -256,6 +260,13 @@ fn convert_all(
     }
     if job.mode == Mode::Replace {
         known.save(store, job.disk)?;
+    }
+    // After that, or a power cut could leave a retired session whose times and
+    // permissions nobody knows any more.
+    for (number, unit, live) in to_retire {
+        if let (Some(receipt), Some(report)) = (known.get(&unit.name), reports.get_mut(number)) {
+            retire_one(unit, source, receipt, live.as_deref(), job, report);
+        }
     }
     Ok((reports, (begun < source.units.len()).then_some(begun)))
 }

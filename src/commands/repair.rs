@@ -18,6 +18,7 @@ use crate::store::disk::Disk;
 use crate::store::layout::{Store, path_below};
 use crate::store::lock::StoreLock;
 use crate::store::repairs::{self, Planned, RECEIPT, Repair, RepairReceipt, RepairState};
+use crate::store::replace::sweep;
 use crate::verify::difference::visible;
 
 use super::error::CommandError;
@@ -214,7 +215,7 @@ fn apply(source: &Source, job: &RepairJob<'_>, wanted: &str, out: &Printer) -> R
             return Ok(print_applied(&receipt, &[], job, out));
         }
         // Cut short: what is staged is what was planned.
-        let _lock = StoreLock::take(&Store::at(&job.backups), job.disk)?;
+        let _lock = alone(&job.backups, job.disk)?;
         repair.carry_out(&mut receipt)?;
         return Ok(print_applied(&receipt, &[], job, out));
     }
@@ -225,7 +226,7 @@ fn apply(source: &Source, job: &RepairJob<'_>, wanted: &str, out: &Printer) -> R
     if steps.is_empty() {
         return Ok(print_plan(&steps, &left, job, out));
     }
-    let _lock = StoreLock::take(&Store::at(&job.backups), job.disk)?;
+    let _lock = alone(&job.backups, job.disk)?;
     let (stamped, _) = plan(source, job, Stamp::Now)?;
     let planned: Vec<Planned<'_>> = steps
         .iter()
@@ -241,6 +242,13 @@ fn apply(source: &Source, job: &RepairJob<'_>, wanted: &str, out: &Printer) -> R
     print_steps(&steps, out);
     print_left(&left, out);
     Ok(print_applied(&receipt, &left, job, out))
+}
+
+/// Takes the one writer's place, and sweeps what one that was cut short left.
+fn alone(backups: &Path, disk: &dyn Disk) -> Result<StoreLock, StoreError> {
+    let lock = StoreLock::take(&Store::at(backups), disk)?;
+    sweep(disk, backups)?;
+    Ok(lock)
 }
 
 /// Which steps of a plan are others now, as far as its fingerprint tells.
@@ -283,7 +291,7 @@ fn undo(source: &Source, job: &RepairJob<'_>, receipt: &Path, out: &Printer) -> 
     let missing = StoreError::Io { doing: "read the receipt", path: receipt.to_owned(), source: std::io::ErrorKind::NotFound.into() };
     let repair = Repair { disk: job.disk, root: &source.root, folder };
     let mut found = repair.receipt()?.ok_or(missing)?;
-    let _lock = StoreLock::take(&Store::at(repair.folder.parent().unwrap_or(Path::new("."))), job.disk)?;
+    let _lock = alone(repair.folder.parent().unwrap_or(Path::new(".")), job.disk)?;
     repair.undo(&mut found)?;
     let count = found.files.len();
     if out.form() == Form::Json {

@@ -60,6 +60,7 @@ pub fn run(job: &RestoreJob<'_>, out: &Printer) -> Result<ExitStatus, CommandErr
     let folder = RestoreFolder::at(&job.dest, job.disk)?;
     let stores = Stores::of(&found);
     let results = batch::each(&found, job.jobs, |log| batch::caught(|| one_log(log, &folder, &stores), CommandError::Bug));
+    folder.sync()?;
     let (mut files, mut bytes, mut failed, mut doubtful) = (0, 0, 0, 0);
     for (log, result) in found.iter().zip(results) {
         let mut restored = Restored { log: log.name.clone(), files: 0, bytes: 0, error: None };
@@ -175,17 +176,21 @@ fn one_file<R: ReadAt>(
     receipt: Option<&Receipt>,
 ) -> Result<Option<PathBuf>, CommandError> {
     let path = plan.path.below(inside);
-    let full = match (plan.entry.kind, &plan.entry.blob) {
-        (FileKind::Folder, _) => return Ok(folder.folder(&path).map(|()| None)?),
-        (FileKind::Link, _) => return Ok(folder.link(&path, plan.target.as_deref().unwrap_or_default()).map(Some)?),
+    let was = receipt.and_then(|receipt| receipt.files.iter().find(|file| file.path == plan.path.key()));
+    let was = was.map(|was| (was.mode, was.mtime_ns));
+    match (plan.entry.kind, &plan.entry.blob) {
+        (FileKind::Folder, _) => Ok(folder.folder(&path).map(|()| None)?),
+        (FileKind::Link, _) => Ok(folder.link(&path, plan.target.as_deref().unwrap_or_default()).map(Some)?),
         (FileKind::File, Some(sha256)) => {
             let missing = || crate::store::StoreError::Blob { sha256: sha256.clone() };
             let bytes = blobs::get(store.ok_or_else(missing)?, sha256)?;
-            folder.whole_file(&path, &bytes)?
+            let file = folder.file(&path)?;
+            file.bytes().fill(&bytes)?;
+            Ok(Some(file.done(was)?))
         }
         (FileKind::File, None) => {
-            let (file, full) = folder.file(&path)?;
-            let mut sink = ToFile { out: BufWriter::with_capacity(256 * 1024, file), hash: sha2::Digest::new() };
+            let file = folder.file(&path)?;
+            let mut sink = ToFile { out: BufWriter::with_capacity(256 * 1024, file.bytes()), hash: sha2::Digest::new() };
             let rebuilt =
                 rebuild(view, plan, &|holds, style, shapes| adapter.renderer(holds, style, shapes), &mut sink).and_then(|()| sink.finish());
             let right = rebuilt.and_then(|sha256| {
@@ -195,34 +200,28 @@ fn one_file<R: ReadAt>(
                     Err(StreamError::log(plan.seq, "does not rebuild to the hash it records"))
                 }
             });
-            if let Err(source) = right {
-                // A file that is not what it was must not lie there as if it were.
-                folder.discard(&full)?;
-                return Err(CommandError::Stream { path: log.path.clone(), source });
-            }
-            full
+            // A file that is not what it was must not lie there as if it were:
+            // without its name it is gone.
+            right.map_err(|source| CommandError::Stream { path: log.path.clone(), source })?;
+            Ok(Some(file.done(was)?))
         }
-    };
-    if let Some(was) = receipt.and_then(|receipt| receipt.files.iter().find(|file| file.path == plan.path.key())) {
-        folder.set_mode_and_time(&full, was.mode, was.mtime_ns)?;
     }
-    Ok(Some(full))
 }
 
 /// Writes what comes, and hashes it.
-struct ToFile {
-    out: BufWriter<std::fs::File>,
+struct ToFile<W: Write> {
+    out: BufWriter<W>,
     hash: sha2::Sha256,
 }
 
-impl ToFile {
+impl<W: Write> ToFile<W> {
     fn finish(mut self) -> Result<String, StreamError> {
         self.out.flush().map_err(|source| StreamError::Io { doing: "write a restored file", source })?;
         Ok(hex(&sha2::Digest::finalize(self.hash)))
     }
 }
 
-impl ByteSink for ToFile {
+impl<W: Write> ByteSink for ToFile<W> {
     fn bytes(&mut self, bytes: &[u8]) -> Result<(), StreamError> {
         sha2::Digest::update(&mut self.hash, bytes);
         self.out.write_all(bytes).map_err(|source| StreamError::Io { doing: "write a restored file", source })

@@ -1,7 +1,5 @@
 //! Binary companions, stored once by their hash.
 
-use std::io::Write;
-
 use crate::model::digest::sha256_hex;
 
 use super::disk::{self, Disk};
@@ -20,10 +18,9 @@ pub fn put(store: &Store, disk: &dyn Disk, sha256: &str, bytes: &[u8]) -> Result
     }
     let folder = path.parent().unwrap_or(store.root());
     disk.create_folders(folder)?;
-    let temporary = super::replace::temporary_in(folder)?;
-    (&temporary.file).write_all(bytes).map_err(StoreError::io("write", &temporary.path))?;
-    disk.sync(&temporary.path)?;
-    disk.rename(&temporary.path, &path)?;
+    let temporary = super::replace::temporary_in(disk, folder)?;
+    temporary.fill(bytes)?;
+    temporary.replace(&path)?;
     disk.sync(folder)
 }
 

@@ -3,7 +3,7 @@
 
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags};
-use std::fs::{self, File};
+use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -95,13 +95,13 @@ fn identity(path: &Path) -> Option<(u64, i64, i64, u64)> {
 }
 
 fn copy_file(from: &Path, to: &Path) -> Result<(), StoreError> {
+    // Left by an attempt before: the log may have been taken in meanwhile.
+    let _ = disk::Disk::remove(&disk::RealDisk, to);
     if identity(from).is_none() {
-        // Left by an attempt before: the log may have been taken in meanwhile.
-        let _ = disk::Disk::remove(&disk::RealDisk, to);
         return Ok(());
     }
     let (mut source, _) = disk::open_regular(from)?;
-    let mut target = File::create(to).map_err(StoreError::io("create", to))?;
+    let mut target = disk::Disk::create_private(&disk::RealDisk, to)?;
     std::io::copy(&mut source, &mut target).map(drop).map_err(StoreError::io("copy", from))
 }
 
@@ -157,8 +157,10 @@ fn cell(value: ValueRef<'_>) -> Cell {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "what a test finds on disk, somebody must put there")]
 mod tests {
     use super::*;
+    use std::fs::File;
 
     fn database(folder: &Path) -> (PathBuf, Connection) {
         let path = folder.join("state.db");

@@ -6,8 +6,9 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::{FileExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{FileExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::Path;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::model::stream::ReadAt;
 
@@ -20,6 +21,24 @@ pub trait Disk: Sync + std::fmt::Debug {
     /// # Errors
     /// When it cannot.
     fn create_private(&self, path: &Path) -> Result<File, StoreError>;
+
+    /// Opens a private file to lock it; it is made if need be.
+    ///
+    /// # Errors
+    /// When it cannot.
+    fn open_lock(&self, path: &Path) -> Result<File, StoreError>;
+
+    /// Writes bytes where an open file stands; `path` is its name. Not synced.
+    ///
+    /// # Errors
+    /// When it cannot write them all.
+    fn write(&self, path: &Path, file: &File, bytes: &[u8]) -> Result<(), StoreError>;
+
+    /// Gives an open file its owner, time and permissions; `path` is its name.
+    ///
+    /// # Errors
+    /// When it cannot.
+    fn dress(&self, path: &Path, file: &File, look: Look) -> Result<(), StoreError>;
 
     /// Makes sure that a file's bytes, or a folder's names, survive a power cut.
     ///
@@ -51,6 +70,12 @@ pub trait Disk: Sync + std::fmt::Debug {
     /// When it cannot.
     fn link(&self, from: &Path, to: &Path) -> Result<(), StoreError>;
 
+    /// Makes a symbolic link; refuses a name that exists.
+    ///
+    /// # Errors
+    /// When it cannot.
+    fn symlink(&self, target: &Path, path: &Path) -> Result<(), StoreError>;
+
     /// Adds bytes at the end of a private file, which is made if need be. Not
     /// synced: only for what can be made again.
     ///
@@ -77,11 +102,43 @@ pub trait Disk: Sync + std::fmt::Debug {
     /// When it cannot.
     fn remove(&self, path: &Path) -> Result<(), StoreError>;
 
-    /// Creates a folder and those above it, readable by their owner only.
+    /// Creates one folder, readable by its owner only; one that is there will
+    /// do. Not synced.
     ///
     /// # Errors
     /// When it cannot.
-    fn create_folders(&self, path: &Path) -> Result<(), StoreError>;
+    fn create_folder(&self, path: &Path) -> Result<(), StoreError>;
+
+    /// Creates a folder and those above it, and makes their names safe.
+    ///
+    /// # Errors
+    /// When it cannot.
+    fn create_folders(&self, path: &Path) -> Result<(), StoreError> {
+        let missing: Vec<&Path> = path.ancestors().take_while(|folder| !folder.as_os_str().is_empty() && !folder.is_dir()).collect();
+        for folder in missing.into_iter().rev() {
+            self.create_folder(folder)?;
+            // A name in a folder that is itself not safe is not safe either.
+            self.sync(folder_of(folder))?;
+        }
+        Ok(())
+    }
+}
+
+/// What a file looks like from outside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Look {
+    /// Its permission bits.
+    pub mode: u32,
+    /// Its user and group, where they are to be others than ours.
+    pub owner: Option<(u32, u32)>,
+    /// Its time, in nanoseconds since the epoch, where it is to be another
+    /// than now.
+    pub mtime_ns: Option<i64>,
+}
+
+/// The folder that a name lies in; a bare name lies in the one that we are in.
+pub(super) fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// The disk of this machine.
@@ -95,6 +152,26 @@ impl Disk for RealDisk {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(StoreError::Exists { path: path.to_owned() }),
             made => made.map_err(StoreError::io("create", path)),
         }
+    }
+
+    fn open_lock(&self, path: &Path) -> Result<File, StoreError> {
+        File::options().create(true).truncate(false).write(true).mode(0o600).open(path).map_err(StoreError::io("open", path))
+    }
+
+    fn write(&self, path: &Path, mut file: &File, bytes: &[u8]) -> Result<(), StoreError> {
+        io::Write::write_all(&mut file, bytes).map_err(StoreError::io("write", path))
+    }
+
+    fn dress(&self, path: &Path, file: &File, look: Look) -> Result<(), StoreError> {
+        if let Some((uid, gid)) = look.owner {
+            // Only the superuser may give files away; to others they belong
+            // already.
+            let _ = fchown(file, Some(uid), Some(gid));
+        }
+        if let Some(mtime_ns) = look.mtime_ns {
+            file.set_modified(moment(mtime_ns)).map_err(StoreError::io("set the time of", path))?;
+        }
+        file.set_permissions(fs::Permissions::from_mode(look.mode)).map_err(StoreError::io("set the permissions of", path))
     }
 
     fn sync(&self, path: &Path) -> Result<(), StoreError> {
@@ -139,6 +216,10 @@ impl Disk for RealDisk {
         }
     }
 
+    fn symlink(&self, target: &Path, path: &Path) -> Result<(), StoreError> {
+        std::os::unix::fs::symlink(target, path).map_err(StoreError::io("link", path))
+    }
+
     fn append(&self, path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
         let mut file = File::options().create(true).append(true).mode(0o600).open(path).map_err(StoreError::io("open", path))?;
         io::Write::write_all(&mut file, bytes).map_err(StoreError::io("write", path))
@@ -161,15 +242,13 @@ impl Disk for RealDisk {
         fs::remove_file(path).map_err(StoreError::io("remove", path))
     }
 
-    fn create_folders(&self, path: &Path) -> Result<(), StoreError> {
+    fn create_folder(&self, path: &Path) -> Result<(), StoreError> {
         use std::os::unix::fs::DirBuilderExt;
-        let made: Vec<&Path> = path.ancestors().take_while(|folder| !folder.as_os_str().is_empty() && !folder.exists()).collect();
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(StoreError::io("create the folder", path))?;
-        // A name in a folder that is itself not safe is not safe either.
-        for above in made.iter().filter_map(|folder| folder.parent()) {
-            self.sync(if above.as_os_str().is_empty() { Path::new(".") } else { above })?;
+        match fs::DirBuilder::new().mode(0o700).create(path) {
+            // Two sessions of one folder are converted at once.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
+            made => made.map_err(StoreError::io("create the folder", path)),
         }
-        Ok(())
     }
 }
 
@@ -203,12 +282,10 @@ pub fn open_regular(path: &Path) -> Result<(File, fs::Metadata), StoreError> {
     opened.map_err(StoreError::io("read", path))
 }
 
-/// Sets a file's permission bits.
-///
-/// # Errors
-/// When it cannot.
-pub fn set_mode(file: &File, mode: u32, path: &Path) -> Result<(), StoreError> {
-    file.set_permissions(fs::Permissions::from_mode(mode)).map_err(StoreError::io("set the permissions of", path))
+/// A moment before or after the epoch.
+fn moment(ns: i64) -> SystemTime {
+    let distance = Duration::from_nanos(ns.unsigned_abs());
+    if ns < 0 { UNIX_EPOCH - distance } else { UNIX_EPOCH + distance }
 }
 
 impl ReadAt for File {

@@ -1,7 +1,7 @@
 //! One writer per store, and whether a program holds a session open.
 
 use std::fs::{File, TryLockError};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use super::disk::Disk;
@@ -22,8 +22,7 @@ impl StoreLock {
     pub fn take(store: &Store, disk: &dyn Disk) -> Result<StoreLock, StoreError> {
         disk.create_folders(&store.private())?;
         let path = store.lock();
-        let file =
-            File::options().create(true).truncate(false).write(true).mode(0o600).open(&path).map_err(StoreError::io("open", &path))?;
+        let file = disk.open_lock(&path)?;
         match file.try_lock() {
             Ok(()) => Ok(StoreLock { _file: file }),
             Err(TryLockError::WouldBlock) => Err(StoreError::Locked { path: store.root().to_owned() }),

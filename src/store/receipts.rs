@@ -4,7 +4,6 @@
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::io::Write;
 
 use crate::model::files::RelPath;
 use crate::model::finding::Finding;
@@ -128,9 +127,9 @@ impl Receipts {
         if bytes == self.written {
             return Ok(());
         }
-        let temporary = temporary_in(&store.private())?;
-        (&temporary.file).write_all(&bytes).map_err(StoreError::io("write", &temporary.path))?;
-        commit(disk, store.root(), &[Ready { from: temporary.path, to: store.receipts(), keep_as: None }])?;
+        let temporary = temporary_in(disk, &store.private())?;
+        temporary.fill(&bytes)?;
+        commit(disk, store.root(), &[Ready { from: temporary.keep(), to: store.receipts(), keep_as: None }])?;
         self.written = bytes;
         Ok(())
     }

@@ -5,15 +5,14 @@
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fs::{self, Metadata};
-use std::io::{self, Read, Write};
-use std::os::unix::fs::{MetadataExt, fchown};
+use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, UNIX_EPOCH};
 
 use crate::model::digest::sha256_hex;
 use crate::model::files::RelPath;
 
-use super::disk::{self, Disk};
+use super::disk::{self, Disk, Look, folder_of};
 use super::error::StoreError;
 use super::layout::path_below;
 use super::listing::mtime_ns;
@@ -174,7 +173,7 @@ impl Repair<'_> {
         let mut folders = BTreeSet::new();
         for (n, file) in receipt.files.iter().enumerate() {
             let target = path_below(self.root, &RelPath::from_key(&file.path));
-            folders.insert(parent(&target).to_owned());
+            folders.insert(folder_of(&target).to_owned());
             match self.state_of(file, &target)? {
                 State::New => {}
                 State::Old => self.publish(&self.staged(n), &target, Over::of(file.old.as_ref()))?,
@@ -201,7 +200,7 @@ impl Repair<'_> {
             if *state == State::Old {
                 continue;
             }
-            folders.insert(parent(target).to_owned());
+            folders.insert(folder_of(target).to_owned());
             match &file.old {
                 None => self.disk.remove(target)?,
                 Some(old) => {
@@ -240,23 +239,10 @@ impl Repair<'_> {
 
     /// Writes a file under a name in the receipt's folder, all of it or none.
     fn write(&self, bytes: &[u8], look: Look, path: &Path) -> Result<(), StoreError> {
-        let temporary = temporary_in(&self.folder)?;
-        let write = || -> io::Result<()> {
-            (&temporary.file).write_all(bytes)?;
-            if let Some((uid, gid)) = look.owner {
-                // Only the superuser may give files away; to others they belong
-                // already.
-                let _ = fchown(&temporary.file, Some(uid), Some(gid));
-            }
-            if let Some(mtime_ns) = look.mtime_ns.and_then(|ns| u64::try_from(ns).ok()) {
-                temporary.file.set_modified(UNIX_EPOCH + Duration::from_nanos(mtime_ns))?;
-            }
-            Ok(())
-        };
-        write().map_err(StoreError::io("write", path))?;
-        disk::set_mode(&temporary.file, look.mode, path)?;
-        self.disk.sync(&temporary.path)?;
-        self.disk.rename(&temporary.path, path)
+        let temporary = temporary_in(self.disk, &self.folder)?;
+        temporary.fill(bytes)?;
+        temporary.dress(look)?;
+        temporary.replace(path)
     }
 
     /// Gives a file of the receipt's folder its name in the source.
@@ -267,9 +253,9 @@ impl Repair<'_> {
         }
         // The receipts lie on another disk: a copy beside the target, then.
         let (bytes, meta) = current(from)?.ok_or_else(|| StoreError::Changed { path: from.to_owned() })?;
-        let beside = Repair { disk: self.disk, root: self.root, folder: parent(to).to_owned() };
+        let beside = Repair { disk: self.disk, root: self.root, folder: folder_of(to).to_owned() };
         let look = Look { mode: meta.mode() & 0o7777, owner: Some((meta.uid(), meta.gid())), mtime_ns: Some(mtime_ns(&meta)) };
-        let staged = parent(to).join(format!(".{}.everlog-tmp", sha256_hex(&bytes)));
+        let staged = folder_of(to).join(format!(".{}.everlog-tmp", sha256_hex(&bytes)));
         beside.write(&bytes, look, &staged)?;
         self.rename(&staged, to, over)
     }
@@ -310,24 +296,12 @@ impl Over {
     }
 }
 
-/// What a file looks like from outside.
-#[derive(Debug, Clone, Copy)]
-struct Look {
-    mode: u32,
-    owner: Option<(u32, u32)>,
-    mtime_ns: Option<i64>,
-}
-
 /// A file that takes another's place looks like it; a new one like its folder,
 /// or its program, which may be another user's, could not read it.
 fn look_of(target: &Path, now: Option<&Metadata>) -> Look {
-    let folder = fs::metadata(parent(target)).ok();
+    let folder = fs::metadata(folder_of(target)).ok();
     match now.or(folder.as_ref()) {
         Some(meta) => Look { mode: meta.mode() & 0o666, owner: Some((meta.uid(), meta.gid())), mtime_ns: None },
         None => Look { mode: 0o600, owner: None, mtime_ns: None },
     }
-}
-
-fn parent(path: &Path) -> &Path {
-    path.parent().unwrap_or(Path::new("."))
 }

@@ -4,31 +4,129 @@
 
 use std::collections::BTreeSet;
 use std::fs::File;
-use std::io::Write;
+use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::disk::Disk;
+use super::disk::{Disk, Look, folder_of};
 use super::error::StoreError;
 use super::layout::TEMPORARY;
 
-/// A file on its way to a name.
+/// A file on its way to a name; without one it is removed again.
 #[derive(Debug)]
-pub struct Temporary {
+pub struct Temporary<'d> {
     /// The open file, private to its owner.
     pub file: File,
-    /// Where it lies.
-    pub path: PathBuf,
+    /// Where it lies, unless it is somebody else's by now.
+    path: Option<PathBuf>,
+    disk: &'d dyn Disk,
 }
+
+impl Drop for Temporary<'_> {
+    fn drop(&mut self) {
+        if let Some(path) = self.path.take() {
+            // A leftover is swept by the next run.
+            let _ = self.disk.remove(&path);
+        }
+    }
+}
+
+impl Temporary<'_> {
+    /// Where it lies.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        self.path.as_deref().unwrap_or(Path::new(""))
+    }
+
+    /// Leaves it to the caller.
+    #[must_use]
+    pub fn keep(mut self) -> PathBuf {
+        self.path.take().unwrap_or_default()
+    }
+
+    /// Takes its name away: it vanishes with this process, whatever happens.
+    ///
+    /// # Errors
+    /// When it cannot.
+    pub fn forget_name(&mut self) -> Result<(), StoreError> {
+        self.path.take().map_or(Ok(()), |path| self.disk.remove(&path))
+    }
+
+    /// Makes its bytes safe and gives it a name, replacing what had it.
+    ///
+    /// # Errors
+    /// When it cannot.
+    pub fn replace(self, name: &Path) -> Result<(), StoreError> {
+        // Before the rename, or a power cut could publish a name with no bytes
+        // behind it.
+        self.disk.sync(self.path())?;
+        self.disk.rename(self.path(), name)?;
+        let _ = self.keep();
+        Ok(())
+    }
+
+    /// Gives it a name that nobody has. Not synced.
+    ///
+    /// # Errors
+    /// When it cannot.
+    pub fn name(self, name: &Path) -> Result<(), StoreError> {
+        self.disk.rename_new(self.path(), name)?;
+        let _ = self.keep();
+        Ok(())
+    }
+
+    /// Gives it its owner, time and permissions.
+    ///
+    /// # Errors
+    /// When it cannot.
+    pub fn dress(&self, look: Look) -> Result<(), StoreError> {
+        self.disk.dress(self.path(), &self.file, look)
+    }
+
+    /// Adds bytes at its end.
+    ///
+    /// # Errors
+    /// When they cannot all be written.
+    pub fn fill(&self, bytes: &[u8]) -> Result<(), StoreError> {
+        self.disk.write(self.path(), &self.file, bytes)
+    }
+}
+
+impl io::Write for &Temporary<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self.fill(bytes) {
+            Ok(()) => Ok(bytes.len()),
+            Err(StoreError::Io { source, .. }) => Err(source),
+            Err(error) => Err(io::Error::other(error.to_string())),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// So many names are tried for a temporary.
+const NAMES_TRIED: usize = 10_000;
+
+/// Tells the temporaries of one process apart.
+static NEXT: AtomicU64 = AtomicU64::new(0);
 
 /// Creates a temporary in a folder, under a name that the next run can sweep.
 ///
 /// # Errors
 /// When it cannot.
-pub fn temporary_in(folder: &Path) -> Result<Temporary, StoreError> {
-    let made =
-        tempfile::Builder::new().prefix(".").suffix(TEMPORARY).tempfile_in(folder).map_err(StoreError::io("create a file in", folder))?;
-    let (file, path) = made.keep().map_err(|error| StoreError::io("create a file in", folder)(error.error))?;
-    Ok(Temporary { file, path })
+pub fn temporary_in<'d>(disk: &'d dyn Disk, folder: &Path) -> Result<Temporary<'d>, StoreError> {
+    for _ in 0..NAMES_TRIED {
+        let path = folder.join(format!(".{}-{}{TEMPORARY}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed)));
+        match disk.create_private(&path) {
+            Ok(file) => return Ok(Temporary { file, path: Some(path), disk }),
+            // Left by a process that had our number.
+            Err(StoreError::Exists { .. }) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Err(StoreError::Exists { path: folder.to_owned() })
 }
 
 /// One replacement that is ready: a temporary, and the name it is to have.
@@ -62,7 +160,7 @@ pub fn commit(disk: &dyn Disk, root: &Path, ready: &[Ready]) -> Result<(), Store
     let mut folders = BTreeSet::new();
     for keep_as in ready.iter().filter_map(|one| one.keep_as.as_ref().map(|keep| (keep, &one.to))) {
         let (keep, current) = keep_as;
-        let folder = parent(keep);
+        let folder = folder_of(keep);
         disk.create_folders(folder)?;
         match disk.link(current, keep) {
             // Kept by a run that was cut short: it has the hash in its name.
@@ -73,7 +171,7 @@ pub fn commit(disk: &dyn Disk, root: &Path, ready: &[Ready]) -> Result<(), Store
     }
     for one in ready {
         disk.rename(&one.from, &one.to)?;
-        folders.insert(parent(&one.to));
+        folders.insert(folder_of(&one.to));
     }
     if folders.len() >= SYNC_TOGETHER {
         return disk.sync_all_below(root);
@@ -86,15 +184,11 @@ pub fn commit(disk: &dyn Disk, root: &Path, ready: &[Ready]) -> Result<(), Store
 /// # Errors
 /// When it cannot; the name then has its old file.
 pub fn put(disk: &dyn Disk, path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
-    let folder = parent(path);
-    let temporary = temporary_in(folder)?;
-    (&temporary.file).write_all(bytes).map_err(StoreError::io("write", path))?;
-    commit(disk, folder, &[Ready { from: temporary.path, to: path.to_owned(), keep_as: None }])
-}
-
-fn parent(path: &Path) -> &Path {
-    // A bare name lies in the folder that we are in.
-    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+    let folder = folder_of(path);
+    let temporary = temporary_in(disk, folder)?;
+    temporary.fill(bytes)?;
+    temporary.replace(path)?;
+    disk.sync(folder)
 }
 
 /// Removes what runs that were cut short have left below a store.

@@ -1,15 +1,15 @@
 //! Putting rebuilt files on disk: below one folder, over nothing that exists.
 
-use std::fs::{self, File};
-use std::io::Write;
+use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use crate::model::files::RelPath;
 
-use super::disk::Disk;
+use super::disk::{Disk, Look, folder_of};
 use super::error::StoreError;
 use super::layout::path_below;
+use super::replace::{Temporary, temporary_in};
 
 /// A folder that files are restored into.
 #[derive(Debug)]
@@ -54,24 +54,14 @@ impl<'d> RestoreFolder<'d> {
         Ok(full)
     }
 
-    /// Creates a file to be filled.
+    /// Creates a file to be filled; it gets its name when it is whole.
     ///
     /// # Errors
     /// When something stands there, or it cannot be made.
-    pub fn file(&self, path: &RelPath) -> Result<(File, PathBuf), StoreError> {
+    pub fn file(&self, path: &RelPath) -> Result<Restoring<'d>, StoreError> {
         let full = self.place(path)?;
         self.make_parent(&full)?;
-        self.disk.create_private(&full).map(|file| (file, full))
-    }
-
-    /// Creates a file with these bytes.
-    ///
-    /// # Errors
-    /// When something stands there, or it cannot be written.
-    pub fn whole_file(&self, path: &RelPath, bytes: &[u8]) -> Result<PathBuf, StoreError> {
-        let (mut file, full) = self.file(path)?;
-        file.write_all(bytes).map_err(StoreError::io("write", &full))?;
-        Ok(full)
+        Ok(Restoring { temporary: temporary_in(self.disk, folder_of(&full))?, full })
     }
 
     /// Creates a link.
@@ -82,7 +72,7 @@ impl<'d> RestoreFolder<'d> {
         let full = self.place(path)?;
         self.make_parent(&full)?;
         let target = Path::new(std::ffi::OsStr::from_bytes(target));
-        std::os::unix::fs::symlink(target, &full).map_err(StoreError::io("link", &full))?;
+        self.disk.symlink(target, &full)?;
         Ok(full)
     }
 
@@ -95,16 +85,12 @@ impl<'d> RestoreFolder<'d> {
         self.disk.create_folders(&full)
     }
 
-    /// Gives a restored file the permissions and time it had, as receipts have
-    /// them; never more than its owner may do with set-id bits.
+    /// Makes everything that was restored safe.
     ///
     /// # Errors
     /// When it cannot.
-    pub fn set_mode_and_time(&self, full: &Path, mode: u32, mtime_ns: i64) -> Result<(), StoreError> {
-        let file = File::options().write(true).open(full).map_err(StoreError::io("open", full))?;
-        let since = std::time::Duration::from_nanos(u64::try_from(mtime_ns).unwrap_or(0));
-        file.set_modified(std::time::UNIX_EPOCH + since).map_err(StoreError::io("set the time of", full))?;
-        super::disk::set_mode(&file, mode & 0o777, full)
+    pub fn sync(&self) -> Result<(), StoreError> {
+        self.disk.sync_all_below(&self.root)
     }
 
     /// Removes a file that turned out wrong.
@@ -117,5 +103,33 @@ impl<'d> RestoreFolder<'d> {
 
     fn make_parent(&self, full: &Path) -> Result<(), StoreError> {
         full.parent().map_or(Ok(()), |folder| self.disk.create_folders(folder))
+    }
+}
+
+/// A file that is being restored: under its name it is whole or absent.
+#[derive(Debug)]
+pub struct Restoring<'d> {
+    temporary: Temporary<'d>,
+    full: PathBuf,
+}
+
+impl Restoring<'_> {
+    /// What to write its bytes to.
+    #[must_use]
+    pub fn bytes(&self) -> &Temporary<'_> {
+        &self.temporary
+    }
+
+    /// Gives it the permissions and time that it had, as receipts have them
+    /// (never the set-id bits), and its name.
+    ///
+    /// # Errors
+    /// When it cannot, or something stands there by now.
+    pub fn done(self, was: Option<(u32, i64)>) -> Result<PathBuf, StoreError> {
+        if let Some((mode, mtime_ns)) = was {
+            self.temporary.dress(Look { mode: mode & 0o777, owner: None, mtime_ns: Some(mtime_ns) })?;
+        }
+        self.temporary.name(&self.full)?;
+        Ok(self.full)
     }
 }

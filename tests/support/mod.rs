@@ -17,6 +17,9 @@ pub mod forest;
 pub mod generated;
 pub mod mending;
 pub mod pi;
+pub mod power;
+pub mod scenarios;
+pub mod watched;
 pub mod webui;
 
 use everlog::adapters::ALL;
@@ -29,9 +32,11 @@ use everlog::store::snapshot;
 use everlog::verify::{Difference, Proof, prove};
 use expected::Json;
 use std::fs;
+use std::io::Write;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, UNIX_EPOCH};
 use tempfile::TempDir;
 
@@ -192,6 +197,25 @@ pub fn convert_and_prove(adapter: &dyn Adapter, files: &Files) -> Result<(Conver
     }
     let checked = convert(adapter, files, Check::EachRecord);
     proof(adapter, files, &checked.log).map(|proven| (checked, proven))
+}
+
+/// What a printer in this process says.
+#[derive(Clone, Default)]
+pub struct Said(Arc<Mutex<Vec<u8>>>);
+
+impl Said {
+    pub fn text(&self) -> String {
+        String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
+    }
+}
+
+impl Write for Said {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
 }
 
 /// Runs the binary.

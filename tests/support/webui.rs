@@ -24,23 +24,32 @@ pub fn corpus_copy(name: &str) -> Option<TempDir> {
 
 /// A sessions folder that is written by hand.
 pub struct Folder {
-    scratch: TempDir,
+    home: PathBuf,
+    /// Where it is ours, it goes with us.
+    _scratch: Option<TempDir>,
 }
 
 impl Folder {
     pub fn new() -> Folder {
-        let folder = Folder { scratch: TempDir::new().unwrap() };
+        let scratch = TempDir::new().unwrap();
+        let folder = Folder::below(scratch.path().to_owned());
+        Folder { _scratch: Some(scratch), ..folder }
+    }
+
+    /// Below a home of the agent that somebody else takes care of.
+    pub fn below(home: PathBuf) -> Folder {
+        let folder = Folder { home, _scratch: None };
         fs::create_dir_all(folder.path()).unwrap();
         folder
     }
 
     /// The home of the agent, where its database lies.
     pub fn home(&self) -> &Path {
-        self.scratch.path()
+        &self.home
     }
 
     pub fn path(&self) -> PathBuf {
-        self.scratch.path().join("webui/sessions")
+        self.home.join("webui/sessions")
     }
 
     pub fn write(&self, name: &str, text: &str) {

@@ -1,0 +1,53 @@
+//! The power is cut at any step: whatever was not synced may be gone, and what
+//! was not ordered may have come in another order. Every log is then the old
+//! one, the new one or absent, and the next run ends as if nothing had been.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stderr, clippy::disallowed_methods)]
+
+mod support;
+
+use support::power::{Model, Recorder, Survival};
+use support::scenarios::{Scenario, each_scenario, scratch};
+use support::watched::Watched;
+
+/// How many choices of what survived are tried by chance at each step;
+/// `POWER_CUT_SEEDS` asks for more.
+fn seeds() -> u64 {
+    std::env::var("POWER_CUT_SEEDS").ok().and_then(|count| count.parse().ok()).unwrap_or(6)
+}
+
+/// Cuts the power after every step; returns how often.
+fn cut_everywhere(scenario: &Scenario) -> usize {
+    let ends = scenario.ends();
+    let folder = scratch();
+    (scenario.prepare)(folder.path());
+    let disk = Watched(Recorder::of(folder.path()));
+    (scenario.run)(folder.path(), &disk).unwrap();
+    let states: Vec<Model> = disk.0.states();
+    let mut cuts: Vec<(usize, Survival)> = Vec::new();
+    for (step, state) in states.iter().enumerate() {
+        cuts.push((step, Survival::Nothing));
+        if !state.is_settled() {
+            cuts.push((step, Survival::Names));
+            cuts.extend((0..seeds()).map(|seed| (step, Survival::Seeded(seed * 1_000 + step as u64))));
+        }
+    }
+    for (step, survival) in &cuts {
+        let left = scratch();
+        states[*step].cut(*survival, left.path());
+        let place = format!("a power cut at step {step}, {survival:?}");
+        ends.judge(scenario.name, left.path(), &place);
+        scenario.finish(left.path(), &ends, &place);
+    }
+    cuts.len()
+}
+
+#[test]
+fn whatever_survives_a_power_cut_each_log_is_old_new_or_absent_and_the_next_run_ends_the_same() {
+    let tried: Vec<(&str, usize)> = each_scenario(cut_everywhere);
+    for (name, cuts) in &tried {
+        assert!(*cuts > 5, "{name}: only {cuts} power cuts");
+        eprintln!("{name}: {cuts} power cuts tried");
+    }
+    eprintln!("figure: power cuts {}", tried.iter().map(|(_, cuts)| cuts).sum::<usize>());
+}
