@@ -39,6 +39,11 @@ pub enum ConvertError {
     NewerLog(u32),
     /// The session was retired, and its log is gone.
     RetiredWithoutLog,
+    /// Its log would take the place of another session's.
+    SameName {
+        /// That session.
+        other: String,
+    },
     /// A panic: a bug in everlog, kept to its session.
     Bug(String),
 }
@@ -53,6 +58,7 @@ impl ConvertError {
                 Some("the source is untouched and no log was kept; this is a bug in everlog, please report it")
             }
             ConvertError::NewerLog(_) => Some("upgrade everlog, or choose another destination with `-o`"),
+            ConvertError::SameName { .. } => Some("choose a destination with `-o` on a filesystem that tells them apart"),
             ConvertError::RetiredWithoutLog => Some("rename the *.migrated file back and migrate again"),
             ConvertError::Stream(_) | ConvertError::Log(_) => None,
         }
@@ -68,6 +74,9 @@ impl fmt::Display for ConvertError {
             ConvertError::Unproven(difference) => write!(f, "not proven: {} ({})", difference.what, difference.place),
             ConvertError::NewerLog(version) => write!(f, "the log that is there has version {version}, which is newer than this build"),
             ConvertError::RetiredWithoutLog => f.write_str("the session was retired, and its log is missing"),
+            ConvertError::SameName { other } => {
+                write!(f, "upper and lower case are the same in this destination: its log would take the place of that of {other}")
+            }
             ConvertError::Bug(what) => write!(f, "a bug in everlog: {what}"),
         }
     }
@@ -79,7 +88,11 @@ impl std::error::Error for ConvertError {
             ConvertError::Store(error) => error.source(),
             ConvertError::Stream(error) => error.source(),
             ConvertError::Log(error) => error.source(),
-            ConvertError::Unproven(_) | ConvertError::NewerLog(_) | ConvertError::RetiredWithoutLog | ConvertError::Bug(_) => None,
+            ConvertError::Unproven(_)
+            | ConvertError::NewerLog(_)
+            | ConvertError::RetiredWithoutLog
+            | ConvertError::SameName { .. }
+            | ConvertError::Bug(_) => None,
         }
     }
 }

@@ -219,7 +219,11 @@ fn convert_all(
     let target = Target { store, disk: job.disk, mode: job.mode };
     let committer = Committer { store, disk: job.disk, group: Mutex::default(), committing: Mutex::default(), failed: Mutex::default() };
     let locks = HeldLocks::now();
+    let taken = taken_names(source, store);
     let results = batch::run(&items, job.jobs, job.stop, |unit| {
+        if let Some(other) = taken.get(&unit.name) {
+            return Err(ConvertError::SameName { other: other.to_string() });
+        }
         let done = one_unit(unit, source, store, job, &known, target).map(|mut done| {
             if let Outcome::Converted(converted) = &mut done {
                 committer.add(converted);
@@ -269,6 +273,23 @@ fn convert_all(
         }
     }
     Ok((reports, (begun < source.units.len()).then_some(begun)))
+}
+
+/// The units whose log would have the name of another's, and whose, where upper
+/// and lower case are the same.
+fn taken_names<'s>(source: &'s Source, store: &Store) -> BTreeMap<&'s RelPath, &'s RelPath> {
+    let (mut first, mut taken) = (BTreeMap::new(), BTreeMap::new());
+    if store.folds_case() {
+        for unit in &source.units {
+            let folded = Store::log_name(&unit.name).to_string().to_lowercase();
+            if let Some(other) = first.get(&folded) {
+                taken.insert(&unit.name, *other);
+            } else {
+                first.insert(folded, &unit.name);
+            }
+        }
+    }
+    taken
 }
 
 /// What happened to one unit.

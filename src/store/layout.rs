@@ -107,6 +107,13 @@ impl Store {
         self.private().join("earlier")
     }
 
+    /// Whether names that differ only in case are one here, as they are on some
+    /// systems: then the lock has them all.
+    #[must_use]
+    pub fn folds_case(&self) -> bool {
+        self.private().join("LOCK").exists()
+    }
+
     /// Where a log is kept that held more than the one that took its place.
     #[must_use]
     pub fn earlier(&self, log: &RelPath, sha256: &str) -> PathBuf {

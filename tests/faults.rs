@@ -1,0 +1,157 @@
+//! Disks that fail in one step and go on, and folders that change under our
+//! hands: nothing is lost, nothing is left over, and the next run ends well.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stderr, clippy::disallowed_methods)]
+
+mod support;
+
+use everlog::commands::migrate::Sources;
+use everlog::store::StoreError;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use support::dying::FailingDisk;
+use support::scenarios::{SCENARIOS, Scenario, contents, each_scenario, lines, migrate, scratch};
+use support::watched::{Step, Watch, Watched};
+
+/// What a disk says that cannot: EIO, ENOSPC, EACCES, EROFS.
+const ERRORS: [i32; 4] = [5, 28, 13, 30];
+
+/// Lets every step fail in turn; returns how many there were.
+fn fail_everywhere(scenario: &Scenario) -> usize {
+    let ends = scenario.ends();
+    for at in 0.. {
+        let folder = scratch();
+        (scenario.prepare)(folder.path());
+        let disk = FailingDisk::at(at, ERRORS[at % ERRORS.len()]);
+        // A step may fail without harm: then it is done all the same.
+        let _ = (scenario.run)(folder.path(), &disk);
+        if !disk.has_failed() {
+            return at;
+        }
+        let place = format!("step {at} that failed");
+        ends.judge(scenario.name, folder.path(), &place);
+        scenario.finish(folder.path(), &ends, &place);
+    }
+    unreachable!()
+}
+
+#[test]
+fn whichever_step_fails_nothing_is_lost_and_the_next_run_ends_the_same() {
+    let tried = each_scenario(fail_everywhere);
+    eprintln!("figure: failed steps survived {}", tried.iter().map(|(_, steps)| steps).sum::<usize>());
+}
+
+#[test]
+fn a_disk_that_is_full_leaves_no_temporary_behind() {
+    let scenario = SCENARIOS.iter().find(|scenario| scenario.name == "migrate new").unwrap();
+    for at in 0..200 {
+        let folder = scratch();
+        (scenario.prepare)(folder.path());
+        let disk = FailingDisk::at(at, 28);
+        let _ = (scenario.run)(folder.path(), &disk);
+        let left: Vec<String> = contents(folder.path()).into_keys().filter(|name| name.ends_with(".everlog-tmp")).collect();
+        assert_eq!(left, Vec::<String>::new(), "after step {at}");
+        if !disk.has_failed() {
+            return;
+        }
+    }
+    panic!("it never ends");
+}
+
+/// Does something to the folder before the step with this number.
+#[derive(Debug)]
+struct Meddler {
+    at: usize,
+    steps: AtomicUsize,
+    folder: PathBuf,
+    act: fn(&Path),
+}
+
+impl Watch for Meddler {
+    fn before(&self, _step: &Step<'_>) -> Result<(), StoreError> {
+        if self.steps.fetch_add(1, Ordering::SeqCst) == self.at {
+            (self.act)(&self.folder);
+        }
+        Ok(())
+    }
+}
+
+fn meddled(at: usize, folder: &Path, act: fn(&Path)) -> (Result<(), String>, usize) {
+    let disk = Watched(Meddler { at, steps: AtomicUsize::new(0), folder: folder.to_owned(), act });
+    let done = migrate(folder, &disk, Sources::Stay);
+    (done, disk.0.steps.into_inner())
+}
+
+const VICTIM: &str = "logs/s3/conversation.jsonl";
+
+/// What can happen to a file between the look at its folder and its reading.
+const MEDDLING: &[(&str, fn(&Path))] = &[
+    ("its folder vanishes", |at| fs::remove_dir_all(at.join("logs/s3")).unwrap()),
+    ("it is deleted", |at| fs::remove_file(at.join(VICTIM)).unwrap()),
+    ("it grows", |at| fs::write(at.join(VICTIM), lines(40)).unwrap()),
+    ("it shrinks", |at| fs::write(at.join(VICTIM), lines(1)).unwrap()),
+    ("it is emptied", |at| fs::write(at.join(VICTIM), "").unwrap()),
+    ("it is replaced", |at| {
+        fs::write(at.join("other"), lines(9)).unwrap();
+        fs::rename(at.join("other"), at.join(VICTIM)).unwrap();
+    }),
+    ("it becomes a folder", |at| {
+        fs::remove_file(at.join(VICTIM)).unwrap();
+        fs::create_dir(at.join(VICTIM)).unwrap();
+    }),
+    ("it becomes a pipe", |at| {
+        fs::remove_file(at.join(VICTIM)).unwrap();
+        assert!(Command::new("mkfifo").arg(at.join(VICTIM)).status().unwrap().success());
+    }),
+    ("it becomes a link to a secret", |at| {
+        fs::remove_file(at.join(VICTIM)).unwrap();
+        symlink("/etc/passwd", at.join(VICTIM)).unwrap();
+    }),
+    ("it becomes a device", |at| {
+        fs::remove_file(at.join(VICTIM)).unwrap();
+        symlink("/dev/zero", at.join(VICTIM)).unwrap();
+    }),
+];
+
+#[test]
+fn a_source_that_changes_between_listing_and_reading_harms_only_itself() {
+    let prepare = SCENARIOS.iter().find(|scenario| scenario.name == "migrate new").unwrap().prepare;
+    for (what, act) in MEDDLING {
+        let folder = scratch();
+        prepare(folder.path());
+        let (done, _) = meddled(0, folder.path(), *act);
+        assert!(done.is_ok(), "{what}: {done:?}");
+        for n in [0, 1, 2, 4, 5] {
+            assert!(folder.path().join(format!("dest/s{n}.everlog.jsonl")).is_file(), "{what}: s{n} is not converted");
+        }
+        let secrets = fs::read("/etc/passwd").unwrap();
+        let line = secrets.split(|b| *b == b'\n').next().unwrap();
+        for (name, bytes) in contents(&folder.path().join("dest")) {
+            assert!(!name.ends_with(".everlog-tmp"), "{what}: {name} is left over");
+            assert!(memchr::memmem::find(&bytes, line).is_none(), "{what}: {name} holds what the link led to");
+        }
+        // What is there now is what the next run converts.
+        assert!(migrate(folder.path(), &everlog::store::disk::RealDisk, Sources::Stay).is_ok(), "{what}");
+    }
+    eprintln!("figure: changes while reading {}", MEDDLING.len());
+}
+
+#[test]
+fn a_destination_that_vanishes_at_any_step_is_made_again_by_the_next_run() {
+    let scenario = SCENARIOS.iter().find(|scenario| scenario.name == "migrate grown").unwrap();
+    for at in 0.. {
+        let folder = scratch();
+        (scenario.prepare)(folder.path());
+        let source = contents(&folder.path().join("logs"));
+        let (_, steps) = meddled(at, folder.path(), |at| fs::remove_dir_all(at.join("dest")).unwrap_or_default());
+        migrate(folder.path(), &everlog::store::disk::RealDisk, Sources::Stay).unwrap();
+        assert!((0..6).all(|n| folder.path().join(format!("dest/s{n}.everlog.jsonl")).is_file()), "after step {at}");
+        assert!(contents(&folder.path().join("logs")) == source, "after step {at}: the source was touched");
+        if steps <= at {
+            break;
+        }
+    }
+}
