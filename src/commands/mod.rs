@@ -16,7 +16,8 @@ mod nodes;
 pub mod repair;
 pub mod replay;
 pub mod restore;
-pub mod retire;
+mod retire;
+mod retired;
 pub mod source;
 pub mod tree;
 mod tree_line;
@@ -24,6 +25,7 @@ mod tree_names;
 mod tree_shape;
 pub mod turns;
 mod unchanged;
+mod unretire;
 pub mod verify;
 
 pub use error::CommandError;

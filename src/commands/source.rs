@@ -6,12 +6,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use crate::adapters::adapter::{Adapter, Standing};
+use crate::adapters::adapter::Adapter;
 use crate::adapters::discover::{Discovery, Unit, discover};
 use crate::model::files::RelPath;
 use crate::model::folder::{Listed, Listing};
 use crate::store::StoreError;
-use crate::store::layout::{Store, path_below};
+use crate::store::layout::path_below;
 use crate::store::listing;
 use crate::store::live::{self, Running};
 
@@ -28,12 +28,17 @@ pub struct Selection {
 
 impl Selection {
     fn takes(&self, unit: &SourceUnit, listing: &Listing) -> bool {
-        let name = unit.name.to_string();
+        self.takes_named(&unit.name.to_string(), unit.listed(listing).map(|entry| entry.mtime_ns).max())
+    }
+
+    /// Whether a unit of this name is meant, whose newest file is of this time.
+    #[must_use]
+    pub fn takes_named(&self, name: &str, newest_ns: Option<i64>) -> bool {
         let options = MatchOptions { require_literal_separator: false, ..MatchOptions::new() };
-        let matches = |pattern: &Pattern| pattern.matches_with(&name, options);
+        let matches = |pattern: &Pattern| pattern.matches_with(name, options);
         (self.include.is_empty() || self.include.iter().any(matches))
             && !self.exclude.iter().any(matches)
-            && self.since_ns.is_none_or(|since| unit.listed(listing).any(|entry| entry.mtime_ns >= since))
+            && self.since_ns.is_none_or(|since| newest_ns.is_some_and(|newest| newest >= since))
     }
 }
 
@@ -90,6 +95,8 @@ pub struct Source {
     pub units: Vec<SourceUnit>,
     /// The one file that was named, where it was not a folder.
     pub only_file: Option<RelPath>,
+    /// What was asked for of it.
+    pub selection: Selection,
     /// How many sessions there are, meant or not.
     pub recognised: usize,
     /// What else was found.
@@ -126,7 +133,7 @@ impl Source {
         }
         let recognised = units.len();
         units.retain(|unit| selection.takes(unit, &listing));
-        Ok(Source { root, listing, units, only_file, recognised, discovery })
+        Ok(Source { root, listing, units, only_file, selection: selection.clone(), recognised, discovery })
     }
 
     /// The programs that work on folders of this source, by folder.
@@ -143,25 +150,6 @@ impl Source {
             }
         }
         found
-    }
-
-    /// Settles which renamed files were retired: those of which the store has
-    /// a log under the name that they had.
-    pub fn settle(&mut self, store: &Store) {
-        for unit in self.units.iter_mut().filter(|unit| unit.found.standing == Standing::PerhapsRetired) {
-            let was = unit.found.retires.first().map(|path| unit.reported(path));
-            match was.filter(|name| store.path(&Store::log_name(name)).is_file()) {
-                Some(name) => {
-                    unit.name = name;
-                    unit.found.standing = Standing::Retired;
-                }
-                None => {
-                    // Its program renamed it: that is its name now.
-                    unit.found.standing = Standing::Live;
-                    unit.found.retires.clear();
-                }
-            }
-        }
     }
 
     /// Where a unit's files lie.

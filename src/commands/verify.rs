@@ -19,10 +19,10 @@ use crate::store::{StoreError, blobs, snapshot};
 use crate::verify::difference::visible;
 use crate::verify::{Difference, Proof, check_log, prove};
 
-use super::batch;
 use super::error::CommandError;
 use super::logs::{self, LogFile};
 use super::source::{Selection, Source, SourceUnit};
+use super::{batch, retired};
 
 /// What to verify, and how strictly.
 #[derive(Debug)]
@@ -105,14 +105,15 @@ pub fn run(job: &VerifyJob, out: &Printer) -> Result<ExitStatus, CommandError> {
         Some(path) => Some(Source::open(path, ALL, &job.selection)?),
         None => None,
     };
-    if let (Some(source), Some(store)) = (&mut source, Store::of_log(&found[0].path)) {
-        source.settle(&store);
+    let store = Store::of_log(&found[0].path);
+    let receipts = store.as_ref().map(Receipts::load).unwrap_or_default();
+    if let (Some(source), Some(store)) = (&mut source, &store) {
+        retired::settle(source, store, &receipts);
     }
     let source = source;
     let units: BTreeMap<String, &SourceUnit> =
         source.iter().flat_map(|source| &source.units).map(|unit| (Store::log_name(&unit.name).key(), unit)).collect();
     let names = log_keys(&found, &job.logs);
-    let receipts = Store::of_log(&found[0].path).map(|store| Receipts::load(&store)).unwrap_or_default();
     let findings: BTreeMap<&str, &[Finding]> = receipts.iter().map(|receipt| (receipt.log.as_str(), receipt.findings.as_slice())).collect();
     let total = found.iter().filter_map(|log| log.path.metadata().ok()).map(|meta| meta.len()).sum();
     let progress = out.progress(total, found.len() as u64);
