@@ -4,9 +4,38 @@
 
 mod support;
 
+use std::collections::BTreeMap;
 use std::fs;
+use std::path::Path;
 use support::bench::{Bench, code, line, lines};
-use support::{stderr, stdout, tree};
+use support::{copy_tree, everlog, stderr, stdout, tree};
+
+const LEGACY: &str = "{\n  \"key\": \"telegram:42\",\n  \"messages\": [\n    {\n      \"role\": \"user\",\n      \"content\": \"hi\"\n    }\n  ],\n  \"created\": \"2026-01-02T03:04:05Z\",\n  \"updated\": \"2026-01-02T03:04:05Z\"\n}";
+
+/// A folder of picoclaw's with these files.
+fn picoclaw(files: &[(&str, &str)]) -> Bench {
+    let bench = Bench::new();
+    fs::create_dir_all(bench.source()).unwrap();
+    for (name, text) in files {
+        fs::write(bench.source().join(name), text).unwrap();
+    }
+    bench
+}
+
+fn fixture(case: &str) -> Bench {
+    let bench = Bench::new();
+    copy_tree(&Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/picoclaw").join(case).join("input"), &bench.source());
+    bench
+}
+
+/// Names and bytes, without times.
+fn contents(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    tree(folder).into_iter().map(|(name, (bytes, _))| (name, bytes)).collect()
+}
+
+fn lose_receipts(bench: &Bench) {
+    fs::remove_file(bench.dest().join(".everlog/receipts.jsonl")).unwrap();
+}
 
 #[test]
 fn retired_sources_can_be_had_back() {
@@ -41,18 +70,157 @@ fn a_log_that_has_rotted_is_mended_before_its_source_is_renamed() {
 }
 
 #[test]
-fn the_way_back_needs_no_receipts() {
+fn without_receipts_only_that_comes_back_which_nobody_else_could_have_renamed() {
     let bench = Bench::new();
-    let folder = bench.conversation("chat", &lines(4));
+    let (chat, other) = (bench.conversation("chat", &lines(4)), bench.conversation("other", &lines(5)));
     bench.migrate(&["--retire"]);
-    fs::remove_file(bench.dest().join(".everlog/receipts.jsonl")).unwrap();
+    lose_receipts(&bench);
     let again = bench.migrate(&["--json"]);
     assert_eq!(code(&again), Some(0), "{}", stderr(&again));
     assert!(stdout(&again).contains("\"status\":\"skipped\""));
+    fs::write(other.join("conversation.jsonl.migrated"), lines(3)).unwrap();
+    let back = bench.migrate(&["--unretire"]);
+    assert_eq!(code(&back), Some(1), "{}", stderr(&back));
+    assert!(chat.join("conversation.jsonl").exists() && !other.join("conversation.jsonl").exists(), "{}", stderr(&back));
+    // Of this name picoclaw makes its own backups: a guess could undo its import.
+    let bench = picoclaw(&[("telegram_42.json", LEGACY)]);
+    bench.migrate(&["--retire"]);
+    lose_receipts(&bench);
+    let before = tree(&bench.source());
+    let back = bench.migrate(&["--unretire"]);
+    assert_eq!(code(&back), Some(1), "{}", stderr(&back));
+    assert!(stderr(&back).contains("telegram_42.json.migrated") && stderr(&back).contains("receipt"), "{}", stderr(&back));
+    assert_eq!(tree(&bench.source()), before);
+    let again = bench.migrate(&["--json"]);
+    assert!(stdout(&again).contains("\"status\":\"skipped\""), "{}", stdout(&again));
+}
+
+#[test]
+fn a_second_time_there_is_nothing_left_to_give_back() {
+    let bench = Bench::new();
+    bench.conversation("chat", &lines(4));
+    bench.migrate(&["--retire"]);
+    let back = bench.migrate(&["--unretire", "--json"]);
+    assert!(stdout(&back).contains("\"unit\":\"chat\",\"returned\":[\"chat/conversation.jsonl\"]"), "{}", stdout(&back));
+    let before = tree(&bench.source());
+    let again = bench.migrate(&["--unretire", "--json"]);
+    assert_eq!((code(&again), stdout(&again).as_str()), (Some(0), ""));
+    assert_eq!(tree(&bench.source()), before);
+    // And what is retired again is given back again.
+    bench.migrate(&["--retire"]);
     assert_eq!(code(&bench.migrate(&["--unretire"])), Some(0));
-    assert!(folder.join("conversation.jsonl").exists());
-    // A second time there is nothing left to do.
+    assert_eq!(tree(&bench.source()), before);
+}
+
+#[test]
+fn only_what_was_retired_gets_a_name_back() {
+    let bench = picoclaw(&[("telegram_42.json", LEGACY)]);
+    bench.migrate(&[]);
+    // As picoclaw does, which then lost the lines that it made of it.
+    fs::rename(bench.source().join("telegram_42.json"), bench.source().join("telegram_42.json.migrated")).unwrap();
+    let before = tree(&bench.source());
+    for more in [&["--unretire"][..], &[], &["--unretire"]] {
+        let done = bench.migrate(more);
+        assert_eq!(code(&done), Some(0), "{more:?}: {}", stderr(&done));
+        assert_eq!(tree(&bench.source()), before, "{more:?}: picoclaw would import it over whatever has its key");
+    }
+}
+
+#[test]
+fn a_legacy_file_beside_the_lines_of_its_key_stays_a_session_of_its_own() {
+    let lines = "{\"role\":\"user\",\"content\":\"later\"}\n";
+    let meta = "{\n  \"key\": \"telegram:42\",\n  \"summary\": \"\",\n  \"skip\": 0,\n  \"count\": 1,\n  \"created_at\": \"2026-02-02T03:04:05Z\",\n  \"updated_at\": \"2026-02-02T03:04:05Z\"\n}";
+    let bench = picoclaw(&[("telegram_42.json", LEGACY), ("telegram_42.jsonl", lines), ("telegram_42.meta.json", meta)]);
+    let before = tree(&bench.source());
+    let done = bench.migrate(&["--retire"]);
+    assert!(tree(&bench.source()).keys().all(|name| name.ends_with(".migrated")), "{}", stderr(&done));
+    let logs = contents(&bench.dest());
+    let again = bench.migrate(&["--json"]);
+    assert_eq!(code(&again), Some(0), "{}", stderr(&again));
+    assert_eq!(stdout(&again).matches("\"status\":\"skipped\"").count(), 2, "{}", stdout(&again));
+    assert_eq!(contents(&bench.dest()), logs);
+    let verified = everlog(&["verify", bench.dest().to_str().unwrap(), "--source", bench.source().to_str().unwrap()]);
+    assert_eq!(code(&verified), Some(0), "{}", stderr(&verified));
+    // One of them alone.
+    assert_eq!(code(&bench.migrate(&["--unretire", "--include", "*.jsonl"])), Some(0));
+    let alone = bench.migrate(&["--json"]);
+    assert_eq!(code(&alone), Some(0), "{}", stderr(&alone));
+    assert!(stdout(&alone).contains("\"status\":\"unchanged\"") && stdout(&alone).contains("\"status\":\"skipped\""), "{}", stdout(&alone));
     assert_eq!(code(&bench.migrate(&["--unretire"])), Some(0));
+    assert_eq!(tree(&bench.source()), before);
+}
+
+#[test]
+fn a_session_that_is_half_retired_is_known_for_one_and_finished() {
+    let bench = fixture("plain");
+    let before = tree(&bench.source());
+    bench.migrate(&["--retire"]);
+    let (logs, retired) = (contents(&bench.dest()), tree(&bench.source()));
+    let lines = bench.source().join("agent_main_cli_direct_kettle.jsonl");
+    let half = || fs::rename(lines.with_extension("jsonl.migrated"), &lines).unwrap();
+    half();
+    let done = bench.migrate(&["--json"]);
+    assert_eq!(code(&done), Some(1), "{}", stderr(&done));
+    assert!(stdout(&done).contains("half retired"), "{}", stdout(&done));
+    assert_eq!(contents(&bench.dest()), logs, "half a session is no session");
+    let finished = bench.migrate(&["--retire", "--json"]);
+    assert_eq!(code(&finished), Some(0), "{}", stderr(&finished));
+    assert!(stdout(&finished).contains("\"retired\":[\"agent_main_cli_direct_kettle.jsonl\"]"), "{}", stdout(&finished));
+    assert_eq!(tree(&bench.source()), retired);
+    half();
+    assert_eq!(code(&bench.migrate(&["--unretire"])), Some(0));
+    assert_eq!(tree(&bench.source()), before);
+    // What was written to meanwhile is proven again before it is renamed.
+    bench.migrate(&["--retire"]);
+    half();
+    let longer = [fs::read(&lines).unwrap(), b"{\"role\":\"user\",\"content\":\"still here\"}\n".to_vec()].concat();
+    fs::write(&lines, longer).unwrap();
+    bench.migrate(&["--retire"]);
+    assert!(tree(&bench.source()).keys().all(|name| name.ends_with(".migrated")));
+    assert!(fs::read_to_string(bench.log("agent_main_cli_direct_kettle.jsonl")).unwrap().contains("still here"));
+}
+
+#[test]
+fn what_changed_since_it_was_retired_is_not_given_back() {
+    let bench = Bench::new();
+    let folder = bench.conversation("chat", &lines(4));
+    bench.migrate(&["--retire"]);
+    fs::write(folder.join("conversation.jsonl.migrated"), lines(3)).unwrap();
+    let done = bench.migrate(&["--unretire"]);
+    assert_eq!(code(&done), Some(1));
+    assert!(stderr(&done).contains("changed since it was retired") && stderr(&done).contains("restore"), "{}", stderr(&done));
+    assert!(!folder.join("conversation.jsonl").exists());
+    fs::remove_file(folder.join("conversation.jsonl.migrated")).unwrap();
+    let gone = bench.migrate(&["--unretire"]);
+    assert!(stderr(&gone).contains("chat/conversation.jsonl.migrated") && stderr(&gone).contains("restore"), "{}", stderr(&gone));
+    assert_ne!(code(&gone), Some(0));
+}
+
+#[test]
+fn retired_sources_are_restored_under_the_names_that_they_had() {
+    for case in ["plain", "legacy", "leftovers", "aliases"] {
+        let bench = fixture(case);
+        bench.migrate(&[]);
+        let (one, other) = (bench.path("one"), bench.path("other"));
+        assert!(everlog(&["restore", bench.dest().to_str().unwrap(), "-o", one.to_str().unwrap()]).status.success());
+        bench.migrate(&["--retire"]);
+        assert!(everlog(&["restore", bench.dest().to_str().unwrap(), "-o", other.to_str().unwrap()]).status.success());
+        assert_eq!(contents(&other), contents(&one), "{case}");
+        let live = |name: &String| !name.ends_with(".migrated") && !name.ends_with("/");
+        assert!(contents(&other).keys().any(live), "{case}");
+    }
+}
+
+#[test]
+fn what_the_program_would_import_is_named_after_a_retire_too() {
+    let bench = picoclaw(&[("telegram_42.json", LEGACY), ("package.json", "{\"name\":\"x\"}")]);
+    for more in [&["--retire", "--json"][..], &["--json"], &["--retire", "--json"]] {
+        let done = bench.migrate(more);
+        assert!(stdout(&done).contains("would_import") && stdout(&done).contains("package.json"), "{more:?}: {}", stdout(&done));
+        assert_eq!(code(&done), Some(1), "{more:?}");
+        let left: Vec<String> = tree(&bench.source()).into_keys().filter(|name| name.ends_with(".json")).collect();
+        assert_eq!(left, ["package.json"], "{more:?}");
+    }
 }
 
 #[test]

@@ -343,6 +343,7 @@ impl Arrival<'_> {
             findings,
             uses_file_times: summary.uses_file_times,
             beside_sha256: beside_sha256(&unit.found.beside),
+            retired: None,
         }
     }
 }

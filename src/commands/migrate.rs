@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::adapters::adapter::{Adapter, Standing};
 use crate::model::files::RelPath;
-use crate::model::finding::{Finding, FindingCode, Findings, Severity};
+use crate::model::finding::{Finding, FindingCode, Severity};
 use crate::report::exit::ExitStatus;
 use crate::report::printer::Printer;
 use crate::report::text;
@@ -23,9 +23,10 @@ use super::convert::{ConvertError, Converted, Mode, Target, convert};
 use super::earlier::existing;
 use super::error::CommandError;
 use super::migrate_report::{Status, UnitReport, report_all, report_of};
+use super::retire::{self, Finished};
 use super::source::{Selection, Source, SourceUnit};
 use super::unchanged::{Standing as LogStanding, as_before, log_standing};
-use super::{batch, retire};
+use super::{batch, retired, unretire};
 
 /// What to migrate, and how.
 #[derive(Debug)]
@@ -89,11 +90,14 @@ pub enum Trust {
 /// When nothing could be done at all.
 pub fn run(job: &MigrateJob<'_>, out: &Printer) -> Result<ExitStatus, CommandError> {
     let mut source = Source::open(&job.source, &job.adapters, &job.selection)?;
-    if source.units.is_empty() && source.recognised > 0 {
+    let store = Store::at(&job.dest);
+    // What was retired may be gone since: the receipts know of it.
+    let has_receipts = job.sources == Sources::Unretire && store.receipts().is_file();
+    if source.units.is_empty() && source.recognised > 0 && !has_receipts {
         out.summary(&format!("0 of {} chosen: nothing to do", text::count(source.recognised as u64, "session")));
         return Ok(ExitStatus::Well);
     }
-    if source.units.is_empty() && !source.discovery.recognised_any() {
+    if source.units.is_empty() && !source.discovery.recognised_any() && !has_receipts {
         let looked_for = job.adapters.iter().map(|adapter| adapter.looked_for()).collect();
         return Err(CommandError::NothingRecognised { path: job.source.clone(), looked_for });
     }
@@ -102,8 +106,6 @@ pub fn run(job: &MigrateJob<'_>, out: &Printer) -> Result<ExitStatus, CommandErr
     if let Some(Running { process, file }) = running.values().next().filter(|_| job.live == Live::Refused) {
         return Err(CommandError::Live { process: *process, file: file.clone() });
     }
-    let store = Store::at(&job.dest);
-    source.settle(&store);
     let _lock = match job.mode {
         Mode::DryRun => None,
         Mode::Replace => {
@@ -112,10 +114,19 @@ pub fn run(job: &MigrateJob<'_>, out: &Printer) -> Result<ExitStatus, CommandErr
             Some(lock)
         }
     };
+    let mut known = Receipts::load(&store);
     if job.sources == Sources::Unretire {
-        return retire::unretire(&source, job, out);
+        return Ok(unretire::unretire(&source, &store, &mut known, job, out)?);
     }
-    let (mut reports, interrupted) = convert_all(&source, &store, &running, job, out)?;
+    let mut finished = Finished::new();
+    if job.sources == Sources::Retire && job.mode == Mode::Replace && running.is_empty() {
+        finished = retire::finish(&source, &known, &store, job.disk)?;
+    }
+    if !finished.is_empty() {
+        source = Source::open(&job.source, &job.adapters, &job.selection)?;
+    }
+    retired::settle(&mut source, &store, &known);
+    let (mut reports, interrupted) = convert_all(&source, &store, (known, finished), &running, job, out)?;
     report_all(&source, &mut reports, job, out);
     match interrupted {
         Some(done) => Err(CommandError::Interrupted { done, of: source.units.len() }),
@@ -209,11 +220,11 @@ impl Committer<'_> {
 fn convert_all(
     source: &Source,
     store: &Store,
+    (mut known, finished): (Receipts, Finished),
     running: &BTreeMap<RelPath, Running>,
     job: &MigrateJob<'_>,
     out: &Printer,
 ) -> Result<(Vec<UnitReport>, Option<usize>), CommandError> {
-    let mut known = Receipts::load(store);
     let items: Vec<(&SourceUnit, u64)> = source.units.iter().map(|unit| (unit, unit.bytes(&source.listing))).collect();
     let progress = out.progress(items.iter().map(|(_, bytes)| bytes).sum(), items.len() as u64);
     let target = Target { store, disk: job.disk, mode: job.mode };
@@ -242,6 +253,9 @@ fn convert_all(
         let Some(result) = result else { continue };
         begun += 1;
         let (mut report, receipt) = report_of(unit, result, &known);
+        if let Some(files) = finished.get(&unit.name.key()) {
+            report.retired(files.clone());
+        }
         if let Some(error) = failed.get(&unit.name.key()) {
             report.fail(error);
         }
@@ -255,22 +269,18 @@ fn convert_all(
             );
         }
         if let Some(receipt) = receipt.filter(|_| report.is_proven()) {
-            if job.sources == Sources::Retire && job.mode == Mode::Replace {
-                to_retire.push((reports.len(), *unit, live.map(str::to_owned)));
-            }
             known.put(receipt);
+            match live {
+                _ if job.sources != Sources::Retire => {}
+                Some(_) => report.note(FindingCode::NotRetired, "", "not renamed: its program has it open".to_owned()),
+                None => to_retire.push((reports.len(), *unit)),
+            }
         }
         reports.push(report);
     }
     if job.mode == Mode::Replace {
+        retire::retire(source, &to_retire, &mut reports, &mut known, store, job.disk)?;
         known.save(store, job.disk)?;
-    }
-    // After that, or a power cut could leave a retired session whose times and
-    // permissions nobody knows any more.
-    for (number, unit, live) in to_retire {
-        if let (Some(receipt), Some(report)) = (known.get(&unit.name), reports.get_mut(number)) {
-            retire_one(unit, source, receipt, live.as_deref(), job, report);
-        }
     }
     Ok((reports, (begun < source.units.len()).then_some(begun)))
 }
@@ -297,7 +307,7 @@ pub(super) enum Outcome {
     /// It is as its receipt says; and what this run alone has seen.
     AsBefore(Box<Receipt>, Vec<Finding>),
     Converted(Box<Converted>),
-    Retired(retire::RetiredUnit),
+    Retired(retired::RetiredUnit),
 }
 
 fn one_unit(
@@ -318,7 +328,7 @@ fn one_unit(
         Some((_, LogStanding::Other)) | None => None,
     };
     if unit.found.standing == Standing::Retired {
-        let mut retired = retire::look_at(unit, source, store)?;
+        let mut retired = retired::look_at(unit, source, store)?;
         retired.findings.splice(..0, notes);
         return Ok(Outcome::Retired(retired));
     }
@@ -331,6 +341,7 @@ fn one_unit(
     }
     let mut converted = convert(unit, &source.folder_of(unit), &source.listing, target)?;
     converted.notes.splice(..0, notes);
+    converted.receipt.retired = known.get(&unit.name).and_then(|receipt| receipt.retired.clone());
     Ok(Outcome::Converted(Box::new(converted)))
 }
 
@@ -339,16 +350,6 @@ fn live_process<'l>(unit: &SourceUnit, source: &Source, locks: &'l HeldLocks) ->
     let folder = source.folder_of(unit);
     let lock_files = unit.found.left_out.iter().filter(|(_, code, _)| *code == FindingCode::LockFile);
     lock_files.into_iter().find_map(|(path, _, _)| locks.holder(&path_below(&folder, path)))
-}
-
-/// Retires one proven session, unless its program has it open.
-fn retire_one(unit: &SourceUnit, source: &Source, receipt: &Receipt, live: Option<&str>, job: &MigrateJob<'_>, report: &mut UnitReport) {
-    if live.is_some() {
-        return report.note(FindingCode::NotRetired, "", "not renamed: its program has it open".to_owned());
-    }
-    let mut findings = Findings::default();
-    report.retired(retire::retire(source, unit, receipt, job.disk, &mut findings));
-    report.findings.extend(findings.into_list());
 }
 
 fn exit_status(source: &Source, reports: &[UnitReport]) -> ExitStatus {

@@ -1,138 +1,131 @@
 //! Retiring sources: proven ones are renamed to `*.migrated`, so that their
-//! program no longer sees them, and get their names back on request. The way
-//! back needs nothing but the source: no receipt, no log.
+//! program no longer sees them. The receipts say which before the first rename,
+//! so that a run that is cut short can be finished or taken back.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use crate::adapters::adapter::RETIRED_SUFFIX;
-use crate::log::SealState;
-use crate::log::restore::file_plan;
-use crate::model::digest::sha256_hex;
-use crate::model::files::{Entry, RelPath};
-use crate::model::finding::{Finding, FindingCode, Findings};
-use crate::model::location::Location;
-use crate::report::exit::ExitStatus;
-use crate::report::printer::Printer;
-use crate::report::text;
+use crate::model::files::RelPath;
+use crate::model::finding::FindingCode;
+use crate::store::StoreError;
 use crate::store::disk::Disk;
 use crate::store::layout::{Store, path_below};
-use crate::store::receipts::Receipt;
-use crate::store::{StoreError, snapshot};
-use crate::verify::difference::visible;
+use crate::store::receipts::{FileReceipt, Receipt, Receipts, Retired};
 
-use super::convert::ConvertError;
-use super::error::CommandError;
-use super::logs;
-use super::migrate::MigrateJob;
+use super::migrate_report::UnitReport;
+use super::retired::{Pair, Place, has_its_bytes, is_half_done, is_meant, is_still, pairs, retired_name};
 use super::source::{Source, SourceUnit};
+use super::unchanged::{Standing as LogStanding, log_standing};
 
-fn retired_name(path: &RelPath) -> RelPath {
-    RelPath::new([path.as_bytes(), RETIRED_SUFFIX.as_bytes()].concat())
-}
+/// Files that a run before this one was to rename, by unit.
+pub(super) type Finished = BTreeMap<String, Vec<String>>;
 
-/// Renames the files of a proven session that its program would list, if they
-/// are still what was proven. Returns those renamed; what was not is a finding.
-pub(super) fn retire(source: &Source, unit: &SourceUnit, receipt: &Receipt, disk: &dyn Disk, findings: &mut Findings) -> Vec<String> {
-    let folder = source.folder_of(unit);
-    let mut done = Vec::new();
-    for path in &unit.found.retires {
-        let from = path_below(&folder, path);
-        let to = path_below(&folder, &retired_name(path));
-        let proven = receipt.files.iter().find(|file| file.path == path.key());
-        let renamed = match proven {
-            Some(proven) if is_still(&from, proven.size, proven.mtime_ns) => disk.rename_new(&from, &to).and_then(|()| disk.sync(&folder)),
-            _ => Err(StoreError::Unsteady { path: from }),
-        };
-        match renamed {
-            Ok(()) => done.push(path),
-            Err(error) => {
-                findings.add(FindingCode::NotRetired, Location::file(path.to_string()), format!("not renamed: {error}"));
-                // Half a session would be another one for its program.
-                for path in done.drain(..) {
-                    let (from, to) = (path_below(&folder, &retired_name(path)), path_below(&folder, path));
-                    let _ = disk.rename_new(&from, &to).and_then(|()| disk.sync(&folder));
-                }
-                break;
-            }
-        }
-    }
-    done.into_iter().map(ToString::to_string).collect()
-}
-
-fn is_still(path: &Path, size: u64, mtime_ns: i64) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    path.symlink_metadata().is_ok_and(|meta| meta.len() == size && meta.mtime() * 1_000_000_000 + meta.mtime_nsec() == mtime_ns)
-}
-
-/// Gives retired files their names back, one by one: what cannot be renamed
-/// does not keep the others from it.
+/// Renames the files of proven sessions, each by its report's place, that their program would list, if they
+/// are still what was proven; what was not renamed is a finding.
 ///
 /// # Errors
-/// Never as a whole.
-pub(super) fn unretire(source: &Source, job: &MigrateJob<'_>, out: &Printer) -> Result<ExitStatus, CommandError> {
-    let (mut done, mut failed) = (0, 0);
-    for unit in &source.units {
+/// When the receipts cannot be written; then nothing was renamed.
+pub(super) fn retire(
+    source: &Source,
+    proven: &[(usize, &SourceUnit)],
+    reports: &mut [UnitReport],
+    known: &mut Receipts,
+    store: &Store,
+    disk: &dyn Disk,
+) -> Result<(), StoreError> {
+    let mut planned = Vec::new();
+    for &(n, unit) in proven.iter().filter(|(_, unit)| !unit.found.retires.is_empty()) {
+        let Some(receipt) = known.get(&unit.name) else { continue };
+        match plan(&source.folder_of(unit), unit, receipt) {
+            Ok(files) => {
+                known.set_retired(&unit.name, merged(receipt.retired.as_ref(), Retired { folder: unit.found.root.key(), files }));
+                planned.push((n, unit));
+            }
+            Err((path, error)) => reports[n].note(FindingCode::NotRetired, &path.to_string(), format!("not renamed: {error}")),
+        }
+    }
+    // Before the first rename: what is not in the receipts was not renamed by us.
+    known.save(store, disk)?;
+    let mut folders = BTreeSet::new();
+    for (n, unit) in planned {
         let folder = source.folder_of(unit);
-        let is_there = |path: &Path| path.symlink_metadata().is_ok();
-        let was_retired = unit.found.retires.iter().all(|path| is_there(&path_below(&folder, &retired_name(path))));
-        for path in &unit.found.retires {
-            let (from, to) = (path_below(&folder, &retired_name(path)), path_below(&folder, path));
-            // A program may make such names itself, beside a session that lives.
-            if !is_there(&from) || (is_there(&to) && !was_retired) {
-                continue;
+        match rename_all(&folder, &unit.found.retires, disk) {
+            Ok(()) => reports[n].retired(unit.found.retires.iter().map(ToString::to_string).collect()),
+            Err((path, error)) => reports[n].note(FindingCode::NotRetired, &path.to_string(), format!("not renamed: {error}")),
+        }
+        folders.insert(folder);
+    }
+    folders.iter().try_for_each(|folder| disk.sync(folder))
+}
+
+/// The files to be renamed, as they were proven; or the first that cannot be.
+fn plan<'u>(folder: &Path, unit: &'u SourceUnit, receipt: &Receipt) -> Result<Vec<FileReceipt>, (&'u RelPath, StoreError)> {
+    let mut files = Vec::new();
+    for path in &unit.found.retires {
+        let (from, to) = (path_below(folder, path), path_below(folder, &retired_name(path)));
+        let proven = receipt.files.iter().find(|file| file.path == path.key()).filter(|proven| is_still(&from, proven));
+        let Some(proven) = proven else { return Err((path, StoreError::Unsteady { path: from })) };
+        if to.symlink_metadata().is_ok() {
+            return Err((path, StoreError::Exists { path: to }));
+        }
+        files.push(proven.clone());
+    }
+    Ok(files)
+}
+
+/// What was retired of a session before stays retired.
+fn merged(before: Option<&Retired>, now: Retired) -> Retired {
+    let mut files = now.files;
+    let is_new = |file: &&FileReceipt| !files.iter().any(|new| new.path == file.path);
+    let older: Vec<FileReceipt> = before.into_iter().flat_map(|retired| &retired.files).filter(is_new).cloned().collect();
+    files.extend(older);
+    Retired { folder: now.folder, files }
+}
+
+fn rename_all<'p>(folder: &Path, paths: &'p [RelPath], disk: &dyn Disk) -> Result<(), (&'p RelPath, StoreError)> {
+    for (done, path) in paths.iter().enumerate() {
+        let (from, to) = (path_below(folder, path), path_below(folder, &retired_name(path)));
+        if let Err(error) = disk.rename_new(&from, &to) {
+            // Half a session would be another one for its program. What cannot
+            // be taken back now is in the receipts for the next run.
+            for path in paths[..done].iter().rev() {
+                let (from, to) = (path_below(folder, &retired_name(path)), path_below(folder, path));
+                let _ = disk.rename_new(&from, &to);
             }
-            match job.disk.rename_new(&from, &to).and_then(|()| job.disk.sync(&folder)) {
-                Ok(()) => done += 1,
-                Err(error) => {
-                    failed += 1;
-                    let place = visible(&unit.reported(path).to_string());
-                    out.complain(&format!("error: {}\n  at {place}\nhint: move it away, and run again", visible(&error.to_string())));
-                }
-            }
+            return Err((path, error));
         }
     }
-    out.summary(&format!("{} got their names back, {} not", text::count(done, "file"), failed));
-    Ok(if failed == 0 { ExitStatus::Well } else { ExitStatus::Found })
+    Ok(())
 }
 
-/// A retired session as its log has it.
-#[derive(Debug)]
-pub(super) struct RetiredUnit {
-    pub log: RelPath,
-    pub log_bytes: u64,
-    pub findings: Vec<Finding>,
-}
-
-/// Looks at a retired session: its log must be there and good, and whatever
-/// else lies in the session must still be what the log holds.
+/// Finishes what a run that was cut short has left half renamed, if it is still
+/// what was proven; else takes it back. Returns the files renamed, by unit.
 ///
 /// # Errors
-/// When there is no such log, or the session cannot be read.
-pub(super) fn look_at(unit: &SourceUnit, source: &Source, store: &Store) -> Result<RetiredUnit, ConvertError> {
-    let log = Store::log_name(&unit.name);
-    let opened = logs::open(&store.path(&log), None).ok().filter(|(view, _)| matches!(view.seal(), SealState::Good { .. }));
-    let Some((mut view, _)) = opened else { return Err(ConvertError::RetiredWithoutLog) };
-    let files = snapshot::take(&source.folder_of(unit), unit.own_name(), &unit.found.files)?;
-    let mut findings = Findings::default();
-    findings.add(FindingCode::SourceRetired, Location::file(""), "migrated and retired; its log stays");
-    let changed = "changed since the session was retired: `--unretire` it and migrate again";
-    let mut known = Vec::new();
-    for seq in view.files().to_vec() {
-        let plan = file_plan(&mut view, seq)?;
-        let now = if unit.found.retires.contains(&plan.path) { retired_name(&plan.path) } else { plan.path };
-        let same = match files.entry(&now) {
-            Some(Entry::File(file)) => plan.entry.sha256 == Some(sha256_hex(&file.bytes)),
-            Some(Entry::Link { target }) => plan.target.as_ref() == Some(target),
-            Some(Entry::EmptyFolder) => true,
-            None => false,
-        };
-        if !same {
-            findings.add(FindingCode::RetiredChanged, Location::file(now.to_string()), changed);
+/// When a file cannot be renamed.
+pub(super) fn finish(source: &Source, known: &Receipts, store: &Store, disk: &dyn Disk) -> Result<Finished, StoreError> {
+    let mut finished = Finished::new();
+    for (receipt, retired) in known.retired().filter(|(receipt, retired)| is_meant(source, receipt, retired)) {
+        let pairs = pairs(source, retired);
+        if !is_half_done(&pairs) {
+            continue;
         }
-        known.push(now);
+        let is_proven = |pair: &Pair<'_>| match pair.place() {
+            Place::Live => has_its_bytes(&pair.live, pair.was),
+            Place::Retired | Place::Both | Place::Gone => has_its_bytes(&pair.retired, pair.was),
+        };
+        let goes_on = log_standing(receipt, store) == LogStanding::There && pairs.iter().all(is_proven);
+        let mut renamed = Vec::new();
+        for pair in &pairs {
+            match (pair.place(), goes_on) {
+                (Place::Live, true) => disk.rename_new(&pair.live, &pair.retired)?,
+                (Place::Retired, false) => disk.rename_new(&pair.retired, &pair.live)?,
+                (Place::Live | Place::Retired | Place::Both | Place::Gone, _) => continue,
+            }
+            renamed.push(pair.was.path.clone());
+            disk.sync(pair.live.parent().unwrap_or(&source.root))?;
+        }
+        finished.insert(receipt.unit.clone(), if goes_on { renamed } else { Vec::new() });
     }
-    for (path, _) in files.iter().filter(|(path, _)| !known.contains(path)) {
-        findings.add(FindingCode::RetiredChanged, Location::file(path.to_string()), changed);
-    }
-    Ok(RetiredUnit { log, log_bytes: view.bytes(), findings: findings.into_list() })
+    Ok(finished)
 }

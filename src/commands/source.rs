@@ -6,12 +6,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use crate::adapters::adapter::{Adapter, Standing};
+use crate::adapters::adapter::Adapter;
 use crate::adapters::discover::{Discovery, Unit, discover};
 use crate::model::files::RelPath;
 use crate::model::folder::{Listed, Listing};
 use crate::store::StoreError;
-use crate::store::layout::{Store, path_below};
+use crate::store::layout::path_below;
 use crate::store::listing;
 use crate::store::live::{self, Running};
 
@@ -102,6 +102,8 @@ pub struct Source {
     pub units: Vec<SourceUnit>,
     /// The one file that was named, where it was not a folder.
     pub only_file: Option<RelPath>,
+    /// What was asked for of it.
+    pub selection: Selection,
     /// How many sessions there are, meant or not.
     pub recognised: usize,
     /// What else was found.
@@ -138,7 +140,7 @@ impl Source {
         }
         let recognised = units.len();
         units.retain(|unit| selection.takes(unit, &listing));
-        Ok(Source { root, listing, units, only_file, recognised, discovery })
+        Ok(Source { root, listing, units, only_file, selection: selection.clone(), recognised, discovery })
     }
 
     /// The programs that work on folders of this source, by folder.
@@ -155,25 +157,6 @@ impl Source {
             }
         }
         found
-    }
-
-    /// Settles which renamed files were retired: those of which the store has
-    /// a log under the name that they had.
-    pub fn settle(&mut self, store: &Store) {
-        for unit in self.units.iter_mut().filter(|unit| unit.found.standing == Standing::PerhapsRetired) {
-            let was = unit.found.retires.first().map(|path| unit.reported(path));
-            match was.filter(|name| store.path(&Store::log_name(name)).is_file()) {
-                Some(name) => {
-                    unit.name = name;
-                    unit.found.standing = Standing::Retired;
-                }
-                None => {
-                    // Its program renamed it: that is its name now.
-                    unit.found.standing = Standing::Live;
-                    unit.found.retires.clear();
-                }
-            }
-        }
     }
 
     /// Where a unit's files lie.

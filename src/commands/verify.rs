@@ -17,13 +17,12 @@ use crate::store::listing::mtime_ns;
 use crate::store::receipts::Receipts;
 pub use crate::verify::Level;
 
-use super::batch;
 use super::error::CommandError;
 use super::logs::{self, LogFile};
 use super::sample::Sample;
 use super::source::{Selection, Source, SourceUnit};
 use super::verify_check::{Checked, Checker};
-use super::{golden, verify_report};
+use super::{batch, golden, retired, verify_report};
 
 /// What to verify, and how strictly.
 #[derive(Debug)]
@@ -175,13 +174,14 @@ pub fn run(job: &VerifyJob, out: &Printer) -> Result<ExitStatus, CommandError> {
         Some(path) => Some(Source::open(path, ALL, &Selection::default())?),
         None => None,
     };
+    let receipts = store.as_ref().map(Receipts::load).unwrap_or_default();
     if let (Some(source), Some(store)) = (&mut source, &store) {
-        source.settle(store);
+        retired::settle(source, store, &receipts);
     }
     let source = source;
     let units: BTreeMap<String, &SourceUnit> =
         source.iter().flat_map(|source| &source.units).map(|unit| (Store::log_name(&unit.name).key(), unit)).collect();
-    let every = items(found, job, store.as_ref(), &units)?;
+    let every = items(found, job, store.as_ref(), &receipts, &units)?;
     let have: BTreeSet<String> = every.iter().map(|item| item.key.clone()).collect();
     let chosen = choose(every, job, source.as_ref())?;
     let checker = Checker { job, source: source.as_ref(), store: store.as_ref() };
@@ -213,9 +213,9 @@ fn items<'a>(
     found: Vec<LogFile>,
     job: &VerifyJob,
     store: Option<&Store>,
+    receipts: &Receipts,
     units: &BTreeMap<String, &'a SourceUnit>,
 ) -> Result<Vec<Item<'a>>, CommandError> {
-    let receipts = store.map(Receipts::load).unwrap_or_default();
     let by_log: BTreeMap<&str, _> = receipts.iter().map(|receipt| (receipt.log.as_str(), receipt)).collect();
     let mut items: Vec<Item<'a>> = Vec::new();
     for log in found {

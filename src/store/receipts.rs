@@ -39,6 +39,19 @@ pub struct Receipt {
     /// The hash of what files of the whole folder said of the session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub beside_sha256: Option<String>,
+    /// What of it is retired.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retired: Option<Retired>,
+}
+
+/// Files that are renamed, or about to be: this is written before the first
+/// rename, and taken back after the last file has its name again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Retired {
+    /// The folder that their paths are below, itself below the source, as a key.
+    pub folder: String,
+    /// The files as they were proven, under the names that they had.
+    pub files: Vec<FileReceipt>,
 }
 
 /// One source file as it was.
@@ -112,6 +125,25 @@ impl Receipts {
     /// Replaces a unit's receipt.
     pub fn put(&mut self, receipt: Receipt) {
         self.by_unit.insert(receipt.unit.clone(), receipt);
+    }
+
+    /// Those of units of which something is retired.
+    pub fn retired(&self) -> impl Iterator<Item = (&Receipt, &Retired)> {
+        self.by_unit.values().filter_map(|receipt| Some((receipt, receipt.retired.as_ref()?)))
+    }
+
+    /// Notes what of a unit is retired.
+    pub fn set_retired(&mut self, unit: &RelPath, retired: Retired) {
+        if let Some(receipt) = self.by_unit.get_mut(&unit.key()) {
+            receipt.retired = Some(retired);
+        }
+    }
+
+    /// Notes that nothing of a unit is retired any more.
+    pub fn clear_retired(&mut self, unit: &RelPath) {
+        if let Some(receipt) = self.by_unit.get_mut(&unit.key()) {
+            receipt.retired = None;
+        }
     }
 
     /// Writes them as one file, sorted, if that changes anything.

@@ -1,0 +1,166 @@
+//! Giving retired files their names back: exactly those that the receipts name,
+//! if they still are what they were, and never over a file.
+
+use serde::Serialize;
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use crate::adapters::adapter::Standing;
+use crate::model::files::RelPath;
+use crate::report::exit::ExitStatus;
+use crate::report::printer::{Form, Printer};
+use crate::report::text;
+use crate::store::StoreError;
+use crate::store::disk::Disk;
+use crate::store::layout::Store;
+use crate::store::receipts::{Receipts, Retired};
+use crate::verify::difference::visible;
+
+use super::migrate::MigrateJob;
+use super::retired::{Place, from_log, has_its_bytes, is_meant, pairs, retired_name};
+use super::source::{Source, SourceUnit};
+
+/// One session's line in the report.
+#[derive(Debug, Serialize)]
+struct Returned {
+    unit: String,
+    returned: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+}
+
+/// Why a session's files keep their names.
+struct Refusal {
+    /// Which of them is in the way, below the source.
+    at: RelPath,
+    why: String,
+    hint: &'static str,
+}
+
+const RESTORE: &str = "`everlog restore LOG -o FOLDER` gives the file as it was";
+
+/// What has been done so far.
+struct Giving<'a> {
+    source: &'a Source,
+    disk: &'a dyn Disk,
+    out: &'a Printer,
+    done: u64,
+    failed: u64,
+    folders: BTreeSet<PathBuf>,
+}
+
+/// Gives retired sessions their names back, each as a whole: one that cannot be
+/// renamed does not keep the others from it.
+///
+/// # Errors
+/// When the receipts cannot be written.
+pub(super) fn unretire(
+    source: &Source,
+    store: &Store,
+    known: &mut Receipts,
+    job: &MigrateJob<'_>,
+    out: &Printer,
+) -> Result<ExitStatus, StoreError> {
+    let mut giving = Giving { source, disk: job.disk, out, done: 0, failed: 0, folders: BTreeSet::new() };
+    let named: Vec<(RelPath, Retired)> = known
+        .retired()
+        .filter(|(receipt, retired)| is_meant(source, receipt, retired))
+        .map(|(receipt, retired)| (RelPath::from_key(&receipt.unit), retired.clone()))
+        .collect();
+    let mut given = Vec::new();
+    for (unit, retired) in &named {
+        if giving.give_back(unit, retired) {
+            given.push(unit);
+        }
+    }
+    for unit in source.units.iter().filter(|unit| !named.iter().any(|(name, _)| *name == unit.name)) {
+        giving.without_receipt(unit, store, known);
+    }
+    giving.folders.iter().try_for_each(|folder| job.disk.sync(folder))?;
+    // Only now: what is not in the receipts is not looked for again.
+    for unit in given {
+        known.clear_retired(unit);
+    }
+    known.save(store, job.disk)?;
+    out.summary(&format!("{} got their names back, {} not", text::count(giving.done, "file"), giving.failed));
+    Ok(if giving.failed == 0 { ExitStatus::Well } else { ExitStatus::Found })
+}
+
+impl Giving<'_> {
+    /// Gives a session its names back; says whether it has all of them now.
+    fn give_back(&mut self, unit: &RelPath, retired: &Retired) -> bool {
+        let (returned, refusal) = match rename_all(self.source, retired, self.disk) {
+            Ok((returned, folders)) => {
+                self.folders.extend(folders);
+                (returned, None)
+            }
+            Err(refusal) => (Vec::new(), Some(refusal)),
+        };
+        self.done += returned.len() as u64;
+        if let Some(Refusal { at, why, hint }) = &refusal {
+            self.failed += retired.files.len() as u64;
+            self.out.complain(&format!("error: {}\n  at {}\nhint: {hint}", visible(why), visible(&at.to_string())));
+        }
+        let error = refusal.map(|refusal| refusal.why);
+        let is_whole = error.is_none();
+        if self.out.form() == Form::Json && (!returned.is_empty() || !is_whole) {
+            self.out.object(&Returned { unit: unit.to_string(), returned, error });
+        }
+        is_whole
+    }
+
+    /// A session that no receipt calls retired. Where nobody else makes its
+    /// names, the log that holds its very bytes is as good as a receipt.
+    fn without_receipt(&mut self, unit: &SourceUnit, store: &Store, known: &Receipts) {
+        let was = unit.found.retires.first().map(|path| unit.reported(path));
+        let has_log = |name: &RelPath| known.get(name).is_none() && store.path(&Store::log_name(name)).is_file();
+        let refusal = match (unit.found.standing, was) {
+            (Standing::Retired, _) => match from_log(&unit.found, &unit.name, store) {
+                Some(retired) => {
+                    self.give_back(&unit.name, &retired);
+                    return;
+                }
+                None => "retired, but neither a receipt nor a log says what it was",
+            },
+            // Its program makes such names too, and would import it again.
+            (Standing::PerhapsRetired, Some(was)) if has_log(&was) => {
+                "the receipts are lost, and without them nobody can say who renamed it"
+            }
+            (Standing::PerhapsRetired | Standing::Live, _) => return,
+        };
+        self.failed += 1;
+        let at = unit.found.files.first().map(|file| unit.reported(file)).unwrap_or_else(|| unit.name.clone());
+        let hint = "rename it by hand if its program is to have it again";
+        self.out.complain(&format!("error: {refusal}; nothing was renamed\n  at {}\nhint: {hint}", visible(&at.to_string())));
+        if self.out.form() == Form::Json {
+            self.out.object(&Returned { unit: unit.name.to_string(), returned: Vec::new(), error: Some(refusal.to_owned()) });
+        }
+    }
+}
+
+/// Renames the files of one session, all or none of them. Returns those that
+/// were, and the folders that they lie in.
+fn rename_all(source: &Source, retired: &Retired, disk: &dyn Disk) -> Result<(Vec<String>, Vec<PathBuf>), Refusal> {
+    let pairs = pairs(source, retired);
+    for pair in &pairs {
+        let refuse = |at: &RelPath, why: &str, hint| Err(Refusal { at: at.clone(), why: why.to_owned(), hint });
+        match pair.place() {
+            Place::Live => {}
+            Place::Retired if has_its_bytes(&pair.retired, pair.was) => {}
+            Place::Retired => return refuse(&retired_name(&pair.name), "changed since it was retired; nothing was renamed", RESTORE),
+            Place::Both => return refuse(&pair.name, "exists already; nothing was renamed", "move it away, and run again"),
+            Place::Gone => return refuse(&retired_name(&pair.name), "was retired, and is gone; nothing was renamed", RESTORE),
+        }
+    }
+    let (mut returned, mut folders) = (Vec::new(), Vec::new());
+    // What makes the program list the session was renamed first, and comes last.
+    for pair in pairs.iter().rev().filter(|pair| pair.place() == Place::Retired) {
+        if let Err(error) = disk.rename_new(&pair.retired, &pair.live) {
+            let hint = "run it again when that is mended: it goes on where it stopped";
+            return Err(Refusal { at: pair.name.clone(), why: error.to_string(), hint });
+        }
+        returned.push(pair.name.to_string());
+        folders.extend(pair.live.parent().map(PathBuf::from));
+    }
+    Ok((returned, folders))
+}
