@@ -321,6 +321,12 @@ fn list<'a, T: Clone>(
 }
 
 impl Message<'_> {
+    /// Takes away a time that is none, for which the program puts that of the
+    /// load where it reads a whole file. Says whether there was one.
+    pub(super) fn forget_zero_time(&mut self) -> bool {
+        self.created_at.take_if(|time| time.is_zero()).is_some()
+    }
+
     /// Whether the program leaves this message out: reasoning and nothing else.
     pub(super) fn is_thought(&self) -> bool {
         self.reasoning_content != EMPTY
