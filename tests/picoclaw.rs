@@ -38,44 +38,123 @@ fn fact(outcome: &Value, name: &str) -> Value {
 
 #[test]
 fn every_fact_that_the_real_store_derives_is_in_the_log() {
-    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus");
     let mut compared = 0;
-    for case in support::all_cases().into_iter().filter(|case| case.format == "picoclaw" && case.folder.starts_with(&corpus)) {
-        let expected: Value = serde_json::from_slice(&fs::read(case.folder.join("expected.json")).unwrap()).unwrap();
-        let scratch = case.copy();
-        let (input, dest) = (scratch.path().join("input"), scratch.path().join("dest"));
-        everlog(&["migrate", input.to_str().unwrap(), "-o", dest.to_str().unwrap(), "--quiet"]);
+    for (case, expected, scratch) in migrated_corpus() {
+        let dest = scratch.path().join("dest");
         for session in expected["sessions"].as_array().into_iter().flatten() {
             let suffix = if session["has_jsonl"] == true { "jsonl" } else { "meta.json" };
             let log = dest.join(format!("{}.{suffix}.everlog.jsonl", session["base"].as_str().unwrap()));
             let outcome = &events(&log, "outcome")[0]["payload"];
             if session["error"].is_string() {
-                assert!(outcome["error"].is_string(), "{}", case.id());
+                assert!(outcome["error"].is_string(), "{}", case);
                 continue;
             }
-            assert_eq!(outcome["summary"].as_str().unwrap_or_default(), session["summary"], "{}", case.id());
+            assert_eq!(outcome["summary"].as_str().unwrap_or_default(), session["summary"], "{}", case);
             if session["has_meta"] == true {
                 for name in ["key", "skip", "count", "created_at", "updated_at", "scope", "aliases"] {
                     if let Some(wanted) = session.get(name) {
-                        assert_eq!(fact(outcome, name), *wanted, "{} {name}", case.id());
+                        assert_eq!(fact(outcome, name), *wanted, "{} {name}", case);
                         compared += 1;
                     }
                 }
                 let meta = &events(&log, "meta")[0]["payload"];
-                assert_eq!((&meta["key"], &meta["aliases"]), (&session["key"], &session["aliases"]), "{}", case.id());
+                assert_eq!((&meta["key"], &meta["aliases"]), (&session["key"], &session["aliases"]), "{}", case);
             }
             let again = everlog(&["replay", log.to_str().unwrap(), "--as", "source"]).stdout;
-            assert_eq!(
-                sha256_hex(&again),
-                session["go_rewrite"]["sha256"].as_str().unwrap(),
-                "{}: not the bytes that Go writes",
-                case.id()
-            );
+            assert_eq!(sha256_hex(&again), session["go_rewrite"]["sha256"].as_str().unwrap(), "{}: not the bytes that Go writes", case);
             compared += 1;
         }
     }
-    assert!(compared > 100 || !corpus.is_dir(), "{compared}");
+    assert!(compared > 100 || !has_corpus(), "{compared}");
     eprintln!("{compared} facts and rewrites compared");
+}
+
+fn has_corpus() -> bool {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus").is_dir()
+}
+
+/// The cases that the real program made, each migrated: its name, what the
+/// program returned, and where the logs are.
+fn migrated_corpus() -> Vec<(String, Value, tempfile::TempDir)> {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus");
+    let cases = support::all_cases().into_iter().filter(|case| case.format == "picoclaw" && case.folder.starts_with(&corpus));
+    let migrate = |case: support::Case| {
+        let expected = serde_json::from_slice(&fs::read(case.folder.join("expected.json")).unwrap()).unwrap();
+        let scratch = case.copy();
+        let (input, dest) = (scratch.path().join("input"), scratch.path().join("dest"));
+        everlog(&["migrate", input.to_str().unwrap(), "-o", dest.to_str().unwrap(), "--quiet"]);
+        (case.id(), expected, scratch)
+    };
+    cases.map(migrate).collect()
+}
+
+/// What the logs of a store say of their sessions, in byte order of the
+/// sessions' names: the name, the last word on it, and its messages.
+fn sessions_by_log(dest: &Path) -> Vec<(String, Value, usize)> {
+    let mut logs: Vec<PathBuf> = fs::read_dir(dest).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_file()).collect();
+    logs.sort();
+    let name = |log: &Path| log.file_name().unwrap().to_str().unwrap().trim_end_matches(".everlog.jsonl").to_owned();
+    let shown = |log: &Path| everlog(&["replay", log.to_str().unwrap(), "--as", "source"]).stdout.iter().filter(|b| **b == b'\n').count();
+    logs.iter().map(|log| (name(log), events(log, "outcome")[0]["payload"].clone(), shown(log))).collect()
+}
+
+/// The session that picoclaw takes for a key, by the facts in the logs.
+fn resolved<'k>(key: &'k str, sessions: &'k [(String, Value, usize)]) -> &'k str {
+    let key_of = |outcome: &'k Value| outcome["facts"]["key"].as_str().unwrap_or_default();
+    if !key.contains([':', '/', '\\']) && sessions.iter().any(|(_, outcome, _)| key_of(outcome) == key) {
+        return key;
+    }
+    let lists = |outcome: &Value| fact(outcome, "aliases").as_array().is_some_and(|aliases| aliases.iter().any(|alias| *alias == key));
+    let canonical = sessions.iter().map(|(_, outcome, _)| outcome).find(|outcome| lists(outcome) && key_of(outcome) != key);
+    canonical.map_or(key, key_of)
+}
+
+#[test]
+fn keys_are_listed_and_resolved_by_the_facts_in_the_logs_as_by_the_real_store() {
+    let mut compared = 0;
+    for (case, expected, scratch) in migrated_corpus() {
+        let sessions = sessions_by_log(&scratch.path().join("dest"));
+        let has_meta = |outcome: &Value| outcome["facts"]["skip"].is_string();
+        let listed: Vec<&str> = sessions
+            .iter()
+            .filter(|(_, outcome, _)| has_meta(outcome))
+            .filter_map(|(_, outcome, _)| outcome["facts"]["key"].as_str())
+            .collect();
+        assert_eq!(serde_json::to_value(listed).unwrap(), expected["list_sessions"], "{case}");
+        for (key, answers) in expected["resolve"].as_object().into_iter().flatten() {
+            assert_eq!(resolved(key, &sessions), answers, "{case} {key}");
+            compared += 1;
+        }
+        for session in expected["sessions"].as_array().into_iter().flatten() {
+            let Some(key) = session["key"].as_str() else { continue };
+            let answers = resolved(key, &sessions);
+            let shown = sessions.iter().find(|(_, outcome, _)| outcome["facts"]["key"] == answers).map_or(0, |(_, _, shown)| *shown);
+            assert_eq!(session["backend_message_count"], shown, "{case} {key}");
+            compared += 1;
+        }
+    }
+    assert!(compared > 25 || !has_corpus(), "{compared}");
+    eprintln!("{compared} keys resolved");
+}
+
+#[test]
+fn every_fact_that_the_older_manager_derives_is_in_the_log() {
+    let mut compared = 0;
+    for (case, expected, scratch) in migrated_corpus() {
+        let sessions = sessions_by_log(&scratch.path().join("dest"));
+        for session in expected["legacy_manager"].as_array().into_iter().flatten() {
+            // Of several files with one key the manager has the last by name.
+            let of_key = sessions.iter().filter(|(_, outcome, _)| outcome["facts"]["key"] == session["key"]);
+            let (name, outcome, shown) = of_key.last().unwrap_or_else(|| panic!("{case}: no log of {}", session["key"]));
+            for time in ["created", "updated"] {
+                assert_eq!(fact(outcome, time), session[time], "{case} {name} {time}");
+            }
+            assert_eq!(outcome["summary"].as_str().unwrap_or_default(), session["summary"], "{case} {name}");
+            assert_eq!(*shown, session["messages"].as_array().map_or(0, Vec::len), "{case} {name}");
+            compared += 1;
+        }
+    }
+    assert!(compared > 5 || !has_corpus(), "{compared}");
 }
 
 #[test]
@@ -91,6 +170,69 @@ fn the_session_that_answers_to_a_key_is_named() {
         assert_eq!(unit.contains("alias_of_another"), answers != key, "{unit}");
         assert!(answers == key || unit.contains(answers), "{unit}");
     }
+}
+
+#[test]
+fn a_promoted_copy_is_named_where_it_stands_and_where_it_came_from() {
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/picoclaw/aliases/input");
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus/picoclaw/jsonl-promote-alias/input");
+    for input in [fixture, corpus].into_iter().filter(|input| input.is_dir()) {
+        let bench = Bench::new();
+        copy_tree(&input, &bench.source());
+        let told = |report: &str| {
+            let of = |unit: &str| report.lines().find(|line| line.contains(&format!("\"unit\":\"{unit}"))).unwrap().to_owned();
+            let (copy, original) = (of("sk_v1_"), of("agent_main_telegram"));
+            assert!(
+                copy.contains("\"promoted_copy\"")
+                    && copy.contains("its first 2 messages are all of agent_main_telegram_direct_31337.jsonl")
+            );
+            assert!(original.contains("\"alias_of_another\"") && original.contains("all its 2 messages stand there too"), "{original}");
+            assert!(!original.contains("promoted_copy"), "{original}");
+        };
+        let source = bench.source();
+        told(&stdout(&everlog(&["detect", source.to_str().unwrap(), "--json"])));
+        let shown = everlog(&["detect", source.to_str().unwrap()]);
+        assert!(stderr(&shown).contains("are all of agent_main_telegram_direct_31337.jsonl"), "{}", stderr(&shown));
+        told(&stdout(&bench.migrate(&["--json"])));
+        let summary = stdout(&bench.migrate(&[]));
+        assert!(summary.contains("alias, copy or key elsewhere") && summary.contains(": agent_main_"), "{summary}");
+        let again = stdout(&bench.migrate(&["--json"]));
+        assert!(!again.contains("\"status\":\"changed\""), "{again}");
+        told(&again);
+    }
+}
+
+#[test]
+fn what_only_looks_like_a_copy_is_not_called_one() {
+    let said = |content: &str, time: &str| format!("{{\"role\":\"user\",\"content\":\"{content}\"{time}}}\n");
+    let at = |second: u32| format!(",\"created_at\":\"2026-07-07T01:00:0{second}Z\"");
+    let meta = |key: &str, skip: u32, more: &str| {
+        let times = "\"created_at\":\"2026-07-01T08:00:00Z\",\"updated_at\":\"2026-07-01T08:00:00Z\"";
+        format!("{{\"key\":\"{key}\",\"summary\":\"\",\"skip\":{skip},\"count\":2,{times}{more}}}")
+    };
+    let found = |original: &str, skip: u32, copy: &str| {
+        let bench = Bench::new();
+        fs::create_dir_all(bench.source()).unwrap();
+        let put = |name: &str, text: &str| fs::write(bench.source().join(name), text).unwrap();
+        put("agent_a.jsonl", original);
+        put("agent_a.meta.json", &meta("agent:a", skip, ""));
+        put("sk_v1_b.jsonl", copy);
+        put("sk_v1_b.meta.json", &meta("sk_v1_b", 0, ",\"aliases\":[\"agent:none\",\"agent:a\"]"));
+        stdout(&everlog(&["detect", bench.source().to_str().unwrap(), "--json"]))
+    };
+    let hi = |time: &str| said("hi", time);
+    // A greeting that both begin with; and one message of one moment.
+    assert!(!found(&(hi("") + &said("more", "")), 0, &(hi("") + &said("other", ""))).contains("promoted_copy"));
+    assert!(
+        found(&(hi(&at(1)) + &said("more", &at(2))), 0, &(hi(&at(1)) + &said("other", &at(3))))
+            .contains("its first message is the first of")
+    );
+    assert!(!found(&hi(&at(1)), 0, &hi(&at(2))).contains("promoted_copy"));
+    // A copy is stamped where the original has no time; what is skipped is not copied.
+    assert!(found(&hi(""), 0, &hi(&at(4))).contains("promoted_copy"));
+    assert!(found(&(said("old", "") + &hi("")), 1, &hi("")).contains("promoted_copy"));
+    assert!(!found(&hi(""), 1, &hi("")).contains("promoted_copy"));
+    assert!(!found("", 0, &hi("")).contains("promoted_copy"));
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! Lines that a loader does not take: what is wrong with them, and which
 //! complete records can be cut out of them.
 
+use std::collections::HashMap;
+
 use crate::model::finding::FindingCode;
 use crate::model::json::{self, Dialect};
 
@@ -79,19 +81,29 @@ const MOST_PASSES: usize = 64;
 /// them, in order and without a gap. `at` is where the parser stopped.
 pub(super) fn dissect(text: &[u8], at: usize, end: LineEnd, dialect: Dialect, accepts: &dyn Fn(&[u8]) -> bool) -> Vec<Piece> {
     let mut records = Vec::new();
+    let mut parts = HashMap::new();
     let (mut from, mut spent) = (0, 0);
     // Each place costs a scan, and a hostile line has many.
     while spent <= MOST_PASSES * text.len()
         && let Some(found) = text.get(from..).and_then(next_object)
     {
         let start = from + found;
+        if let Some(end) = parts.get(&start) {
+            from = *end;
+            continue;
+        }
         match json::scan_value(&text[start..], dialect) {
             Ok(scan) if accepts(&text[start..start + scan.end]) => {
                 records.push((start, start + scan.end));
                 from = start + scan.end;
             }
-            scanned => {
-                spent += scanned.map_or_else(|error| error.at, |scan| scan.end);
+            Ok(scan) => {
+                spent += scan.end;
+                from = start + 2;
+            }
+            Err(error) => {
+                spent += error.at;
+                add_parts(&text[start..start + error.at], start, accepts, &mut parts);
                 from = start + 2;
             }
         }
@@ -112,6 +124,33 @@ pub(super) fn dissect(text: &[u8], at: usize, end: LineEnd, dialect: Dialect, ac
         pieces.push(Piece { start: done, end: text.len(), wound: Some(around(&text[done..])) });
     }
     pieces
+}
+
+/// Notes the objects inside a torn record that are parts of it, where each
+/// begins and ends. `torn` is what a parser took of it, and stands at `offset`.
+fn add_parts(torn: &[u8], offset: usize, accepts: &dyn Fn(&[u8]) -> bool, parts: &mut HashMap<usize, usize>) {
+    let mut open = Vec::new();
+    let mut found = Vec::new();
+    let (mut at, mut members_end) = (0, None);
+    while let Some(byte) = torn.get(at) {
+        match byte {
+            b'"' => at = json::token_end(torn, at) - 1,
+            b'{' | b'[' => open.push(at),
+            b'}' | b']' => {
+                // What stands at the very end may be the next record, glued to
+                // the torn one.
+                found.extend(open.pop().filter(|start| torn[*start] == b'{' && at + 1 < torn.len()).map(|start| (start, at + 1)));
+            }
+            b',' if open.len() == 1 => members_end = Some(at),
+            _ => {}
+        }
+        at += 1;
+    }
+    // A document that holds records is not one itself.
+    let is_record = || members_end.is_some_and(|end| accepts(&[&torn[..end], b"}"].concat()));
+    if !found.is_empty() && is_record() {
+        parts.extend(found.into_iter().map(|(start, end)| (offset + start, offset + end)));
+    }
 }
 
 /// Where something begins that may be an object with members.
@@ -158,6 +197,22 @@ mod tests {
         assert_eq!(cut(&format!("{torn}{RECORD}")), [(torn, Some(Wound::Fused)), (RECORD, None)]);
         assert_eq!(cut(&format!("{RECORD}{RECORD}")), [(RECORD, None), (RECORD, None)]);
         assert_eq!(cut(&format!("\0\0{RECORD}{torn}")), [("\0\0", Some(Wound::NulRun)), (RECORD, None), (torn, Some(Wound::Fused))]);
+    }
+
+    #[test]
+    fn parts_of_a_torn_record_are_no_records() {
+        let part = r#"{"role":"user","content":"a part"}"#;
+        let torn = format!(r#"{{"role":"assistant","tool_calls":[{part}],"arguments":{part},"more":"x"#);
+        assert_eq!(cut(&torn), [(torn.as_str(), Some(Wound::TornTail))]);
+        assert_eq!(cut(&format!("{torn}{RECORD}")), [(torn.as_str(), Some(Wound::Fused)), (RECORD, None)]);
+        // Torn where a part would begin, the next record looks like one.
+        let torn = r#"{"role":"assistant","tool_calls":["#;
+        assert_eq!(cut(&format!("{torn}{RECORD}")), [(torn, Some(Wound::Fused)), (RECORD, None)]);
+        // A document around records is no record.
+        let (before, between) = (r#"{"key":"k","messages":["#, ",");
+        let torn = format!("{before}{RECORD}{between}{}", &RECORD[..20]);
+        let pieces = cut(&torn);
+        assert_eq!(pieces[..2], [(before, Some(Wound::Fused)), (RECORD, None)]);
     }
 
     #[test]

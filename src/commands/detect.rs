@@ -196,7 +196,7 @@ fn print_unit(unit: &Detected, out: &Printer) {
         text::count(unit.files as u64, "file"),
         text::size(unit.bytes)
     ));
-    for finding in unit.findings.iter().filter(|finding| finding.severity >= Severity::Warn) {
+    for finding in unit.findings.iter().filter(|finding| finding.severity >= Severity::Warn || finding.code.relates_sessions()) {
         out.say(&text::finding(finding, &unit.folder));
     }
 }

@@ -229,6 +229,7 @@ fn summarise(totals: &Totals, reports: &[UnitReport], job: &MigrateJob<'_>, out:
             .sum::<u64>()
     };
     say_unknown(totals, out);
+    say_related(reports, out);
     let (infos, warnings, errors) = (count_at(Severity::Info), count_at(Severity::Warn), count_at(Severity::Error));
     out.summary(&format!(
         "{} to look at, {} in ordinary life; {}",
@@ -241,9 +242,11 @@ fn summarise(totals: &Totals, reports: &[UnitReport], job: &MigrateJob<'_>, out:
     ));
 }
 
+/// So many names are listed in a line of the summary.
+const NAMED: usize = 3;
+
 /// Names files that belong to no session: what is left behind is said.
 fn say_unknown(totals: &Totals, out: &Printer) {
-    const NAMED: usize = 3;
     let unknown: Vec<&Finding> = totals.findings.iter().filter(|finding| finding.code == FindingCode::UnknownFile).collect();
     let count = unknown.iter().map(|finding| 1 + finding.more).sum::<u64>();
     if count > 0 {
@@ -251,6 +254,18 @@ fn say_unknown(totals: &Totals, out: &Printer) {
         let more = if count > names.len() as u64 { " … (`everlog detect` names more)" } else { "" };
         let belong = if count == 1 { "belongs" } else { "belong" };
         out.summary(&format!("{} {belong} to no session and stayed behind: {}{more}", text::count(count, "file"), names.join(", ")));
+    }
+}
+
+/// Names sessions that share their key or their messages with another one.
+fn say_related(reports: &[UnitReport], out: &Printer) {
+    let is_related = |report: &&UnitReport| report.findings.iter().any(|finding| finding.code.relates_sessions());
+    let related: Vec<&UnitReport> = reports.iter().filter(is_related).collect();
+    if !related.is_empty() {
+        let names: Vec<String> = related.iter().take(NAMED).map(|report| visible(&report.unit)).collect();
+        let more = if related.len() > names.len() { " …" } else { "" };
+        let count = text::count(related.len() as u64, "session");
+        out.summary(&format!("{count} with an alias, copy or key elsewhere (`everlog detect` says where): {}{more}", names.join(", ")));
     }
 }
 

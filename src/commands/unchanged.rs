@@ -100,6 +100,7 @@ fn left_out_as_before(unit: &SourceUnit, receipt: &Receipt) -> bool {
                 | FindingCode::KeyTwice
                 | FindingCode::KeyElsewhere
                 | FindingCode::AliasOfAnother
+                | FindingCode::PromotedCopy
         )
     };
     let then: Vec<_> = receipt

@@ -85,6 +85,7 @@ codes! {
     KeyTwice Warn "Several files of one session, of which the program takes one.",
     KeyElsewhere Info "A session whose key leads to other files.",
     AliasOfAnother Info "Another session answers to this one's key.",
+    PromotedCopy Info "A session that begins with a copy of another one.",
     PromptsPending Info "Prompts wait that are not yet in the transcript.",
     SidecarMissing Warn "The session's own file is gone; something else of it is not.",
     BackupUnreadable Warn "A backup that cannot be read.",
@@ -130,6 +131,15 @@ codes! {
     RetiredChanged Warn "Something in a retired session changed since.",
     NotRetired Warn "A source was not renamed.",
     SessionLive Info "The program has this session open.",
+}
+
+impl FindingCode {
+    /// Whether it says how sessions belong to each other: a fact that people
+    /// look for, though nothing is wrong.
+    #[must_use]
+    pub fn relates_sessions(self) -> bool {
+        matches!(self, FindingCode::AliasOfAnother | FindingCode::PromotedCopy | FindingCode::KeyElsewhere)
+    }
 }
 
 /// One thing that was noticed.

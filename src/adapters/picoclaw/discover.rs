@@ -11,6 +11,7 @@ use crate::model::folder::{FolderView, ListedKind};
 
 use super::judge::{self, LegacyFile, LinesFile, MetaFile};
 use super::layout::{BACKUP, BACKUP_META, LEGACY, LINES, META, RETIRED_LINES, Role, role, sanitised};
+use super::promoted::{Copied, Copies, Extent};
 
 /// The files of a folder, by what their names say, without the suffix.
 #[derive(Default)]
@@ -37,7 +38,8 @@ pub(super) fn discover(view: &FolderView<'_>) -> Found {
     folder.claim_legacy(&mut units, &mut found.strays);
     folder.claim_retired(&mut units);
     folder.claim_backups(&mut units);
-    folder.note_aliases(&mut units);
+    let copies = folder.note_copies(view, &mut units);
+    folder.note_aliases(&copies, &mut units);
     folder.sort_strays(view, &mut units, &mut found.strays);
     found.units = units.into_values().collect();
     for unit in &mut found.units {
@@ -48,6 +50,10 @@ pub(super) fn discover(view: &FolderView<'_>) -> Found {
 
 fn path(stem: &str, suffix: &str) -> RelPath {
     RelPath::new(format!("{stem}{suffix}"))
+}
+
+fn messages(count: usize) -> String {
+    if count == 1 { "message".to_owned() } else { format!("{count} messages") }
 }
 
 fn claim(name: RelPath, confidence: Confidence, standing: Standing) -> UnitClaim {
@@ -248,8 +254,40 @@ impl Folder {
         units.insert(text, unit);
     }
 
+    /// Says of each session that it begins with a copy of one of its aliases.
+    /// Returns which ones are copied where.
+    fn note_copies(&self, view: &FolderView<'_>, units: &mut BTreeMap<String, UnitClaim>) -> Vec<(String, String, Copied)> {
+        let mut copies = Copies::new(view);
+        let mut found = Vec::new();
+        let by_key: HashMap<&str, &String> = self.metas.iter().filter_map(|(stem, meta)| Some((meta.names()?.0, stem))).collect();
+        // Lines without a meta file have their key in their name only.
+        let by_name = |alias: &str| self.lines.get_key_value(&sanitised(alias)).map(|(stem, _)| stem);
+        for (stem, meta) in self.metas.iter().filter(|(stem, _)| self.lines.contains_key(*stem)) {
+            let Some((_, aliases)) = meta.names() else { continue };
+            let copied = aliases.iter().find_map(|alias| {
+                let from = by_key.get(alias.as_str()).copied().or_else(|| by_name(alias)).filter(|from| *from != stem)?;
+                Some((from, alias, copies.copied(from, stem)?))
+            });
+            let Some((from, alias, copied)) = copied else { continue };
+            if let Some(unit) = self.jsonl_of(stem).and_then(|name| units.get_mut(&name)) {
+                let part = match copied.extent {
+                    Extent::All => "all",
+                    Extent::Beginning => "the first",
+                };
+                let are = if copied.messages == 1 { "is" } else { "are" };
+                let message = format!(
+                    "its first {} {are} {part} of {from}{LINES}: picoclaw promoted its alias `{alias}`; both logs keep what was copied",
+                    messages(copied.messages)
+                );
+                unit.left_out.push((path(stem, LINES), FindingCode::PromotedCopy, message));
+            }
+            found.push((from.clone(), stem.clone(), copied));
+        }
+        found
+    }
+
     /// Says of each session that another one answers to its key.
-    fn note_aliases(&self, units: &mut BTreeMap<String, UnitClaim>) {
+    fn note_aliases(&self, copies: &[(String, String, Copied)], units: &mut BTreeMap<String, UnitClaim>) {
         let mut canonical: HashMap<&str, (&str, &str)> = HashMap::new();
         for (stem, meta) in &self.metas {
             let Some((key, aliases)) = meta.names() else { continue };
@@ -264,10 +302,16 @@ impl Folder {
                 continue;
             }
             let Some((other, at)) = canonical.get(key) else { continue };
+            let copied = copies.iter().find(|(from, to, _)| from == stem && to == at).map(|(_, _, copied)| copied);
+            let there = match copied {
+                Some(Copied { messages: 1, extent: Extent::All }) => "its one message stands there too".to_owned(),
+                Some(Copied { messages, extent: Extent::All }) => format!("all its {messages} messages stand there too"),
+                Some(Copied { messages: 1, extent: Extent::Beginning }) => "its first message stands there too".to_owned(),
+                Some(Copied { messages, extent: Extent::Beginning }) => format!("its first {messages} messages stand there too"),
+                None => "what was said here may stand there too".to_owned(),
+            };
             if let Some(unit) = self.jsonl_of(stem).and_then(|name| units.get_mut(&name)) {
-                let message = format!(
-                    "`{key}` is an alias of `{other}`: picoclaw reads and writes {at}{LINES} for it, and what was said here may stand there too"
-                );
+                let message = format!("`{key}` is an alias of `{other}`: picoclaw reads and writes {at}{LINES} for it, and {there}");
                 unit.left_out.push((path(stem, META), FindingCode::AliasOfAnother, message));
             }
         }
@@ -351,5 +395,22 @@ mod tests {
             assert_eq!(with(other), 1, "{other}");
         }
         assert_eq!(units(&[("a_b.meta.json", r#"{"key":"a:b"}"#)]), []);
+    }
+
+    #[test]
+    fn a_legacy_file_is_one_in_whatever_letters_its_keys_are() {
+        let known = r#"{"key":"a:b","messages":[],"created":"2026-01-01T00:00:00Z","updated":"2026-01-01T00:00:00Z"}"#;
+        let is_unit = |text: &str| units(&[("a_b.json", known), ("c_d.json", text)]).iter().any(|(name, _)| name == "c_d.json");
+        for text in [
+            r#"{"KEY":"c:d","Messages":[{"role":"user","content":"x"}]}"#,
+            r#"{"meſſageſ":null,"\u212aey":"c:d"}"#,
+            r#"{"key":"x","key":"c:d","summary":"s","messages":[]}"#,
+            r#"{"version":2,"key":"c:d","messages":[{"Role":"user","content":"x"}]}"#,
+        ] {
+            assert!(is_unit(text), "{text}");
+        }
+        for text in [r#"{"version":2,"key":"c:d","messages":[]}"#, r#"{"messages":[]}"#, r#"{"key":"c:d","messages":{}}"#, "[]"] {
+            assert!(!is_unit(text), "{text}");
+        }
     }
 }

@@ -191,17 +191,17 @@ pub(super) fn is_own_escape(text: &[u8]) -> bool {
 /// A token's text as Go reads it: each byte that is not UTF-8 and each lone
 /// surrogate becomes U+FFFD.
 pub(super) fn decoded(token: Token<'_>) -> String {
-    let inner = &token[1..token.len().max(2) - 1];
-    let mut mended = Vec::with_capacity(token.len());
-    mended.push(b'"');
-    for chunk in inner.utf8_chunks() {
-        mended.extend_from_slice(chunk.valid().as_bytes());
-        for _ in chunk.invalid() {
-            mended.extend_from_slice("\u{fffd}".as_bytes());
-        }
+    json::decode_string(mended(token).as_bytes()).unwrap_or_else(|lossy| lossy)
+}
+
+/// Bytes as a text, each that is not UTF-8 as U+FFFD.
+pub(super) fn mended(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        text.push_str(chunk.valid());
+        text.extend(chunk.invalid().iter().map(|_| char::REPLACEMENT_CHARACTER));
     }
-    mended.push(b'"');
-    json::decode_string(&mended).unwrap_or_else(|lossy| lossy)
+    text
 }
 
 fn push_decoded(text: &str, out: &mut Vec<u8>) {

@@ -67,7 +67,20 @@ impl GoTime {
 
     /// The text that Go would write, of a time that was given.
     pub(super) fn given(self) -> Option<String> {
-        if self == GoTime::ZERO { None } else { self.text() }
+        if self.is_zero() { None } else { self.text() }
+    }
+
+    /// Whether this is the instant that stands for no time at all, in whatever
+    /// zone it is told.
+    pub(super) fn is_zero(self) -> bool {
+        // The zone may lead to the day before the first, or the day after.
+        let days = match self.date {
+            [1, 1, day] => i64::from(day) - 1,
+            [0, 12, day] => i64::from(day) - 32,
+            _ => return false,
+        };
+        let [hour, minute, second] = self.clock;
+        second == 0 && self.nanos == 0 && days * 1440 + i64::from(hour * 60 + minute) == i64::from(self.offset)
     }
 
     /// The text that Go would write.
@@ -112,6 +125,16 @@ fn offset(zone: &[u8]) -> Option<i32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_time_at_all_is_an_instant_and_no_spelling() {
+        for zero in ["0001-01-01T00:00:00Z", "0001-01-01T02:30:00.000+02:30", "0000-12-31T23:00:00-01:00", "0001-01-02T0:00:00,0+24:00"] {
+            assert_eq!(GoTime::parse(format!("\"{zero}\"").as_bytes()).map(GoTime::is_zero), Some(true), "{zero}");
+        }
+        for other in ["0001-01-01T00:00:01Z", "0001-01-01T00:00:00+01:00", "0001-02-01T00:00:00Z", "0001-01-01T00:00:00.000000001Z"] {
+            assert_eq!(GoTime::parse(format!("\"{other}\"").as_bytes()).map(GoTime::is_zero), Some(false), "{other}");
+        }
+    }
 
     #[test]
     fn times_are_written_as_go_would_write_them_again() {

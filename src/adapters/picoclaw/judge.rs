@@ -156,14 +156,29 @@ pub(super) fn legacy(view: &FolderView<'_>, name: &str, size: u64) -> LegacyFile
         let is_json = json::scan_value(&bytes, Dialect::Strict).is_ok_and(|scan| bytes[scan.end..].trim_ascii().is_empty());
         return if is_json { LegacyFile::Other } else { LegacyFile::Broken };
     }
-    let get = |name: &str| members.iter().find(|member| member.name() == name).map(|member| member.value);
-    let known = ["key", "messages", "summary", "created", "updated"];
-    let is_session = get("messages").is_some_and(|list| matches!(json::kind_of(list), Kind::Array | Kind::Null))
-        && members.iter().all(|member| known.contains(&member.name().as_ref()));
+    // As the program finds them: in other letters too, and the last one counts.
+    let get = |name: &str| members.iter().rfind(|member| is_folded(name, &member.name())).map(|member| member.value);
+    let is_known =
+        |member: &Member<'_>| ["key", "messages", "summary", "created", "updated"].iter().any(|name| is_folded(name, &member.name()));
+    let is_session = get("messages").is_some_and(|list| match json::kind_of(list) {
+        Kind::Array => members.iter().all(is_known) || holds_messages(list),
+        Kind::Null => members.iter().all(is_known),
+        Kind::Object | Kind::String | Kind::Number | Kind::True | Kind::False => false,
+    });
     match get("key").filter(|key| is_session && json::kind_of(key) == Kind::String) {
         Some(key) => named(decoded(key)),
         None => LegacyFile::Object,
     }
+}
+
+/// Whether a list is of messages and nothing else.
+fn holds_messages(list: &[u8]) -> bool {
+    let is_message = |element: &[u8]| {
+        let has = |name: &str| json::members(element).any(|member| is_folded(name, &member.name()));
+        json::kind_of(element) == Kind::Object && has("role") && has("content")
+    };
+    let mut elements = json::elements(list).peekable();
+    elements.peek().is_some() && elements.all(is_message)
 }
 
 /// The key of a session that begins as the program writes it, be it whole or

@@ -14,6 +14,7 @@ mod lines;
 mod list;
 mod load;
 mod normal;
+mod promoted;
 mod read;
 mod usual;
 mod whole;

@@ -44,7 +44,10 @@ impl<'a> Record<'a> {
     /// is odd where that is not all UTF-8.
     pub(super) fn of_accepted(value: &'a [u8], text: Form) -> Result<Record<'a>, Rejection> {
         let mut members = Vec::with_capacity(12);
-        let (message, form) = decode::accepted_message(value, &mut members)?;
+        let (mut message, mut form) = decode::accepted_message(value, &mut members)?;
+        if message.forget_zero_time() {
+            form = Form::Odd;
+        }
         Ok(Record { members, message, form: if text == Form::Plain { form } else { Form::Odd } })
     }
 

@@ -17,7 +17,7 @@ use crate::model::location::Location;
 use crate::model::stream::{EventSink, StreamError};
 
 use super::decode::{Depth, Legacy, Meta, legacy};
-use super::encode::decoded;
+use super::encode::{decoded, mended};
 use super::layout::{Role, role, stem};
 use super::list::Messages;
 use super::whole::{UNDECODABLE, decode_meta};
@@ -222,7 +222,7 @@ fn compacted(value: &[u8]) -> String {
         }
         at = end;
     }
-    String::from_utf8_lossy(&out).into_owned()
+    mended(&out)
 }
 
 /// A text that is not empty.

@@ -125,6 +125,8 @@ impl<'a> Reader<'a, '_> {
         let mut list = List::new(path, bytes, style, DEPTH_IN_LEGACY, placing);
         let mut lines = LineCounter::new(bytes);
         let is_text = std::str::from_utf8(bytes).is_ok();
+        // What is no time here may be one in lines with the same bytes.
+        let may_lack_times = memchr::memmem::find(bytes, b"\"000").is_some();
         for piece in parsed.pieces() {
             match piece {
                 DocumentPiece::Part(n, bytes) => {
@@ -135,7 +137,7 @@ impl<'a> Reader<'a, '_> {
                 DocumentPiece::Record { offset, bytes, end, .. } => {
                     let (line, byte) = lines.at(offset);
                     let placed = Placed { bytes, end, line, byte };
-                    if self.messages.known_bytes(&mut self.to, &mut list, placed)? {
+                    if !may_lack_times && self.messages.known_bytes(&mut self.to, &mut list, placed)? {
                         continue;
                     }
                     match Record::of_accepted(bytes, if is_text { Form::Plain } else { Form::Odd }) {
@@ -178,7 +180,9 @@ impl<'a> Reader<'a, '_> {
         let first = self.to.events.next();
         let mut rendered = Vec::new();
         for message in legacy.messages.list() {
-            let record = Record { members: Vec::new(), message: message.clone(), form: Form::Odd };
+            let mut message = message.clone();
+            message.forget_zero_time();
+            let record = Record { members: Vec::new(), message, form: Form::Odd };
             self.messages.unbound(&mut self.to, &mut list, &record, &mut rendered)?;
         }
         let last = self.to.events.next();
