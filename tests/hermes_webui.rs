@@ -5,8 +5,11 @@
 
 mod support;
 
+use everlog::adapters::ALL;
 use everlog::log::LogView;
+use everlog::model::files::{Entry, Files, RelPath, SourceFile};
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use support::{convert_and_prove, everlog, sessions, stderr, stdout};
@@ -28,9 +31,12 @@ fn turns_and_runs_are_what_the_real_readers_made_of_them() {
     for case in cases.flatten().map(|entry| entry.path()) {
         let Ok(text) = fs::read(case.join("expected.json")) else { continue };
         let Ok(expected) = serde_json::from_slice::<Value>(&text) else { continue };
+        let keys =
+            |name: &str| -> BTreeSet<String> { expected[name].as_object().into_iter().flat_map(|all| all.keys().cloned()).collect() };
+        let (mut journals, mut unseen) = (keys("turn_journals"), keys("runs"));
         for (unit, files) in sessions(&case.join("input")) {
             let name = unit.name.to_string();
-            let id = name.rsplit('/').next().unwrap().trim_end_matches(".json");
+            let Some(id) = name.rsplit('/').next().unwrap().strip_suffix(".json") else { continue };
             let (converted, _) = convert_and_prove(unit.found.adapter, &files).unwrap();
             let facts = LogView::open(converted.log).unwrap().outcome.facts.clone();
             let journal = &expected["turn_journals"][id];
@@ -44,9 +50,11 @@ fn turns_and_runs_are_what_the_real_readers_made_of_them() {
                 let said = fact(&facts, "turn_collisions");
                 assert_eq!(said.as_array().map(|list| list.iter().collect::<Vec<_>>()).unwrap_or_default(), collisions, "{name}");
                 turns += states.len();
+                journals.remove(id);
             }
             for (run, wanted) in expected["runs"].as_object().into_iter().flatten() {
                 let Some(run) = run.strip_prefix(&format!("{id}/")) else { continue };
+                unseen.remove(&format!("{id}/{run}"));
                 let said = &fact(&facts, "runs")[run];
                 let summary = &wanted["summary"];
                 let state = if summary["terminal"] == json!(true) { summary["terminal_state"].clone() } else { json!("running") };
@@ -59,6 +67,7 @@ fn turns_and_runs_are_what_the_real_readers_made_of_them() {
                 runs += 1;
             }
         }
+        assert!(journals.is_empty() && unseen.is_empty(), "{} has {journals:?} and {unseen:?}, and no session has", case.display());
     }
     assert!(turns > 40 && runs > 40, "{turns} turns and {runs} runs");
     eprintln!("{turns} turns and {runs} runs agree");
@@ -136,4 +145,90 @@ fn each_transcript_of_a_run_is_stored_once() {
     assert_eq!(text.matches("\"text\":\"kept too\"").count(), 2, "once as a message, once as the token that was streamed");
     assert_eq!(text.matches("\"$path\":").count(), 3);
     assert!(!text.contains("\"messages\":["), "{text}");
+}
+
+/// A session of a few files, converted and proven; what its loader says.
+fn proven(files: &[(&str, String)]) -> Result<std::collections::BTreeMap<String, String>, String> {
+    let mut unit = Files::new("aaa.json");
+    for (path, text) in files {
+        unit.insert(RelPath::new(*path), Entry::File(SourceFile { bytes: text.clone().into_bytes(), mtime_ns: 0 }));
+    }
+    let adapter = ALL.iter().find(|adapter| adapter.id() == "hermes-webui").unwrap();
+    let (converted, _) = convert_and_prove(*adapter, &unit).map_err(|difference| format!("{difference:?}"))?;
+    let outcome = LogView::open(converted.log).unwrap().outcome.clone();
+    let error = outcome.error.map(|error| ("error".to_owned(), error));
+    Ok(outcome.facts.into_iter().chain(error).collect())
+}
+
+fn sidecar(member: &str) -> (&'static str, String) {
+    let rest = r#""messages": [{"role": "user", "content": "x"}], "tool_calls": []"#;
+    ("aaa.json", format!("{{\"session_id\": \"aaa\", \"title\": \"T\", {member}, {rest}}}"))
+}
+
+#[test]
+fn numbers_that_are_texts_and_texts_that_are_numbers_are_read_as_python_reads_them() {
+    let many = "1".repeat(400);
+    let texts = [
+        "1__0",
+        "_1",
+        "1_0",
+        "१",
+        "１२",
+        "\\u2003 1 ",
+        "\\u001c1",
+        "+1",
+        "+-1",
+        "1e3",
+        "۱.५",
+        "½",
+        "\\ud800",
+        "nan",
+        "-nan",
+        "inf",
+        "",
+        " ",
+    ];
+    let others = ["1e400", "-1e400", "NaN", "Infinity", "true", "null", "[]", "[1]", "{\"a\":1}", "-0", "-0.5", "1e22", "5e-324"];
+    let mut odd: Vec<String> = texts.iter().map(|text| format!("\"{text}\"")).chain(others.map(str::to_owned)).collect();
+    odd.extend([many.clone(), format!("-{many}"), format!("\"{many}\""), "1".repeat(4301), format!("\"{}\"", "1".repeat(4301))]);
+    let mut wrong = Vec::new();
+    for value in &odd {
+        let event =
+            |event: &str, at: &str| format!("{{\"event\":\"{event}\",\"turn_id\":\"t\",\"created_at\":{at},\"session_id\":\"aaa\"}}\n");
+        let turns = ["9", value, "3", value, "6", "1"].into_iter().zip(["submitted", "a", "b", "completed", "d", "interrupted"]);
+        let turns: String = turns.map(|(at, name)| event(name, at)).collect();
+        let run = format!("{{\"run_id\":\"r\",\"seq\":{value},\"event\":\"token\",\"created_at\":{value},\"payload\":{{}}}}\n");
+        let journals = [("_turn_journal/aaa~1.jsonl", turns), ("_run_journal/aaa/r.jsonl", run)];
+        let count = |key: &str| sidecar(&format!("\"workspace\": \"/w\", \"{key}\": {value}"));
+        for key in ["message_count", "post_compression_context_tokens_estimate", "created_at"] {
+            let files = [&[count(key)], &journals[..]].concat();
+            wrong.extend(proven(&files).err().map(|why| format!("{key} {value:.20}: {why}")));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    let last = |seq: &str| {
+        proven(&[sidecar("\"workspace\": \"/w\""), ("_run_journal/aaa/r.jsonl", format!("{{\"run_id\":\"r\",\"seq\":{seq}}}\n"))]).unwrap()
+    };
+    assert!(last("\"१_2\"")["runs"].contains("\"last_seq\":12,"));
+    assert_eq!(last("\"1__0\"")["run_errors"], "[\"r\"]");
+}
+
+#[test]
+fn homes_and_names_that_the_program_stumbles_over_make_it_fail_here_too() {
+    for (member, fails) in [
+        ("\"workspace\": \"~root\"", false),
+        ("\"workspace\": \"./~root/x\"", false),
+        ("\"workspace\": \"~\"", false),
+        ("\"workspace\": \"a/~b\"", false),
+        ("\"workspace\": \"/~x\"", false),
+        ("\"workspace\": \"./~x\"", true),
+        ("\"workspace\": \".//~nobody\"", true),
+        ("\"workspace\": \"~nobody/..\"", true),
+        ("\"workspace\": \"/w\", \"worktree_path\": \"./~x\"", true),
+        ("\"workspace\": \"/w\", \"self\": null", true),
+        ("\"workspace\": \"/w\", \"cls\": null", false),
+    ] {
+        let facts = proven(&[sidecar(member)]).unwrap_or_else(|why| panic!("{member}: {why}"));
+        assert_eq!(facts.get("error").map(String::as_str), fails.then_some("sidecar cannot be read"), "{member}");
+    }
 }

@@ -53,5 +53,6 @@ const IN_JOURNALS: [FindingCode; 7] = [
 pub(super) fn covers(finding: &Finding) -> bool {
     EVERYWHERE.contains(&finding.code)
         || (IN_JOURNALS.contains(&finding.code) && finding.location.file.starts_with(TURNS))
+        || (finding.code == FindingCode::NotJson && finding.location.file == INDEX)
         || (finding.code == FindingCode::TemporaryKept && !finding.location.file.starts_with('_'))
 }

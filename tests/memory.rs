@@ -1,0 +1,70 @@
+//! A large sidecar is converted in less memory than one and a half times its
+//! size and 64 MiB.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stderr, clippy::disallowed_methods)]
+
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+use tempfile::TempDir;
+
+const MIB: u64 = 1024 * 1024;
+
+/// A sidecar whose transcript and context are the same rows, short and long.
+fn large_sidecar(at_least: usize) -> String {
+    let (mut rows, mut seed) = (String::new(), 20_261_116_u64);
+    for n in 0.. {
+        let words = [40, 600, 40, 40_000][n % 4];
+        let comma = if n > 0 { ",\n" } else { "" };
+        let role = if n % 2 == 0 { "user" } else { "assistant" };
+        write!(rows, "{comma}    {{\n      \"role\": \"{role}\",\n      \"content\": \"").unwrap();
+        for _ in 0..words {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            write!(rows, "é{} \\\"", seed >> 44).unwrap();
+        }
+        write!(rows, "\",\n      \"timestamp\": {}.5,\n      \"id\": {n}\n    }}", 1_788_300_000 + n).unwrap();
+        if rows.len() * 2 > at_least {
+            break;
+        }
+    }
+    let head = "\"session_id\": \"1a46e0000001\",\n  \"title\": \"T\",\n  \"workspace\": \"/w\",\n  \"updated_at\": 1788300000.5";
+    format!("{{\n  {head},\n  \"messages\": [\n{rows}\n  ],\n  \"tool_calls\": [],\n  \"context_messages\": [\n{rows}\n  ]\n}}")
+}
+
+/// The most memory that a program had, in bytes; nothing once it is gone.
+fn peak(process: u32) -> Option<u64> {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    Some(line.trim().strip_suffix(" kB")?.parse::<u64>().ok()? * 1024)
+}
+
+#[test]
+fn a_large_sidecar_takes_little_more_memory_than_its_size() {
+    if !Path::new("/proc/self/status").exists() {
+        return eprintln!("no /proc here: the memory that a large sidecar takes is not measured");
+    }
+    let scratch = TempDir::new().unwrap();
+    let source = scratch.path().join("sessions");
+    fs::create_dir_all(&source).unwrap();
+    let text = large_sidecar(24 * 1024 * 1024);
+    fs::write(source.join("1a46e0000001.json"), &text).unwrap();
+    let dest = scratch.path().join("dest");
+    let mut child = Command::new(env!("CARGO_BIN_EXE_everlog"))
+        .args(["migrate", source.to_str().unwrap(), "-o", dest.to_str().unwrap()])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut most = 0;
+    while child.try_wait().unwrap().is_none() {
+        most = most.max(peak(child.id()).unwrap_or(0));
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    assert!(child.wait().unwrap().success());
+    let allowed = text.len() as u64 * 3 / 2 + 64 * MIB;
+    eprintln!("{} MiB of sidecar, {} MiB of memory, {} MiB allowed", text.len() as u64 / MIB, most / MIB, allowed / MIB);
+    assert!(most > text.len() as u64 / 2, "not measured: {most}");
+    assert!(most < allowed, "{most} bytes of memory for {} of sidecar, and {allowed} are allowed", text.len());
+}
