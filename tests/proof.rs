@@ -220,7 +220,7 @@ fn heads_beyond_the_budget_are_counted_and_only_looked_for() {
 
     let (log, mut fewer) = many_heads(10_000, 30);
     fewer.lists.remove(&name(29));
-    assert_eq!(log.proven(&fewer).unwrap_err().what, "the log has a head that the source has not");
+    assert_eq!(log.proven(&fewer).unwrap_err().what, "the log has a head that the source has not: branch:h029");
 }
 
 #[test]

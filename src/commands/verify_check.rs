@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::adapters::adapter::{Adapter, Standing};
+use crate::log::restore::file_plan;
 use crate::log::{LogProblem, LogView, SealState};
 use crate::model::digest::sha256_hex;
 use crate::model::files::{Files, RelPath};
@@ -206,18 +207,12 @@ impl Checker<'_> {
 
     fn examine(&self, item: &Item<'_>, checked: &mut Checked, found: &mut Explained) -> Result<(), Stopped> {
         let (mut view, adapter) = logs::open(&item.log.path, None)?;
-        let live = self.source.zip(item.unit.filter(|unit| unit.found.standing == Standing::Live));
-        let files = match live.filter(|_| self.job.level > Level::Seal) {
-            Some((source, unit)) => {
-                let files = snapshot::take(&source.folder_of(unit), unit.own_name(), &unit.found.files)?;
-                Some(files.with_beside(unit.found.beside.clone()))
-            }
-            None => None,
-        };
-        if self.source.is_some() && live.is_none() && item.kept == Kept::Current {
+        let stream = Stopped::stream(&item.log.path);
+        let files = self.files_of(item, &mut view)?;
+        let is_live = item.unit.is_some_and(|unit| unit.found.standing == Standing::Live);
+        if self.source.is_some() && !is_live && item.kept == Kept::Current {
             checked.verdict = Verdict::NoSource;
         }
-        let stream = Stopped::stream(&item.log.path);
         if let Some(difference) = seal_difference(view.seal()) {
             checked.verdict = Verdict::Differs;
             found.add(difference, self.limits());
@@ -225,6 +220,8 @@ impl Checker<'_> {
         }
         let proven = match &files {
             None => check_log_to(self.job.level, &mut view, adapter, &self.blob()).map_err(&stream)?,
+            // What is left of a session is no session that could be loaded.
+            Some(files) if item.unit.is_none() => self.against_remains(&mut view, adapter, files).map_err(&stream)?,
             Some(files) => self.against(&mut view, adapter, files).map_err(&stream)?,
         };
         match (proven, files) {
@@ -238,6 +235,38 @@ impl Checker<'_> {
             }
         }
         self.compare_golden(item, &mut view, adapter, checked, found)
+    }
+
+    /// The files of the session that a log is of, as far as they are to be
+    /// compared.
+    fn files_of(&self, item: &Item<'_>, view: &mut View) -> Result<Option<Files>, Stopped> {
+        let Some(source) = self.source.filter(|_| self.job.level > Level::Seal && item.kept == Kept::Current) else { return Ok(None) };
+        match item.unit {
+            Some(unit) if unit.found.standing == Standing::Live => {
+                let files = snapshot::take(&source.folder_of(unit), unit.own_name(), &unit.found.files)?;
+                Ok(Some(files.with_beside(unit.found.beside.clone())))
+            }
+            Some(_) => Ok(None),
+            None => self.remains(item, source, view),
+        }
+    }
+
+    /// What is left of a session that the source no longer has: files that are
+    /// there and of which its program would make nothing, or something else.
+    fn remains(&self, item: &Item<'_>, source: &Source, view: &mut View) -> Result<Option<Files>, Stopped> {
+        let folder = logs::session_folder(view, &item.log);
+        let mut left = Vec::new();
+        for seq in view.files().to_vec() {
+            let path = file_plan(view, seq).map_err(Stopped::stream(&item.log.path))?.path;
+            if source.listing.get(&path.below(&folder)).is_some() {
+                left.push(path);
+            }
+        }
+        if left.is_empty() {
+            return Ok(None);
+        }
+        let name = item.unit_name.rsplit('/').next().unwrap_or_default();
+        Ok(Some(snapshot::take(&path_below(&source.root, &folder), name.as_bytes(), &left)?))
     }
 
     /// A log against its source, and by itself as far as that is not the same.
@@ -257,6 +286,15 @@ impl Checker<'_> {
             return Ok(Err(difference));
         }
         Ok(Ok(proof))
+    }
+
+    /// A log by itself, and its files against those that are left of them.
+    fn against_remains(&self, view: &mut View, adapter: &dyn Adapter, files: &Files) -> Result<Result<Proof, Difference>, StreamError> {
+        let alone = check_log_to(self.job.level, view, adapter, &self.blob())?;
+        if let (Ok(_), Err(difference)) = (&alone, files_rebuild(view, adapter, files)?) {
+            return Ok(Err(difference));
+        }
+        Ok(alone)
     }
 
     /// What differs, and which side is to blame: a log that comes to what it
@@ -346,7 +384,7 @@ impl Checker<'_> {
             Place::Log(line) => (item.log.path.clone(), *line, line.map(|_| 1)),
             Place::File(location) => {
                 let is_golden = self.job.golden.as_ref().is_some_and(|folder| Path::new(&location.file).starts_with(folder));
-                let folder = item.unit.filter(|_| !is_golden).map(|unit| self.shown_folder(unit));
+                let folder = if is_golden { None } else { Some(self.session_folder(item)) };
                 let file = folder.map_or_else(|| PathBuf::from(&location.file), |folder| folder.join(&location.file));
                 (file, location.line, location.byte)
             }
@@ -359,6 +397,16 @@ impl Checker<'_> {
         match folder {
             Some(folder) if !finding.location.file.ends_with(LOG_SUFFIX) => folder.join(&finding.location.file),
             Some(_) | None => item.log.path.clone(),
+        }
+    }
+
+    /// Where the files of a log's session lie, or would lie.
+    fn session_folder(&self, item: &Item<'_>) -> PathBuf {
+        match (item.unit, &self.job.source) {
+            (Some(unit), _) => self.shown_folder(unit),
+            (None, Some(typed)) => logs::open_any(&item.log.path, None)
+                .map_or_else(|_| typed.clone(), |view| path_below(typed, &logs::session_folder(&view, &item.log))),
+            (None, None) => PathBuf::new(),
         }
     }
 

@@ -22,6 +22,8 @@ struct PendingSeal {
     /// Where its line begins and ends.
     span: (u64, u64),
     line: u64,
+    /// Where the last checkpoint before it begins.
+    checkpoint: u64,
 }
 
 /// The one pass over a log.
@@ -48,6 +50,8 @@ pub(super) struct Pass {
     /// The line behind the last good seal, where the log goes on behind it.
     pub behind: Option<u64>,
     seals: u32,
+    /// Where the last checkpoint begins; 0 where there is none.
+    last_checkpoint: u64,
     pub unknown_events: bool,
     /// The heads that were added behind the first seal, as they came.
     pub forks: Vec<HeadName>,
@@ -119,6 +123,7 @@ impl Pass {
             torn: false,
             behind: None,
             seals: 0,
+            last_checkpoint: 0,
             unknown_events: false,
             forks: Vec::new(),
             more_than_forks: false,
@@ -130,12 +135,12 @@ impl Pass {
     fn hash(&mut self, window: &[u8]) {
         let start = self.hashed;
         let mut from = 0;
-        for PendingSeal { seal, span, line } in std::mem::take(&mut self.pending_seals) {
+        for PendingSeal { seal, span, line, checkpoint } in std::mem::take(&mut self.pending_seals) {
             let to = usize::try_from(span.0 - start).unwrap_or(window.len()).min(window.len());
             self.hash.update(&window[from..to]);
             from = to;
             let sha256 = hex(&self.hash.clone().finalize());
-            if seal.sha256 == sha256 && u64::from(seal.events) + 1 == line {
+            if seal.sha256 == sha256 && u64::from(seal.events) + 1 == line && seal.checkpoint == checkpoint {
                 self.first_seal.get_or_insert_with(|| (span.1, sha256.clone()));
                 self.good_seal = Some((line, sha256));
             } else {
@@ -229,11 +234,14 @@ impl Pass {
             self.shapes = orders(event.payload).ok_or("lists shapes that are none")?;
         } else if event.kind == EventKind::Unknown {
             self.unknown_events = true;
+        } else if event.kind == EventKind::Checkpoint {
+            self.last_checkpoint = self.index.end();
         } else if event.kind == EventKind::Seal {
             self.seals += 1;
             let start = self.index.end();
             let line = u64::from(event.seq.number());
-            self.pending_seals.push(PendingSeal { seal: parse(event.payload)?, span: (start, start + len), line });
+            let checkpoint = self.last_checkpoint;
+            self.pending_seals.push(PendingSeal { seal: parse(event.payload)?, span: (start, start + len), line, checkpoint });
         }
         Ok(None)
     }
