@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes session folders for `bench`: invented, but byte for byte in the way gptme and picoclaw write.
+"""Writes session folders for `bench`: invented, but byte for byte in the way the programs write.
 
     bench_folders.py KIND FOLDER [--scale X]
 
@@ -15,6 +15,8 @@ KIND, at scale 1:
                      kept it (nothing is dropped, and the whole list again every 50 events)
     legacy           200 whole-file sessions of picoclaw, 100 MB: what its own migration imports
     lines            400 sessions of picoclaw as lines beside meta files, 100 MB
+    pi, openclaw     400 trees of entries, 100 MB; openclaw with its list of sessions beside them
+    hermes           200 sidecars of the Hermes web UI with the journals of their turns and last runs, 100 MB
     growth-1, -10    one session of 20,000 and of 200,000 messages
     sessions-1, -10  1,000 and 10,000 small sessions
 """
@@ -291,6 +293,122 @@ def picoclaw_session(root, rng, texts, number, size, whole):
     base.with_suffix(".meta.json").write_text(go_json(meta, 2), encoding="utf-8")
 
 
+def js(value):
+    """As JavaScript writes it, and Python where it is told to."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def hex_id(rng, digits):
+    return f"{rng.getrandbits(4 * digits):0{digits}x}"
+
+
+class Tree:
+    """A session of pi or of OpenClaw: entries below each other, now and then a branch."""
+
+    def __init__(self, rng, program):
+        self.rng, self.ids, self.lines = rng, [], []
+        self.clock = datetime(2026, 3, 2, 8, tzinfo=timezone.utc) + timedelta(seconds=rng.randint(0, 200 * 86400))
+        self.id = f"{hex_id(rng, 8)}-{hex_id(rng, 4)}-7{hex_id(rng, 3)}-8{hex_id(rng, 3)}-{hex_id(rng, 12)}"
+        self.began = self.now()
+        cwd = "/home/user/tide-table" if program == "pi" else "/home/user/.openclaw/workspace"
+        self.lines.append(js({"type": "session", "version": 3, "id": self.id, "timestamp": self.began, "cwd": cwd}))
+        self.entry("model_change", {"provider": "local", "modelId": "m"})
+        self.entry("thinking_level_change", {"thinkingLevel": "off"})
+
+    def now(self):
+        self.clock += timedelta(milliseconds=self.rng.randint(1, 40_000))
+        return self.clock.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+    def entry(self, kind, rest, parent=-1):
+        entry = {"type": kind, "id": hex_id(self.rng, 8), "parentId": self.ids[parent] if self.ids else None, "timestamp": self.now()}
+        self.ids.append(entry["id"])
+        self.lines.append(js(entry | rest))
+
+    def message(self, role, content, rest=None, parent=-1):
+        self.clock += timedelta(milliseconds=1)
+        stamp = {"timestamp": int(self.clock.timestamp() * 1000)}
+        self.entry("message", {"message": {"role": role, "content": content, **(rest or {}), **stamp}}, parent)
+
+    def turn(self, texts):
+        rng = self.rng
+        parent = -rng.randint(2, 6) if rng.random() < 0.03 and len(self.ids) > 12 else -1
+        self.message("user", [{"type": "text", "text": texts.text(rng, 200)}], parent=parent)
+        call, tool = f"call_{hex_id(rng, 12)}", rng.choice(TOOLS)
+        arguments = {"path": f"{rng.choice(WORDS)}/{rng.choice(NAMES)}.py", "limit": rng.randint(1, 999)}
+        self.message("assistant", [{"type": "toolCall", "id": call, "name": tool, "arguments": arguments}], self.answer("toolUse"))
+        result = {"toolCallId": call, "toolName": tool}
+        content = [{"type": "text", "text": texts.text(rng, 1500)}]
+        self.clock += timedelta(milliseconds=1)
+        stamp = int(self.clock.timestamp() * 1000)
+        self.entry("message", {"message": {"role": "toolResult", **result, "content": content, "isError": False, "timestamp": stamp}})
+        self.message("assistant", [{"type": "text", "text": texts.text(rng, 700)}], self.answer("stop"))
+
+    def answer(self, reason):
+        counts = {"input": self.rng.randint(100, 9000), "output": self.rng.randint(10, 900), "cacheRead": 0, "cacheWrite": 0}
+        cost = {"input": 0.00036, "output": 0.0015, "cacheRead": 0, "cacheWrite": 0, "total": 0.00186}
+        usage = counts | {"totalTokens": counts["input"] + counts["output"], "cost": cost}
+        return {"api": "openai-completions", "provider": "local", "model": "m", "usage": usage, "stopReason": reason}
+
+
+def tree_sessions(root, rng, texts, program, count, size):
+    store = {}
+    for number in range(count):
+        tree = Tree(rng, program)
+        written = 0
+        while written < size:
+            before = len(tree.lines)
+            tree.turn(texts)
+            written += sum(len(line) for line in tree.lines[before:])
+        stamp = tree.began.replace(":", "-").replace(".", "-")
+        name = f"{stamp}_{tree.id}.jsonl" if program == "pi" else f"{tree.id}.jsonl"
+        (root / name).write_text("\n".join(tree.lines) + "\n", encoding="utf-8")
+        file = f"/home/user/.openclaw/agents/main/sessions/{name}"
+        store[f"agent:main:direct:{number}"] = {"sessionId": tree.id, "updatedAt": int(tree.clock.timestamp() * 1000), "sessionFile": file}
+    if program == "openclaw":
+        (root / "sessions.json").write_text(json.dumps(store, indent=2), encoding="utf-8")
+
+
+def hermes_session(root, rng, texts, size):
+    """A sidecar, the journal of its turns, and those of its last two runs."""
+    session, clock = hex_id(rng, 12), 1788200000.125
+    frame = {"session_id": session, "title": "The tide table", "workspace": "/srv/tides", "model": "m", "model_provider": "local"}
+    messages, turns, runs, written = [], [], [], 0
+    while written < size:
+        clock += rng.randint(2, 400) * 0.25
+        stream, turn = hex_id(rng, 32), f"20260831T{len(turns) % 240000:06}Z-{hex_id(rng, 12)}"
+        at, ids = clock, {"stream_id": stream, "turn_id": turn, "version": 1, "session_id": session}
+        question, thought, answer = texts.text(rng, 200), texts.text(rng, 400), texts.text(rng, 1500)
+        messages.append({"role": "user", "content": question, "_db_persisted": True, "timestamp": at, "id": len(messages) + 1})
+        index = len(messages)
+        messages.append({"role": "assistant", "content": answer, "reasoning": thought, "finish_reason": "stop", "_db_persisted": True,
+                         "id": index + 1, "timestamp": at + 1.5, "_turnDuration": 1.25, "_usedModel": "m"})  # fmt: skip
+        asked = {"role": "user", "content": question, "attachments": [], "workspace": "/srv/tides", "model": "m", "model_provider": "local"}
+        turns.append({"event": "submitted", "stream_id": stream, **asked, "created_at": at, "version": 1, "session_id": session, "turn_id": turn})
+        turns.append({"event": "worker_started", "created_at": at + 0.5, **ids})
+        turns.append({"event": "completed", "created_at": at + 1.5, "assistant_message_index": index, **ids, "terminal": True})
+        runs = [*runs[-1:], (stream, at, answer, len(messages))]
+        # What a turn takes in the three files.
+        written += 2 * len(question) + len(thought) + len(answer) + 1400
+    rest = {"created_at": 1788200000.125, "updated_at": clock, "pinned": False, "archived": False, "message_count": len(messages)}
+    (root / f"{session}.json").write_text(json.dumps(frame | rest | {"messages": messages, "tool_calls": []}, ensure_ascii=False, indent=2), encoding="utf-8")
+    journal = root / "_turn_journal" / f"{session}~1.jsonl"
+    journal.parent.mkdir(exist_ok=True)
+    journal.write_text("".join(js(turn) + "\n" for turn in turns), encoding="utf-8")
+    for stream, at, answer, count in runs:
+        pieces = [answer[from_:from_ + 24] for from_ in range(0, len(answer), 24)]
+        events = [("token", None, {"text": piece}) for piece in pieces]
+        done = {"session": {"session_id": session, "title": frame["title"], "message_count": count, "messages": messages[:count], "tool_calls": []}}
+        events += [("done", "completed", done), ("stream_end", "completed", {"session_id": session})]
+        lines = [
+            js({"version": 1, "event_id": f"{stream}:{n}", "seq": n, "run_id": stream, "session_id": session, "event": event, "type": event,
+                "created_at": at + n / 64, "terminal": state is not None, "terminal_state": state, "payload": payload})
+            for n, (event, state, payload) in enumerate(events, 1)
+        ]  # fmt: skip
+        run = root / "_run_journal" / session / f"{stream}.jsonl"
+        run.parent.mkdir(parents=True, exist_ok=True)
+        run.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+
+
 def make(kind, root, scale):
     rng = random.Random(f"everlog {kind}")
     texts = Texts(rng)
@@ -315,6 +433,12 @@ def make(kind, root, scale):
         count = {"legacy": 200, "lines": 400}[kind]
         for number in range(max(int(count * scale), 1)):
             picoclaw_session(root, rng, texts, number, 100_000_000 // count, whole=kind == "legacy")
+    elif kind in ("pi", "openclaw"):
+        tree_sessions(root, rng, texts, kind, max(int(400 * scale), 1), 100_000_000 // 400)
+    elif kind == "hermes":
+        # The last runs say everything once more.
+        for _ in range(max(int(200 * scale), 1)):
+            hermes_session(root, rng, texts, 100_000_000 // 200 * 2 // 5)
     elif kind in ("growth-1", "growth-10"):
         messages = max(int(20_000 * scale), 10) * (10 if kind == "growth-10" else 1)
         conversation(root, rng, texts, 0, messages=messages)

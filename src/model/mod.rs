@@ -19,5 +19,6 @@ pub mod recipe;
 pub mod repair;
 pub mod shape;
 pub mod shown;
+pub mod stops;
 pub mod stream;
 pub mod time;

@@ -2,8 +2,11 @@
 //! place, keys in the writer's order. What it does not know it leaves to the
 //! table, and both write the same.
 
+use memchr::memmem::Finder;
+use std::sync::LazyLock;
+
 use crate::adapters::mapping::{Rendering, To};
-use crate::model::json::{Style, token_end};
+use crate::model::json::{self, Style, token_end};
 
 use super::decode::EMPTY;
 use super::encode::is_own_escape;
@@ -152,7 +155,7 @@ fn tool_call([id, name, arguments, signature]: &[&[u8]; 4], to: To<'_>) {
 /// renders to: nothing that the program would leave out or say otherwise.
 pub(super) fn show(payload: &[u8], ts: Option<&str>, style: Style, out: &mut Vec<u8>) -> bool {
     let is_own = |ts: &str| GoTime::parse(format!("\"{ts}\"").as_bytes()).and_then(GoTime::text).as_deref() == Some(ts);
-    ts.is_none_or(is_own) && render(payload, ts, style, 0, out) && has_own_escapes_only(out)
+    ts.is_none_or(is_own) && has_own_escapes_only(payload) && render(payload, ts, style, 0, out)
 }
 
 fn list<T>(object: &mut Rendering<'_>, key: &str, items: &[T], push: &dyn Fn(&T, To<'_>)) {
@@ -169,17 +172,18 @@ fn list<T>(object: &mut Rendering<'_>, key: &str, items: &[T], push: &dyn Fn(&T,
     out.push(b']');
 }
 
-/// Outside of strings there is no backslash, so the escapes of a record are
-/// those of its strings.
-fn has_own_escapes_only(record: &[u8]) -> bool {
-    let mut at = 0;
-    while let Some(found) = memchr::memchr(b'\\', &record[at..]) {
-        at += found;
-        match record.get(at + 1) {
-            Some(b'"' | b'\\' | b'n' | b'r' | b't' | b'b' | b'f') => at += 2,
-            Some(b'u') if is_own_escape(&record[at..]) => at += 6,
-            _ => return false,
+/// Whether every escape of a payload is one that Go writes too. Outside of
+/// strings there is no backslash, so these are the escapes of its strings. Only
+/// two kinds may be of another's making: `\/`, and some `\u`.
+fn has_own_escapes_only(payload: &[u8]) -> bool {
+    static SLASH: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\\/"));
+    let mut rest = payload;
+    while let Some(at) = json::first_unicode_escape(rest) {
+        if !is_own_escape(&rest[at..]) {
+            return false;
         }
+        rest = &rest[at + 6..];
     }
-    true
+    // A backslash before a slash may itself be escaped: that goes the long way.
+    SLASH.find(payload).is_none()
 }

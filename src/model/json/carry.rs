@@ -1,7 +1,7 @@
 //! Carrying a source value into the log: compact, readable, plain JSON for
 //! every parser, and reversible by [`Style::push_value`](super::Style).
 
-use super::escape::{RAW_KEY, decode_string, push_carried, push_string};
+use super::escape::{RAW_KEY, push_carried, push_string, unescape};
 use super::style::Escapes;
 
 /// Deeper values are carried as text: some parsers stop at 128, and a carried
@@ -53,7 +53,7 @@ fn push_tokens(value: &[u8], writer: Escapes, out: &mut Vec<u8>) -> Result<(), N
                 if is_key {
                     // An object of the source that looks like our own marker
                     // must not be taken for it.
-                    if decode_string(token).map_err(|_| NeedsRaw)? == RAW_KEY {
+                    if unescape(token) == RAW_KEY {
                         return Err(NeedsRaw);
                     }
                     out.push(b'"');

@@ -1,7 +1,11 @@
 //! Strings between their three forms: the source's token, the log's token, and
 //! plain text.
 
+use memchr::memmem::Finder;
 use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use crate::model::stops::Stops;
 
 use super::style::Escapes;
 
@@ -69,67 +73,58 @@ pub(super) struct LoneSurrogate;
 /// source's writer would itself have produced becomes the character; any other
 /// is kept as it is, so that rendering gives it back.
 pub(super) fn push_carried(inner: &[u8], writer: Escapes, out: &mut Vec<u8>) -> Result<(), LoneSurrogate> {
-    let plain = match writer {
-        Escapes::Ascii => inner.is_ascii(),
-        Escapes::Utf8 | Escapes::Go => is_plain(inner),
-    };
     let mut rest = inner;
-    loop {
-        let stop = if plain { memchr::memchr(b'\\', rest) } else { rest.iter().position(|&b| b == b'\\' || b >= 0x7f) };
-        let Some(at) = stop else {
-            // DEL is ASCII, and raw only where the writer leaves it raw.
-            push_plain(rest, out);
-            return Ok(());
-        };
-        push_plain(&rest[..at], out);
+    while let Some(at) = first_unicode_escape(rest) {
+        push_without_unicode_escapes(&rest[..at], out);
         rest = &rest[at..];
-        if rest[0] != b'\\' {
-            let len = rest.iter().position(|&b| b < 0x7f).unwrap_or(rest.len());
-            for c in String::from_utf8_lossy(&rest[..len]).chars() {
+        // Where one stands, more follow: what is not ASCII comes in words.
+        while rest.starts_with(b"\\u") {
+            let (c, len) = decode_unicode_escape(rest).ok_or(LoneSurrogate)?;
+            if is_writers_own(&rest[..len], c, writer) {
                 push_log_char(c, out);
+            } else {
+                out.extend_from_slice(&rest[..len]);
             }
             rest = &rest[len..];
-            continue;
         }
-        if rest.get(1) != Some(&b'u') {
-            out.extend_from_slice(&rest[..rest.len().min(2)]);
-            rest = rest.get(2..).unwrap_or_default();
-            continue;
+    }
+    push_without_unicode_escapes(rest, out);
+    Ok(())
+}
+
+/// Where the first `\u` escape stands in the inside of a string. All other
+/// escapes are passed over, which is why none of them is looked at.
+#[must_use]
+pub fn first_unicode_escape(inner: &[u8]) -> Option<usize> {
+    static ESCAPE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\\u"));
+    let mut from = 0;
+    loop {
+        let at = from + ESCAPE.find(&inner[from..])?;
+        let backslashes = inner[..at].iter().rev().take_while(|b| **b == b'\\').count();
+        if backslashes.is_multiple_of(2) {
+            return Some(at);
         }
-        let (c, len) = decode_unicode_escape(rest).ok_or(LoneSurrogate)?;
-        if is_writers_own(&rest[..len], c, writer) {
-            push_log_char(c, out);
-        } else {
-            out.extend_from_slice(&rest[..len]);
-        }
-        rest = &rest[len..];
+        from = at + 2;
     }
 }
 
-/// Whether what stands raw in a string can stand so in the log, but for DEL.
-fn is_plain(inner: &[u8]) -> bool {
-    if inner.is_ascii() {
-        return true;
+/// Copies what stands raw, but for what the log does not let stand so.
+fn push_without_unicode_escapes(text: &[u8], out: &mut Vec<u8>) {
+    const MARKS: Stops<1> = Stops::at([0x7f]).and_beyond_ascii();
+    let (mut copied, mut at) = (0, 0);
+    loop {
+        at = MARKS.next(text, at);
+        let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) else { break };
+        let end = at + rest.iter().position(|&b| b < 0x7f).unwrap_or(rest.len());
+        let run = &text[at..end];
+        if !std::str::from_utf8(run).is_ok_and(|run| !run.chars().any(is_escaped_in_log)) {
+            out.extend_from_slice(&text[copied..at]);
+            String::from_utf8_lossy(run).chars().for_each(|c| push_log_char(c, out));
+            copied = end;
+        }
+        at = end;
     }
-    let is_control = |at: usize| inner.get(at + 1).is_some_and(|b| (0x80..0xa0).contains(b));
-    std::str::from_utf8(inner).is_ok()
-        && !memchr::memchr_iter(0xc2, inner).any(is_control)
-        && memchr::memmem::find(inner, "\u{2028}".as_bytes()).is_none()
-        && memchr::memmem::find(inner, "\u{2029}".as_bytes()).is_none()
-}
-
-/// Text without escapes; a raw DEL in it is escaped as the log demands.
-fn push_plain(text: &[u8], out: &mut Vec<u8>) {
-    match memchr::memchr(0x7f, text) {
-        None => out.extend_from_slice(text),
-        Some(_) => text.split_inclusive(|&b| b == 0x7f).for_each(|run| match run.split_last() {
-            Some((0x7f, before)) => {
-                out.extend_from_slice(before);
-                push_hex_escape(0x7f, out);
-            }
-            _ => out.extend_from_slice(run),
-        }),
-    }
+    out.extend_from_slice(&text[copied..]);
 }
 
 /// Whether a writer with these escapes writes this character as exactly this
@@ -145,13 +140,10 @@ fn is_writers_own(escape: &[u8], c: char, writer: Escapes) -> bool {
 }
 
 /// The character of a `\uXXXX` escape, or of a pair of them, and its length.
-fn decode_unicode_escape(text: &[u8]) -> Option<(char, usize)> {
+pub(super) fn decode_unicode_escape(text: &[u8]) -> Option<(char, usize)> {
     let unit = |from: usize| -> Option<u32> {
-        let four = text.get(from..from + 6)?;
-        if &four[..2] != b"\\u" {
-            return None;
-        }
-        u32::from_str_radix(std::str::from_utf8(&four[2..]).ok()?, 16).ok()
+        let digits = text.get(from..from + 6)?.strip_prefix(b"\\u")?;
+        digits.iter().try_fold(0, |unit, &digit| Some(unit << 4 | char::from(digit).to_digit(16)?))
     };
     let first = unit(0)?;
     if let Some(c) = char::from_u32(first) {

@@ -10,6 +10,6 @@ mod style;
 
 pub use carry::{push_carried_string, push_carried_value, token_end};
 pub use compare::{normal_form, same_string, same_value};
-pub use escape::{RAW_KEY, decode_string, push_escaped, push_string, unescape};
+pub use escape::{RAW_KEY, decode_string, first_unicode_escape, push_escaped, push_string, unescape};
 pub use scan::{Dialect, Facts, Kind, Member, Scan, ScanError, elements, kind_of, members, scan_object, scan_value};
 pub use style::{Escapes, Separators, Style};

@@ -1,9 +1,10 @@
 //! The tokenizer: validates one JSON text in a single pass without recursion,
 //! and hands out the spans of the outermost members.
 
-use memchr::memchr2;
 use std::borrow::Cow;
 use std::fmt;
+
+use crate::model::stops::Stops;
 
 use super::carry::token_end;
 use super::escape::decode_string;
@@ -166,9 +167,7 @@ pub fn scan_object<'a>(text: &'a [u8], dialect: Dialect, out: &mut Vec<Member<'a
 /// # Errors
 /// When no value of this dialect stands there.
 pub fn scan_value(text: &[u8], dialect: Dialect) -> Result<Scan, ScanError> {
-    // What follows the value is not looked at, not even for controls: a long
-    // line may be scanned from many places.
-    let mut scanner = Scanner { text, at: 0, dialect, facts: Facts::default(), accepted: false, has_controls: true };
+    let mut scanner = Scanner::new(text, dialect);
     scanner.blank();
     scanner.value(0)?;
     Ok(Scan { end: scanner.at, facts: scanner.facts })
@@ -224,26 +223,16 @@ struct Scanner<'a> {
     facts: Facts,
     /// The text was accepted before: only the ends of tokens are looked for.
     accepted: bool,
-    /// Raw control characters are rare enough to look for once per text
-    /// instead of once per string.
-    has_controls: bool,
 }
 
 impl<'a> Scanner<'a> {
     fn new(text: &'a [u8], dialect: Dialect) -> Self {
-        Scanner {
-            text,
-            at: 0,
-            dialect,
-            facts: Facts::default(),
-            accepted: false,
-            has_controls: text.iter().fold(u8::MAX, |least, &b| least.min(b)) < 0x20,
-        }
+        Scanner { text, at: 0, dialect, facts: Facts::default(), accepted: false }
     }
 
     /// Behind the opening byte of a text that was accepted before.
     fn inside(text: &'a [u8]) -> Self {
-        Scanner { text, at: 1, dialect: Dialect::Python, facts: Facts::default(), accepted: true, has_controls: false }
+        Scanner { text, at: 1, dialect: Dialect::Python, facts: Facts::default(), accepted: true }
     }
 
     fn peek(&self) -> Option<u8> {
@@ -273,37 +262,42 @@ impl<'a> Scanner<'a> {
             self.at = token_end(self.text, self.at);
             return Ok(());
         }
+        const MARKS: Stops<2> = Stops::at([b'"', b'\\']).and_controls();
         self.expect(b'"', what)?;
         loop {
-            let rest = &self.text[self.at..];
-            let Some(found) = memchr2(b'"', b'\\', rest) else {
-                self.at = self.text.len();
-                return Err(self.error("a string is not closed"));
-            };
-            // To see that there is none is much faster than to find it.
-            if self.has_controls
-                && rest[..found].iter().fold(u8::MAX, |least, &b| least.min(b)) < 0x20
-                && let Some(control) = rest[..found].iter().position(|&b| b < 0x20)
-            {
-                self.at += control;
-                return Err(self.error("a control character stands raw in a string"));
-            }
-            self.at += found + 1;
-            if rest[found] == b'"' {
-                return Ok(());
-            }
+            self.at = MARKS.next(self.text, self.at);
             match self.peek() {
-                Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => self.at += 1,
-                Some(b'u') => {
-                    let digits = self.text.get(self.at + 1..self.at + 5);
-                    if !digits.is_some_and(|d| d.iter().all(u8::is_ascii_hexdigit)) {
-                        return Err(self.error("four hex digits must follow \\u"));
-                    }
-                    self.at += 5;
+                Some(b'"') => {
+                    self.at += 1;
+                    return Ok(());
                 }
-                _ => return Err(self.error("no such escape")),
+                Some(b'\\') => self.escape()?,
+                // A string that is never closed was cut off, whatever is in it.
+                Some(_) if memchr::memchr2(b'"', b'\\', &self.text[self.at..]).is_some() => {
+                    return Err(self.error("a control character stands raw in a string"));
+                }
+                Some(_) | None => {
+                    self.at = self.text.len();
+                    return Err(self.error("a string is not closed"));
+                }
             }
         }
+    }
+
+    fn escape(&mut self) -> Result<(), ScanError> {
+        self.at += 1;
+        match self.peek() {
+            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => self.at += 1,
+            Some(b'u') => {
+                let digits = self.text.get(self.at + 1..self.at + 5);
+                if !digits.is_some_and(|d| d.iter().all(u8::is_ascii_hexdigit)) {
+                    return Err(self.error("four hex digits must follow \\u"));
+                }
+                self.at += 5;
+            }
+            _ => return Err(self.error("no such escape")),
+        }
+        Ok(())
     }
 
     fn digits(&mut self) -> usize {

@@ -3,8 +3,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::model::stops::Stops;
+
 use super::carry::token_end;
-use super::escape::{RAW_KEY, decode_string, push_hex_escape};
+use super::escape::{RAW_KEY, decode_string, decode_unicode_escape, first_unicode_escape, push_hex_escape};
 use super::scan::{Dialect, scan_object};
 
 /// Which characters a writer escapes in strings.
@@ -133,16 +135,10 @@ impl Style {
                 out.extend_from_slice(rest);
             }
             // Characters that the log alone escapes become raw again.
-            Escapes::Utf8 => push_unescaped(token, |c| matches!(c, '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}'), out),
-            Escapes::Go => {
-                let mut rest = token;
-                while let Some(at) = memchr::memchr3(b'<', b'>', b'&', rest) {
-                    push_unescaped(&rest[..at], |c| matches!(c, '\u{7f}'..='\u{9f}'), out);
-                    push_hex_escape(u16::from(rest[at]), out);
-                    rest = &rest[at + 1..];
-                }
-                push_unescaped(rest, |c| matches!(c, '\u{7f}'..='\u{9f}'), out);
+            Escapes::Utf8 => {
+                push_unescaped(token, |c| matches!(c, '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}'), &copy, out);
             }
+            Escapes::Go => push_unescaped(token, |c| matches!(c, '\u{7f}'..='\u{9f}'), &push_html_escaped, out),
         }
     }
 
@@ -202,30 +198,36 @@ impl Style {
     }
 }
 
-/// Copies a token of the log; of its `\u` escapes those whose character `raw`
-/// accepts become that character.
-fn push_unescaped(token: &[u8], raw: impl Fn(char) -> bool, out: &mut Vec<u8>) {
+/// Copies a token of the log. Of its `\u` escapes those whose character `raw`
+/// accepts become that character; `push` puts what stands between them.
+fn push_unescaped(token: &[u8], raw: impl Fn(char) -> bool, push: &dyn Fn(&[u8], &mut Vec<u8>), out: &mut Vec<u8>) {
     let mut rest = token;
-    while let Some(at) = memchr::memchr(b'\\', rest) {
-        out.extend_from_slice(&rest[..at]);
-        rest = &rest[at..];
-        let taken = match rest.get(1) {
-            Some(b'u') => {
-                let code = rest.get(2..6).and_then(|d| std::str::from_utf8(d).ok()).and_then(|d| u32::from_str_radix(d, 16).ok());
-                match code.and_then(char::from_u32).filter(|c| raw(*c)) {
-                    Some(c) => out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
-                    None => out.extend_from_slice(rest.get(..6).unwrap_or(rest)),
-                }
-                6
-            }
-            _ => {
-                out.extend_from_slice(rest.get(..2).unwrap_or(rest));
-                2
-            }
-        };
-        rest = rest.get(taken..).unwrap_or_default();
+    while let Some(at) = first_unicode_escape(rest) {
+        push(&rest[..at], out);
+        let (escape, behind) = rest[at..].split_at_checked(6).unwrap_or((&rest[at..], b""));
+        match decode_unicode_escape(escape).filter(|(c, _)| raw(*c)) {
+            Some((c, _)) => out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
+            None => out.extend_from_slice(escape),
+        }
+        rest = behind;
     }
-    out.extend_from_slice(rest);
+    push(rest, out);
+}
+
+fn copy(text: &[u8], out: &mut Vec<u8>) {
+    out.extend_from_slice(text);
+}
+
+fn push_html_escaped(text: &[u8], out: &mut Vec<u8>) {
+    const HTML: Stops<3> = Stops::at([b'<', b'>', b'&']);
+    let mut at = 0;
+    loop {
+        let end = HTML.next(text, at);
+        out.extend_from_slice(&text[at..end]);
+        let Some(mark) = text.get(end) else { return };
+        push_hex_escape(u16::from(*mark), out);
+        at = end + 1;
+    }
 }
 
 /// How a value that not every parser takes begins in the log: `{"$raw":"`.

@@ -1,9 +1,7 @@
 //! Go's compact JSON, and which members of an object it leaves out.
 
-use std::borrow::Cow;
-
 use super::moment::Moment;
-use super::text;
+use super::text::Text;
 
 /// A value that Go can write.
 pub trait Encode {
@@ -11,15 +9,9 @@ pub trait Encode {
     fn push(&self, out: &mut Vec<u8>);
 }
 
-impl Encode for str {
+impl Encode for Text<'_> {
     fn push(&self, out: &mut Vec<u8>) {
-        text::push_string(self, out);
-    }
-}
-
-impl Encode for Cow<'_, str> {
-    fn push(&self, out: &mut Vec<u8>) {
-        text::push_string(self, out);
+        Text::push(self, out);
     }
 }
 
@@ -54,19 +46,21 @@ impl<'o> Members<'o> {
         if self.out.len() > self.start {
             self.out.push(b',');
         }
-        text::push_string(name, self.out);
-        self.out.push(b':');
+        // The names of fields need no escapes.
+        self.out.push(b'"');
+        self.out.extend_from_slice(name.as_bytes());
+        self.out.extend_from_slice(b"\":");
     }
 
     /// A member that is never left out.
-    pub fn always(&mut self, name: &str, value: &(impl Encode + ?Sized)) -> &mut Self {
+    pub fn always(&mut self, name: &str, value: &impl Encode) -> &mut Self {
         self.name(name);
         value.push(self.out);
         self
     }
 
     /// A text that is left out when it is empty.
-    pub fn filled(&mut self, name: &str, value: &str) -> &mut Self {
+    pub fn filled(&mut self, name: &str, value: &Text<'_>) -> &mut Self {
         if value.is_empty() { self } else { self.always(name, value) }
     }
 

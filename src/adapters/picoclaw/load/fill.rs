@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use super::cursor::{Cursor, Refused};
 use super::moment::Moment;
-use super::text;
+use super::text::{self, Text};
 
 /// A place that a JSON value can be read into.
 pub trait Fill<'a> {
@@ -42,6 +42,16 @@ impl<'a> Fill<'a> for Cow<'a, str> {
             return from.word("null");
         }
         *self = text::decoded(from.string()?);
+        Ok(())
+    }
+}
+
+impl<'a> Fill<'a> for Text<'a> {
+    fn fill(&mut self, from: &mut Cursor<'a>) -> Result<(), Refused> {
+        if from.is_at_null() {
+            return from.word("null");
+        }
+        *self = Text::of(from.string()?);
         Ok(())
     }
 }

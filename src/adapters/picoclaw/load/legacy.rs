@@ -91,9 +91,7 @@ impl<'a> Fill<'a> for Lists<'a> {
             from.word("null")?;
             return self.forget();
         }
-        let mut at = from.clone();
-        let series = at.array()?;
-        from.skip()?;
+        let (at, series) = from.set_aside()?;
         if !at.clone().more(&mut series.clone())? {
             return self.forget();
         }

@@ -1,14 +1,11 @@
 //! A message: what the program takes from its JSON, and the line that it would
 //! write for it.
 
-use std::borrow::Cow;
-
 use super::cursor::{Cursor, Refused};
 use super::encode::{Encode, Members};
 use super::fill::{Fill, Slice, members};
 use super::moment::Moment;
-
-type Text<'a> = Cow<'a, str>;
+use super::text::Text;
 
 /// One message.
 #[derive(Debug, Default)]
@@ -76,14 +73,13 @@ impl Message<'_> {
     /// Whether this is a thought without a reply, which no history shows.
     #[must_use]
     pub fn is_thought(&self) -> bool {
-        let is_blank = |text: &str| text.chars().all(char::is_whitespace);
-        self.role == "assistant"
-            && is_blank(&self.content)
-            && !is_blank(&self.reasoning_content)
+        self.role.is("assistant")
+            && self.content.is_blank()
+            && !self.reasoning_content.is_blank()
             && self.tool_calls.items().is_empty()
             && self.media.items().is_empty()
             && self.attachments.items().is_empty()
-            && is_blank(&self.tool_call_id)
+            && self.tool_call_id.is_blank()
     }
 
     /// Takes a time away that says nothing; the program would put its own clock

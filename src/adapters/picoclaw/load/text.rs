@@ -1,6 +1,106 @@
 //! Strings: out of JSON as Go reads them, and into JSON as Go writes them.
 
+use memchr::memmem::Finder;
 use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use crate::model::json::first_unicode_escape;
+use crate::model::stops::Stops;
+
+/// A string of a message, which is read, and in the end written again.
+#[derive(Debug)]
+pub enum Text<'a> {
+    /// As it stands between its quotes, where Go would write just that.
+    Settled(&'a [u8]),
+    /// The characters of any other.
+    Read(Cow<'a, str>),
+}
+
+impl Default for Text<'_> {
+    fn default() -> Self {
+        Text::Settled(b"")
+    }
+}
+
+impl<'a> Text<'a> {
+    /// The string that stands thus between its quotes.
+    #[must_use]
+    pub fn of(inner: &'a [u8]) -> Text<'a> {
+        if is_settled(inner) { Text::Settled(inner) } else { Text::Read(decoded(inner)) }
+    }
+
+    /// Whether it has no characters.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        match self {
+            Text::Settled(inner) => inner.is_empty(),
+            Text::Read(text) => text.is_empty(),
+        }
+    }
+
+    /// Whether it is this text, in which nothing needs an escape.
+    #[must_use]
+    pub fn is(&self, plain: &str) -> bool {
+        match self {
+            Text::Settled(inner) => *inner == plain.as_bytes(),
+            Text::Read(text) => text == plain,
+        }
+    }
+
+    /// Whether all of it is white space.
+    #[must_use]
+    pub fn is_blank(&self) -> bool {
+        let is_blank = |text: &str| text.chars().all(char::is_whitespace);
+        match self {
+            // Most texts say at once that they are not.
+            Text::Settled([first, ..]) if first.is_ascii_graphic() && *first != b'\\' => false,
+            Text::Settled(inner) => is_blank(&decoded(inner)),
+            Text::Read(text) => is_blank(text),
+        }
+    }
+
+    /// Appends it as Go writes it.
+    pub fn push(&self, out: &mut Vec<u8>) {
+        match self {
+            Text::Settled(inner) => {
+                out.push(b'"');
+                out.extend_from_slice(inner);
+                out.push(b'"');
+            }
+            Text::Read(text) => push_string(text, out),
+        }
+    }
+}
+
+/// Whether it is certain that reading a string and writing it again changes
+/// nothing: it is UTF-8, and has the escapes that Go writes and no others. Of
+/// those only `\u` and `\/` need a look.
+fn is_settled(inner: &[u8]) -> bool {
+    static SLASH: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\\/"));
+    let mut rest = inner;
+    while let Some(at) = first_unicode_escape(rest) {
+        let (escape, behind) = rest.split_at(at).1.split_at_checked(6).unwrap_or_default();
+        if !is_written_so(escape) {
+            return false;
+        }
+        rest = behind;
+    }
+    let is_plain = memchr::memchr3(b'<', b'>', b'&', inner).is_none() && SLASH.find(inner).is_none();
+    let is_separator = |at: usize| matches!(inner.get(at + 1..at + 3), Some([0x80, 0xa8 | 0xa9]));
+    let is_plain_text = || std::str::from_utf8(inner).is_ok() && !memchr::memchr_iter(0xe2, inner).any(is_separator);
+    is_plain && (inner.is_ascii() || is_plain_text())
+}
+
+/// Whether the `\u` escape that a text begins with is one that Go writes: of
+/// five characters, and of the controls that have no shorter one.
+fn is_written_so(escape: &[u8]) -> bool {
+    match escape.get(2..6) {
+        Some(b"003c" | b"003e" | b"0026" | b"2028" | b"2029") => true,
+        Some([b'0', b'0', b'0', digit]) => matches!(digit, b'0'..=b'7' | b'b' | b'e' | b'f'),
+        Some([b'0', b'0', b'1', digit]) => matches!(digit, b'0'..=b'9' | b'a'..=b'f'),
+        _ => false,
+    }
+}
 
 /// The characters of a string that stands thus between its quotes. Bytes that
 /// are not UTF-8 and halves of surrogate pairs become U+FFFD, each by itself.
@@ -9,17 +109,19 @@ pub fn decoded(inner: &[u8]) -> Cow<'_, str> {
     if memchr::memchr(b'\\', inner).is_none() {
         return mended(inner);
     }
+    const ESCAPES: Stops<1> = Stops::at([b'\\']);
     let mut text = String::with_capacity(inner.len());
     let mut rest = inner;
-    while let Some(at) = memchr::memchr(b'\\', rest) {
-        let (plain, escape) = rest.split_at(at);
+    loop {
+        let (plain, escape) = rest.split_at(ESCAPES.next(rest, 0));
         text.push_str(&mended(plain));
+        if escape.is_empty() {
+            return Cow::Owned(text);
+        }
         let (character, len) = unescaped(escape);
         text.push(character);
         rest = escape.get(len..).unwrap_or_default();
     }
-    text.push_str(&mended(rest));
-    Cow::Owned(text)
 }
 
 /// The text with one U+FFFD for every byte that is not UTF-8.
