@@ -34,6 +34,12 @@ pub(super) fn folders(source: &Source) -> Vec<(&'static dyn Adapter, RelPath)> {
     found.into_iter().map(|((root, _), adapter)| (adapter, root)).collect()
 }
 
+/// Whether the process with this number runs, and can have written a file at
+/// this time (in nanoseconds since the epoch).
+pub(super) fn writer_runs(process: u32, wrote_ns: i64) -> bool {
+    processes::still_runs(process, wrote_ns, &WRITERS)
+}
+
 /// Shows a folder of a source to its adapter, with all that belongs to it.
 pub(super) fn with<R>(
     source: &Source,
@@ -44,7 +50,7 @@ pub(super) fn with<R>(
 ) -> R {
     let peek = |path: &RelPath, limit: u64| listing::first_bytes(&source.root, path, limit);
     let view = FolderView::new(&source.listing, folder, &peek);
-    let still_runs = |process: u32, wrote_ns: i64| processes::still_runs(process, wrote_ns, &WRITERS);
+    let still_runs = writer_runs;
     let found = adapter.database().and_then(|rule| database::find(&path_below(&source.root, folder), rule.name, rule.levels_above));
     let copy = found.map(|path| DatabaseCopy::of(&path));
     let database = match &copy {

@@ -4,11 +4,10 @@
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
-use std::fs::{self, Metadata};
-use std::io::{self, Read, Write};
-use std::os::unix::fs::{MetadataExt, fchown};
+use std::fs::Metadata;
+use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, UNIX_EPOCH};
 
 use crate::model::digest::sha256_hex;
 use crate::model::files::RelPath;
@@ -17,7 +16,7 @@ use super::disk::{self, Disk};
 use super::error::StoreError;
 use super::layout::path_below;
 use super::listing::mtime_ns;
-use super::replace::temporary_in;
+use super::whole::{self, Look, look_of, parent};
 
 /// The name of a receipt.
 pub const RECEIPT: &str = "receipt.json";
@@ -240,23 +239,7 @@ impl Repair<'_> {
 
     /// Writes a file under a name in the receipt's folder, all of it or none.
     fn write(&self, bytes: &[u8], look: Look, path: &Path) -> Result<(), StoreError> {
-        let temporary = temporary_in(&self.folder)?;
-        let write = || -> io::Result<()> {
-            (&temporary.file).write_all(bytes)?;
-            if let Some((uid, gid)) = look.owner {
-                // Only the superuser may give files away; to others they belong
-                // already.
-                let _ = fchown(&temporary.file, Some(uid), Some(gid));
-            }
-            if let Some(mtime_ns) = look.mtime_ns.and_then(|ns| u64::try_from(ns).ok()) {
-                temporary.file.set_modified(UNIX_EPOCH + Duration::from_nanos(mtime_ns))?;
-            }
-            Ok(())
-        };
-        write().map_err(StoreError::io("write", path))?;
-        disk::set_mode(&temporary.file, look.mode, path)?;
-        self.disk.sync(&temporary.path)?;
-        self.disk.rename(&temporary.path, path)
+        whole::stage(self.disk, &self.folder, bytes, look, path).and_then(|staged| self.disk.rename(&staged, path))
     }
 
     /// Gives a file of the receipt's folder its name in the source.
@@ -308,26 +291,4 @@ impl Over {
     fn of(old: Option<&OldFile>) -> Over {
         if old.is_some() { Over::TheOldOne } else { Over::Nothing }
     }
-}
-
-/// What a file looks like from outside.
-#[derive(Debug, Clone, Copy)]
-struct Look {
-    mode: u32,
-    owner: Option<(u32, u32)>,
-    mtime_ns: Option<i64>,
-}
-
-/// A file that takes another's place looks like it; a new one like its folder,
-/// or its program, which may be another user's, could not read it.
-fn look_of(target: &Path, now: Option<&Metadata>) -> Look {
-    let folder = fs::metadata(parent(target)).ok();
-    match now.or(folder.as_ref()) {
-        Some(meta) => Look { mode: meta.mode() & 0o666, owner: Some((meta.uid(), meta.gid())), mtime_ns: None },
-        None => Look { mode: 0o600, owner: None, mtime_ns: None },
-    }
-}
-
-fn parent(path: &Path) -> &Path {
-    path.parent().unwrap_or(Path::new("."))
 }

@@ -16,6 +16,7 @@ pub mod expected;
 pub mod forest;
 pub mod generated;
 pub mod pi;
+pub mod prune;
 pub mod webui;
 
 use everlog::adapters::ALL;
