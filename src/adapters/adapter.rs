@@ -9,6 +9,7 @@ use crate::model::finding::{Finding, FindingCode, Findings};
 use crate::model::folder::FolderView;
 use crate::model::loaded::Loader;
 use crate::model::repair::Repairs;
+use crate::model::retention::{Item, Outlook, Rule};
 use crate::model::shape::Order;
 use crate::model::shown::Shower;
 use crate::model::stream::{EventSink, RecordRenderer, StreamError};
@@ -60,6 +61,17 @@ pub trait Adapter: Sync {
     /// What of that could be mended safely, and how.
     fn repair(&self, _folder: &FolderView<'_>, _evidence: &Evidence<'_>) -> Repairs {
         Repairs::default()
+    }
+
+    /// The rules by which something of a folder of sessions may be pruned.
+    fn retention_rules(&self) -> &'static [Rule] {
+        &[]
+    }
+
+    /// What there is in a folder of sessions that those rules are about: what
+    /// has served its purpose, and why the rest has not.
+    fn retention(&self, _folder: &FolderView<'_>, _outlook: &Outlook<'_>) -> Vec<Item> {
+        Vec::new()
     }
 
     /// Whether a finding of `read` is one that `audit` has too, and better.

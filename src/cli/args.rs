@@ -112,6 +112,8 @@ pub enum Command {
         #[arg(long, value_name = "FORMAT")]
         format: Option<String>,
     },
+    /// Remove what has served its purpose, and never anything else: first a plan, then that plan, with a way back.
+    Prune(Box<Prune>),
     /// List the formats that can be converted.
     Formats,
     /// Print a completion script for a shell.
@@ -262,4 +264,65 @@ pub struct Replay {
     /// Also what the source program's loader would not show.
     #[arg(long)]
     pub salvage: bool,
+}
+
+/// `everlog prune`.
+#[derive(Debug, Default, ClapArgs)]
+pub struct Prune {
+    /// A sessions folder, one that holds several, one session's folder, or one file; else what `everlog.toml` names.
+    pub source: Option<PathBuf>,
+    /// Where its logs are; `<SOURCE>.everlog` beside the source if not given.
+    #[arg(long, short, value_name = "DEST")]
+    pub output: Option<PathBuf>,
+    /// Do it, instead of printing what would go.
+    #[arg(long, conflicts_with_all = ["check", "explain", "undo", "plan"])]
+    pub apply: bool,
+    /// Print what would go, even where `everlog.toml` says to do it.
+    #[arg(long)]
+    pub plan: bool,
+    /// Exit with 1 when something should have gone by now.
+    #[arg(long)]
+    pub check: bool,
+    /// Print the whole case of what is in this file.
+    #[arg(long, value_name = "FILE")]
+    pub explain: Option<PathBuf>,
+    /// Bring back what a prune took: the last one, or the one of this name.
+    #[arg(long, value_name = "NAME", num_args = 0..=1, require_equals = true)]
+    pub undo: Option<Option<String>>,
+    /// Only by these rules: turn-journal, run-journal, cron-run-log, event-log, hidden-lines, retired.
+    #[arg(long, value_name = "RULE", value_delimiter = ',')]
+    pub rule: Vec<String>,
+    /// What is older than this (30d, 12h), by its own times and by its file's; 0 for none.
+    #[arg(long, value_name = "AGE")]
+    pub older_than: Option<String>,
+    /// But for the newest N of each session and rule.
+    #[arg(long, value_name = "N")]
+    pub keep_last: Option<usize>,
+    /// And the oldest, until a folder has no more than this (2GiB); 0 for no limit.
+    #[arg(long, value_name = "SIZE")]
+    pub max_bytes: Option<String>,
+    /// Only files that were left alone for so long; 1h if not given.
+    #[arg(long, value_name = "SPAN")]
+    pub idle: Option<String>,
+    /// Also what no log has: it cannot be brought back.
+    #[arg(long)]
+    pub without_log: bool,
+    /// Move old files there instead of removing them.
+    #[arg(long, value_name = "DIR")]
+    pub trash: Option<PathBuf>,
+    /// Settings; `everlog.toml` here, in ~/.config/everlog or in /etc if not given.
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Take this for the time.
+    #[arg(long, value_name = "TIME")]
+    pub now: Option<String>,
+    /// Only sessions whose name matches; may be given several times.
+    #[arg(long, value_name = "GLOB")]
+    pub include: Vec<String>,
+    /// No sessions whose name matches; may be given several times.
+    #[arg(long, value_name = "GLOB")]
+    pub exclude: Vec<String>,
+    /// Only this format.
+    #[arg(long, value_name = "FORMAT")]
+    pub format: Option<String>,
 }

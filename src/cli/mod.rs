@@ -1,6 +1,9 @@
 //! The command line: what was typed, and what it means.
 
 mod args;
+mod config;
+mod prune;
+mod quantities;
 mod resolve;
 
 pub use args::Args;

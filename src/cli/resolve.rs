@@ -3,7 +3,7 @@
 
 use clap::{CommandFactory, Parser, error::ErrorKind};
 use glob::Pattern;
-use jiff::{Span, Timestamp, Zoned, civil};
+use jiff::{Span, Timestamp, Zoned};
 use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -38,9 +38,10 @@ use crate::report::text;
 use crate::store::disk::{Disk, RealDisk};
 
 use super::args::{self, Args, Command};
+use super::{prune, quantities};
 
 /// Set by the first Ctrl-C; the second one ends the process.
-static STOP: AtomicBool = AtomicBool::new(false);
+pub(super) static STOP: AtomicBool = AtomicBool::new(false);
 
 /// Parses, runs, and says how it ended.
 pub fn run(words: impl IntoIterator<Item = OsString>) -> ExitStatus {
@@ -69,7 +70,7 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> ExitStatus {
 }
 
 /// Why nothing was done.
-enum Problem {
+pub(super) enum Problem {
     Usage(String),
     Command(CommandError),
 }
@@ -124,6 +125,10 @@ fn dispatch(args: Args, out: &Printer) -> Result<ExitStatus, Problem> {
             let adapters = adapters(format.as_deref())?;
             Ok(repair::run(&RepairJob { source, adapters, backups, action, now_ns: now_ns(), disk: &RealDisk }, out)?)
         }
+        Command::Prune(args) => {
+            stop_politely();
+            Ok(crate::commands::prune::run(&prune::job(*args, jobs)?, out)?)
+        }
         Command::Formats => Ok(formats::run(out)),
         Command::Completions { shell } => {
             let mut script = Vec::new();
@@ -135,7 +140,7 @@ fn dispatch(args: Args, out: &Printer) -> Result<ExitStatus, Problem> {
     }
 }
 
-fn adapters(format: Option<&str>) -> Result<Vec<&'static dyn Adapter>, Problem> {
+pub(super) fn adapters(format: Option<&str>) -> Result<Vec<&'static dyn Adapter>, Problem> {
     match format {
         None => Ok(ALL.to_vec()),
         Some(id) => match by_id(id) {
@@ -156,7 +161,7 @@ fn stop_politely() {
 }
 
 /// The time, in nanoseconds since the epoch.
-fn now_ns() -> i64 {
+pub(super) fn now_ns() -> i64 {
     i64::try_from(Timestamp::now().as_nanosecond()).unwrap_or(i64::MAX)
 }
 
@@ -187,7 +192,7 @@ fn run_migrate(args: args::Migrate, jobs: usize, out: &Printer) -> Result<ExitSt
 }
 
 /// `<source><suffix>` beside the source.
-fn beside(source: &Path, suffix: &str) -> Result<PathBuf, Problem> {
+pub(super) fn beside(source: &Path, suffix: &str) -> Result<PathBuf, Problem> {
     let whole = std::fs::canonicalize(source).map_err(crate::store::StoreError::io("find", source))?;
     // A file stands for the session that it belongs to.
     let whole = match whole.parent() {
@@ -203,22 +208,18 @@ fn selection(include: &[String], exclude: &[String], written_since: Option<&str>
     Ok(Selection { include: patterns(include)?, exclude: patterns(exclude)?, since_ns: written_since.map(since).transpose()? })
 }
 
-fn patterns(globs: &[String]) -> Result<Vec<Pattern>, Problem> {
+pub(super) fn patterns(globs: &[String]) -> Result<Vec<Pattern>, Problem> {
     globs.iter().map(|text| Pattern::new(text).map_err(|error| Problem::Usage(format!("{text:?} is no pattern: {error}")))).collect()
 }
 
 /// A date, a time or a span back from now, in nanoseconds since the epoch.
 fn since(text: &str) -> Result<i64, Problem> {
     let wrong = || Problem::Usage(format!("{text:?} is neither a date (2026-11-01) nor a span (7d, 12h)"));
-    let zone = jiff::tz::TimeZone::system();
-    let moment = if let Ok(moment) = text.parse::<Timestamp>() {
-        moment
-    } else if let Ok(span) = text.parse::<Span>() {
-        Zoned::now().checked_sub(span).map_err(|_| wrong())?.timestamp()
-    } else {
-        text.parse::<civil::DateTime>().ok().and_then(|date| date.to_zoned(zone).ok()).ok_or_else(wrong)?.timestamp()
+    let moment = match text.parse::<Span>() {
+        Ok(span) => Zoned::now().checked_sub(span).ok().and_then(|moment| i64::try_from(moment.timestamp().as_nanosecond()).ok()),
+        Err(_) => quantities::moment_ns(text),
     };
-    i64::try_from(moment.as_nanosecond()).map_err(|_| wrong())
+    moment.ok_or_else(wrong)
 }
 
 /// How wide lines may be, and whether they are coloured: `COLUMNS` says it, else

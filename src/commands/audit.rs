@@ -105,7 +105,8 @@ fn of_units(source: &Source, job: &AuditJob<'_>) -> Result<Vec<Reported>, Comman
     Ok(each.collect())
 }
 
-fn of_unit(unit: &SourceUnit, source: &Source) -> Vec<Finding> {
+/// What converting one session would find.
+pub(super) fn of_unit(unit: &SourceUnit, source: &Source) -> Vec<Finding> {
     let mut findings = Findings::default();
     for (path, code, message) in &unit.found.left_out {
         findings.add(*code, Location::file(path.to_string()), message.clone());

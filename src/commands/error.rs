@@ -127,6 +127,18 @@ pub enum CommandError {
         /// The plan that it would be now.
         fingerprint: String,
     },
+    /// Nothing was pruned that could be brought back.
+    NothingPruned {
+        /// Which prune was meant.
+        wanted: String,
+        /// Those that there are, with their sources.
+        known: Vec<String>,
+    },
+    /// No log has the old bytes of a file any more.
+    NoOldBytes {
+        /// The file.
+        file: String,
+    },
     /// A panic: a bug in everlog, kept to its log.
     Bug(String),
     /// Stopped by Ctrl-C.
@@ -178,6 +190,11 @@ impl CommandError {
             CommandError::UnknownFormat { .. } => Some("`everlog formats` lists what this build knows".to_owned()),
             CommandError::NoSuchPlan { .. } => Some("`everlog repair SOURCE` prints a plan and its fingerprint".to_owned()),
             CommandError::PlanChanged { .. } => Some("nothing was done; look at the new plan with `everlog repair SOURCE`".to_owned()),
+            CommandError::NothingPruned { known, .. } if known.is_empty() => {
+                Some("name the store that it was done with by `-o`".to_owned())
+            }
+            CommandError::NothingPruned { known, .. } => Some(format!("there are {}", visible(&known.join(", ")))),
+            CommandError::NoOldBytes { .. } => Some("look for it in the trash, if one was named, or in a backup".to_owned()),
             CommandError::Bug(_) => Some("this is a bug in everlog, please report it".to_owned()),
             CommandError::Interrupted { .. } => Some("run the same command again: it goes on where it stopped".to_owned()),
         }
@@ -213,6 +230,8 @@ impl fmt::Display for CommandError {
                 let what = if changed.is_empty() { "its steps are others".to_owned() } else { changed.join("; ") };
                 write!(f, "the plan has changed since it was made ({what}); it would be {fingerprint} now")
             }
+            CommandError::NothingPruned { wanted, .. } => write!(f, "no prune of this source can be undone: {wanted}"),
+            CommandError::NoOldBytes { file } => write!(f, "no log has what {file} was"),
             CommandError::Bug(what) => write!(f, "a bug in everlog: {what}"),
             CommandError::Interrupted { done, of } => write!(f, "interrupted: {done} of {of} sessions are done, the others untouched"),
         }
@@ -241,6 +260,8 @@ impl std::error::Error for CommandError {
             | CommandError::UnknownFormat { .. }
             | CommandError::NoSuchPlan { .. }
             | CommandError::PlanChanged { .. }
+            | CommandError::NothingPruned { .. }
+            | CommandError::NoOldBytes { .. }
             | CommandError::Bug(_)
             | CommandError::Interrupted { .. } => None,
         }

@@ -35,6 +35,12 @@ pub(super) fn folders(source: &Source) -> Vec<(&'static dyn Adapter, RelPath)> {
     found.into_iter().map(|((root, _), adapter)| (adapter, root)).collect()
 }
 
+/// Whether the process with this number runs, and can have written a file at
+/// this time (in nanoseconds since the epoch).
+pub(super) fn writer_runs(process: u32, wrote_ns: i64) -> bool {
+    processes::still_runs(process, wrote_ns, &WRITERS)
+}
+
 /// Shows a folder of a source to its adapter, with all that belongs to it.
 pub(super) fn with<R>(
     source: &Source,
@@ -45,7 +51,6 @@ pub(super) fn with<R>(
 ) -> R {
     let peek = |path: &RelPath, limit: u64| listing::first_bytes(&source.root, path, limit);
     let view = FolderView::new(&source.listing, folder, &peek);
-    let still_runs = |process: u32, wrote_ns: i64| processes::still_runs(process, wrote_ns, &WRITERS);
     let beside = path_below(&source.root, folder);
     let rule = adapter.database();
     let copy = rule.and_then(|rule| database::find(&beside, rule.name, rule.levels_above)).map(|path| DatabaseCopy::of(&path));
@@ -59,7 +64,7 @@ pub(super) fn with<R>(
         profiles: of_profiles.iter().map(|(profile, copy)| (profile.clone(), opened(copy))).collect(),
         now_ns: clock.now_ns,
         stamp_ns: clock.stamp_ns,
-        still_runs: &still_runs,
+        still_runs: &writer_runs,
     };
     look(&view, &evidence)
 }

@@ -17,6 +17,7 @@ pub mod logs;
 pub mod migrate;
 mod migrate_report;
 mod nodes;
+pub mod prune;
 pub mod repair;
 pub mod replay;
 pub mod restore;

@@ -17,6 +17,7 @@ pub mod loaded;
 pub mod location;
 pub mod recipe;
 pub mod repair;
+pub mod retention;
 pub mod shape;
 pub mod shown;
 pub mod stops;

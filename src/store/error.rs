@@ -27,6 +27,11 @@ pub enum StoreError {
         /// Which one.
         path: PathBuf,
     },
+    /// A program has a file open, or locked.
+    Held {
+        /// Which one.
+        path: PathBuf,
+    },
     /// Another run is writing to this store.
     Locked {
         /// The store.
@@ -71,6 +76,7 @@ impl StoreError {
             }
             StoreError::Unsteady { .. } => Some("stop the program that writes it, and run again"),
             StoreError::Changed { .. } => Some("nothing more was done; make a new plan with `everlog repair SOURCE`"),
+            StoreError::Held { .. } => Some("run again when its program has closed it"),
             StoreError::Locked { .. } => Some("wait until the other run is done, or choose another destination with `-o`"),
             StoreError::Exists { .. } => Some("choose an empty folder with `-o`: nothing is ever overwritten"),
             StoreError::Outside { .. } => Some("this log was not made by everlog, or was changed since"),
@@ -85,6 +91,7 @@ impl fmt::Display for StoreError {
             StoreError::Io { doing, path, .. } => write!(f, "cannot {doing} {}", path.display()),
             StoreError::Unsteady { path } => write!(f, "{} changes while it is being read", path.display()),
             StoreError::Changed { path } => write!(f, "{} has changed since", path.display()),
+            StoreError::Held { path } => write!(f, "a program has {} open", path.display()),
             StoreError::Locked { path } => write!(f, "another run is writing to {}", path.display()),
             StoreError::Exists { path } => write!(f, "{} exists already", path.display()),
             StoreError::Outside { path } => write!(f, "the path {path:?} leads out of the folder"),
@@ -99,6 +106,7 @@ impl std::error::Error for StoreError {
             StoreError::Io { source, .. } => Some(source),
             StoreError::Unsteady { .. }
             | StoreError::Changed { .. }
+            | StoreError::Held { .. }
             | StoreError::Locked { .. }
             | StoreError::Exists { .. }
             | StoreError::Outside { .. }

@@ -95,6 +95,12 @@ impl Store {
         self.private().join("receipts.jsonl")
     }
 
+    /// What was pruned.
+    #[must_use]
+    pub fn pruned(&self) -> PathBuf {
+        self.private().join("pruned.jsonl")
+    }
+
     /// The lock of the one writer.
     #[must_use]
     pub fn lock(&self) -> PathBuf {

@@ -81,6 +81,18 @@ pub fn mtime_ns(meta: &fs::Metadata) -> i64 {
     meta.mtime().saturating_mul(1_000_000_000).saturating_add(meta.mtime_nsec())
 }
 
+/// The bytes of a file from an offset on; none where they cannot be read.
+#[must_use]
+pub fn bytes_from(root: &Path, path: &RelPath, offset: u64) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    if let Ok((file, meta)) = disk::open_regular(&path_below(root, path)) {
+        let want = usize::try_from(meta.len().saturating_sub(offset)).unwrap_or(usize::MAX);
+        // What cannot be read to the end is judged by what there is.
+        let _ = file.fill_at(&mut bytes, offset, want);
+    }
+    bytes
+}
+
 /// The first bytes of a file; none where it cannot be read.
 #[must_use]
 pub fn first_bytes(root: &Path, path: &RelPath, limit: u64) -> Vec<u8> {

@@ -10,11 +10,15 @@ pub mod layout;
 pub mod listing;
 pub mod live;
 pub mod lock;
+pub mod open_files;
 pub mod processes;
+pub mod prune;
+pub mod pruned;
 pub mod receipts;
 pub mod repairs;
 pub mod replace;
 pub mod restored;
 pub mod snapshot;
+mod whole;
 
 pub use error::StoreError;

@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
-use std::fs::{self, Metadata};
+use std::fs::Metadata;
 use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -17,6 +17,7 @@ use super::error::StoreError;
 use super::layout::path_below;
 use super::listing::mtime_ns;
 use super::replace::temporary_in;
+use super::whole::look_of;
 
 /// The name of a receipt.
 pub const RECEIPT: &str = "receipt.json";
@@ -293,15 +294,5 @@ enum Over {
 impl Over {
     fn of(old: Option<&OldFile>) -> Over {
         if old.is_some() { Over::TheOldOne } else { Over::Nothing }
-    }
-}
-
-/// A file that takes another's place looks like it; a new one like its folder,
-/// or its program, which may be another user's, could not read it.
-fn look_of(target: &Path, now: Option<&Metadata>) -> Look {
-    let folder = fs::metadata(folder_of(target)).ok();
-    match now.or(folder.as_ref()) {
-        Some(meta) => Look { mode: meta.mode() & 0o666, owner: Some((meta.uid(), meta.gid())), mtime_ns: None },
-        None => Look { mode: 0o600, owner: None, mtime_ns: None },
     }
 }

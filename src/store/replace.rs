@@ -191,6 +191,21 @@ pub fn put(disk: &dyn Disk, path: &Path, bytes: &[u8]) -> Result<(), StoreError>
     disk.sync(folder)
 }
 
+/// Whether a name is that of a temporary.
+fn is_temporary(name: &[u8]) -> bool {
+    name.starts_with(b".") && name.ends_with(TEMPORARY.as_bytes())
+}
+
+/// Removes what runs that were cut short have left in one folder.
+///
+/// # Errors
+/// When something cannot be removed.
+pub(super) fn sweep_one(disk: &dyn Disk, folder: &Path) -> Result<(), StoreError> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let left = entries.filter(|entry| is_temporary(entry.file_name().as_encoded_bytes()));
+    left.map(|entry| entry.path()).try_for_each(|path| disk.remove(&path))
+}
+
 /// Removes what runs that were cut short have left below a store.
 ///
 /// # Errors
@@ -206,7 +221,7 @@ pub fn sweep(disk: &dyn Disk, root: &Path) -> Result<usize, StoreError> {
             let name = name.as_encoded_bytes();
             if is_folder {
                 folders.push(entry.path());
-            } else if name.starts_with(b".") && name.ends_with(TEMPORARY.as_bytes()) {
+            } else if is_temporary(name) {
                 disk.remove(&entry.path())?;
                 swept += 1;
             }

@@ -18,6 +18,7 @@ pub mod generated;
 pub mod mending;
 pub mod pi;
 pub mod power;
+pub mod prune;
 pub mod scenarios;
 pub mod watched;
 pub mod webui;

@@ -29,6 +29,7 @@ use crate::model::finding::{Finding, Findings};
 use crate::model::folder::FolderView;
 use crate::model::loaded::Loader;
 use crate::model::repair::Repairs;
+use crate::model::retention::{Item, Outlook, Rule};
 use crate::model::shape::{Order, Shapes};
 use crate::model::shown::Shower;
 use crate::model::stream::{EventSink, RecordRenderer, StreamError};
@@ -78,6 +79,14 @@ impl Adapter for HermesWebui {
 
     fn repair(&self, folder: &FolderView<'_>, evidence: &Evidence<'_>) -> Repairs {
         recovery::repair(folder, evidence)
+    }
+
+    fn retention_rules(&self) -> &'static [Rule] {
+        &[Rule::TurnJournal, Rule::RunJournal]
+    }
+
+    fn retention(&self, folder: &FolderView<'_>, outlook: &Outlook<'_>) -> Vec<Item> {
+        recovery::retention(folder, outlook)
     }
 
     fn audit_covers(&self, finding: &Finding) -> bool {

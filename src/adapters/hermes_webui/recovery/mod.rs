@@ -10,7 +10,9 @@ mod judge;
 mod mend;
 mod output;
 mod plan;
+mod retention;
 mod rows;
+mod run_end;
 mod runs;
 mod shrink;
 mod state;
@@ -21,6 +23,7 @@ use crate::model::audit::{AuditItem, Evidence};
 use crate::model::finding::{Finding, FindingCode};
 use crate::model::folder::FolderView;
 use crate::model::repair::Repairs;
+use crate::model::retention::{Item, Outlook};
 
 /// Audits a sessions folder.
 pub(super) fn audit(view: &FolderView<'_>, evidence: &Evidence<'_>) -> Vec<AuditItem> {
@@ -32,6 +35,11 @@ pub(super) fn audit(view: &FolderView<'_>, evidence: &Evidence<'_>) -> Vec<Audit
 pub(super) fn repair(view: &FolderView<'_>, evidence: &Evidence<'_>) -> Repairs {
     let folder = folder::Folder::of(view);
     if folder.is_sessions { plan::plan(&folder, evidence) } else { Repairs::default() }
+}
+
+/// Finds what of a sessions folder has served its purpose.
+pub(super) fn retention(view: &FolderView<'_>, outlook: &Outlook<'_>) -> Vec<Item> {
+    retention::items(&folder::Folder::of(view), outlook)
 }
 
 /// What the audit says itself, wherever it is.

@@ -1,0 +1,72 @@
+//! `everlog.toml`: what a scheduled job would otherwise say each time.
+
+use serde::Deserialize;
+use std::path::{Path, PathBuf};
+
+use crate::store::StoreError;
+use crate::store::disk;
+
+/// The file's name.
+pub(super) const NAME: &str = "everlog.toml";
+
+/// What the file says.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Config {
+    #[serde(default)]
+    pub prune: PruneConfig,
+}
+
+/// What it says of `everlog prune`; the same words as its options.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub(super) struct PruneConfig {
+    pub source: Option<PathBuf>,
+    pub dest: Option<PathBuf>,
+    pub rules: Option<Vec<String>>,
+    pub older_than: Option<String>,
+    pub keep_last: Option<usize>,
+    pub max_bytes: Option<String>,
+    pub idle: Option<String>,
+    pub trash: Option<PathBuf>,
+    pub apply: bool,
+}
+
+impl PruneConfig {
+    /// The same, with paths below the folder that the file lies in.
+    fn below(mut self, folder: &Path) -> PruneConfig {
+        for path in [&mut self.source, &mut self.dest, &mut self.trash].into_iter().flatten() {
+            *path = folder.join(home(path));
+        }
+        self
+    }
+}
+
+/// A path that begins with `~/`, below the user's folder.
+fn home(path: &Path) -> PathBuf {
+    match (path.strip_prefix("~"), std::env::var_os("HOME")) {
+        (Ok(rest), Some(home)) => Path::new(&home).join(rest),
+        _ => path.to_owned(),
+    }
+}
+
+/// Reads the file that was named, or the first that there is: here, then in the
+/// user's folder for settings, then in that of the machine.
+pub(super) fn load(named: Option<&Path>) -> Result<PruneConfig, Trouble> {
+    let of_user = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from).or_else(|| Some(home(Path::new("~/.config"))));
+    let usual = [Some(PathBuf::from(NAME)), of_user.map(|folder| folder.join("everlog").join(NAME)), Some(Path::new("/etc").join(NAME))];
+    let found = named.map(Path::to_owned).or_else(|| usual.into_iter().flatten().find(|path| path.is_file()));
+    let Some(path) = found else { return Ok(PruneConfig::default()) };
+    let bytes = disk::read(&path).map_err(Trouble::Unreadable)?;
+    let wrong = |what: String| Trouble::Wrong(format!("{}: {what}", path.display()));
+    let text = String::from_utf8(bytes).map_err(|_| wrong("it is not UTF-8".to_owned()))?;
+    let config: Config = toml::from_str(&text).map_err(|error| wrong(error.to_string().trim_end().to_owned()))?;
+    let folder = path.parent().map(Path::to_owned).unwrap_or_default();
+    Ok(config.prune.below(&folder))
+}
+
+/// Why a settings file is of no use.
+pub(super) enum Trouble {
+    Unreadable(StoreError),
+    Wrong(String),
+}

@@ -1,0 +1,122 @@
+//! `everlog prune`: options and settings to a job.
+
+use crate::commands::prune::{Action, Copies, PruneJob};
+use crate::commands::source::Selection;
+use crate::model::retention::{Policy, Rule};
+use crate::store::disk::RealDisk;
+
+use super::args::Prune;
+use super::config::{self, PruneConfig, Trouble};
+use super::quantities::{moment_ns, size, span_ns};
+use super::resolve::{Problem, STOP, adapters, beside, now_ns, patterns};
+
+/// What is due where nobody says anything.
+const USUAL_AGE: &str = "30d";
+/// How long a file must have been left alone where nobody says anything.
+const USUAL_IDLE: &str = "1h";
+
+/// Settles what was typed with what `everlog.toml` says; what was typed counts.
+pub(super) fn job(args: Prune, jobs: usize) -> Result<PruneJob<'static>, Problem> {
+    let config = config::load(args.config.as_deref()).map_err(|trouble| match trouble {
+        Trouble::Unreadable(error) => Problem::from(error),
+        Trouble::Wrong(what) => Problem::Usage(what),
+    })?;
+    let named = args.source.is_some();
+    let source = args.source.clone().or_else(|| config.source.clone());
+    let source = source.ok_or_else(|| Problem::Usage(format!("name a SOURCE, here or in {}", config::NAME)))?;
+    // A store that is set down for one source is not that of another.
+    let of_config = config.dest.clone().filter(|_| !named || config.source.as_ref() == Some(&source));
+    let dest = match args.output.clone().or(of_config) {
+        Some(dest) => dest,
+        None => beside(&source, ".everlog")?,
+    };
+    Ok(PruneJob {
+        selection: Selection { include: patterns(&args.include)?, exclude: patterns(&args.exclude)?, since_ns: None },
+        adapters: adapters(args.format.as_deref())?,
+        rules: rules(&args, &config)?,
+        policy: policy(&args, &config)?,
+        idle_ns: span(args.idle.as_deref().or(config.idle.as_deref()).unwrap_or(USUAL_IDLE))?,
+        copies: if args.without_log { Copies::GivenUp } else { Copies::InLogs },
+        trash: args.trash.clone().or_else(|| config.trash.clone()).map(std::path::absolute).transpose().map_err(unusable)?,
+        now_ns: match &args.now {
+            Some(text) => moment_ns(text).ok_or_else(|| Problem::Usage(format!("{text:?} is no time (2026-11-01T12:00:00Z)")))?,
+            None => now_ns(),
+        },
+        action: action(args, &config),
+        source,
+        dest,
+        jobs,
+        stop: &STOP,
+        disk: &RealDisk,
+    })
+}
+
+fn unusable(error: std::io::Error) -> Problem {
+    Problem::Usage(format!("the trash cannot be found: {error}"))
+}
+
+/// What was typed counts: settings that say `apply` do not undo a `--check`.
+fn action(args: Prune, config: &PruneConfig) -> Action {
+    if let Some(file) = args.explain {
+        return Action::Explain(file);
+    }
+    if let Some(name) = args.undo {
+        return Action::Undo(name);
+    }
+    match (args.check, args.plan, args.apply || config.apply) {
+        (true, _, _) => Action::Check,
+        (false, false, true) => Action::Apply,
+        (false, _, _) => Action::Plan,
+    }
+}
+
+fn rules(args: &Prune, config: &PruneConfig) -> Result<Vec<Rule>, Problem> {
+    let words = if args.rule.is_empty() { config.rules.clone().unwrap_or_default() } else { args.rule.clone() };
+    let known = Rule::ALL.map(Rule::word).join(", ");
+    let rule = |word: &String| Rule::named(word).ok_or_else(|| Problem::Usage(format!("{word:?} is no rule; there are {known}")));
+    let rules = words.iter().map(rule).collect::<Result<Vec<Rule>, Problem>>()?;
+    Ok(if rules.is_empty() { Rule::ALL.to_vec() } else { rules })
+}
+
+fn policy(args: &Prune, config: &PruneConfig) -> Result<Policy, Problem> {
+    let age = args.older_than.as_deref().or(config.older_than.as_deref());
+    let keep_last = args.keep_last.or(config.keep_last);
+    let most = args.max_bytes.as_deref().or(config.max_bytes.as_deref());
+    let is_silent = age.is_none() && keep_last.is_none() && most.is_none();
+    let age = age.or(is_silent.then_some(USUAL_AGE)).map(span).transpose()?;
+    let wrong = |text: &str| Problem::Usage(format!("{text:?} is no size (2GiB, 500MB)"));
+    let most = most.map(|text| size(text).ok_or_else(|| wrong(text))).transpose()?;
+    // 0 disables.
+    Ok(Policy { older_than_ns: age.filter(|ns| *ns > 0), keep_last: keep_last.unwrap_or(0), max_bytes: most.filter(|bytes| *bytes > 0) })
+}
+
+fn span(text: &str) -> Result<i64, Problem> {
+    span_ns(text).ok_or_else(|| Problem::Usage(format!("{text:?} is no span (30d, 12h, 0)")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::PathBuf;
+
+    #[test]
+    fn nothing_said_is_thirty_days_and_zero_is_nothing() {
+        let policy_of = |args: Prune, config: &str| {
+            let config: PruneConfig = toml::from_str(config).unwrap();
+            policy(&args, &config).map_err(|_| ()).unwrap()
+        };
+        let day = 86_400_000_000_000;
+        assert_eq!(policy_of(Prune::default(), ""), Policy { older_than_ns: Some(30 * day), keep_last: 0, max_bytes: None });
+        let typed = |age: &str| Prune { older_than: Some(age.to_owned()), ..Prune::default() };
+        assert_eq!(policy_of(typed("0"), ""), Policy::default());
+        let config = "older-than = \"7d\"\nkeep-last = 3\nmax-bytes = \"1MiB\"";
+        assert_eq!(policy_of(typed("1d"), config), Policy { older_than_ns: Some(day), keep_last: 3, max_bytes: Some(1 << 20) });
+        assert_eq!(policy_of(Prune::default(), "keep-last = 3").older_than_ns, None);
+        assert!(toml::from_str::<PruneConfig>("older_than = 3").is_err());
+        let paths = PathBuf::from("x");
+        assert_eq!(
+            action(Prune { explain: Some(paths.clone()), apply: true, ..Prune::default() }, &PruneConfig::default()),
+            Action::Explain(paths)
+        );
+    }
+}

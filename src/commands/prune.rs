@@ -1,0 +1,126 @@
+//! `everlog prune`: what has served its purpose goes, and never anything else.
+//! First a plan with the one reason why each other thing stays; then that plan;
+//! and the way back.
+
+mod apply;
+mod bundles;
+mod case;
+mod logs;
+mod plan;
+mod report;
+mod retired;
+mod undo;
+
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+
+use crate::adapters::adapter::Adapter;
+use crate::model::retention::{Policy, Rule};
+use crate::report::exit::ExitStatus;
+use crate::report::printer::Printer;
+use crate::store::StoreError;
+use crate::store::disk::Disk;
+use crate::store::layout::Store;
+use crate::store::lock::StoreLock;
+use crate::store::pruned::Pruned;
+use crate::store::receipts::Receipts;
+
+use super::error::CommandError;
+use super::retired as retired_before;
+use super::source::{Selection, Source};
+
+/// What to prune, and how.
+#[derive(Debug)]
+pub struct PruneJob<'a> {
+    /// The source as the user named it.
+    pub source: PathBuf,
+    /// Where its logs are.
+    pub dest: PathBuf,
+    /// Which sessions.
+    pub selection: Selection,
+    /// Which formats.
+    pub adapters: Vec<&'static dyn Adapter>,
+    /// Which rules.
+    pub rules: Vec<Rule>,
+    /// What is due.
+    pub policy: Policy,
+    /// How long a file must not have been written, in nanoseconds.
+    pub idle_ns: i64,
+    /// Whether a log must have what goes.
+    pub copies: Copies,
+    /// Where old files are moved instead of being removed.
+    pub trash: Option<PathBuf>,
+    /// Plan, do, or undo.
+    pub action: Action,
+    /// How many sessions at once.
+    pub jobs: usize,
+    /// The time, in nanoseconds since the epoch.
+    pub now_ns: i64,
+    /// Set by Ctrl-C.
+    pub stop: &'a AtomicBool,
+    /// The disk under it all.
+    pub disk: &'a dyn Disk,
+}
+
+/// Whether a log must have what goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Copies {
+    /// It must, and be proven to.
+    InLogs,
+    /// What goes is gone.
+    GivenUp,
+}
+
+/// Plan, do, or undo.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Action {
+    /// Print what would go.
+    Plan,
+    /// Say whether something should have gone by now.
+    Check,
+    /// Do it.
+    Apply,
+    /// Print the whole case of what is in one file.
+    Explain(PathBuf),
+    /// Bring back what a prune took: the last one, or the one of this name.
+    Undo(Option<String>),
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// When nothing is recognised, or the disk fails.
+pub fn run(job: &PruneJob<'_>, out: &Printer) -> Result<ExitStatus, CommandError> {
+    let store = Store::at(&job.dest);
+    let mut source = Source::open(&job.source, &job.adapters, &job.selection)?;
+    if let Action::Undo(wanted) = &job.action {
+        let _lock = StoreLock::take(&store, job.disk)?;
+        return undo::undo(&source, &store, wanted.as_deref(), job, out);
+    }
+    if source.units.is_empty() && source.recognised == 0 && !source.discovery.recognised_any() {
+        let looked_for = job.adapters.iter().map(|adapter| adapter.looked_for()).collect();
+        return Err(CommandError::NothingRecognised { path: job.source.clone(), looked_for });
+    }
+    retired_before::settle(&mut source, &store, &Receipts::load(&store));
+    if job.action == Action::Apply {
+        if job.copies == Copies::GivenUp {
+            out.complain("warning: without logs: what goes now cannot be brought back");
+        }
+        let _lock = match StoreLock::take(&store, job.disk) {
+            Err(StoreError::Locked { path }) => {
+                // A scheduled job comes again.
+                out.summary(&format!("another run is at work in {}; nothing was done", path.display()));
+                return Ok(ExitStatus::Well);
+            }
+            lock => lock?,
+        };
+        return apply::apply(source, &store, job, out);
+    }
+    let pruned = Pruned::load(&store);
+    let plan = plan::make(&source, &store, &pruned, job)?;
+    let cut_short = pruned.unfinished(&source.root.to_string_lossy()).count();
+    match &job.action {
+        Action::Explain(file) => report::explain(&plan, &source, file, out),
+        Action::Plan | Action::Check | Action::Apply | Action::Undo(_) => Ok(report::plan(&plan, cut_short, job, out)),
+    }
+}

@@ -1,0 +1,200 @@
+//! A plan carried out: tombstones first, then file by file; and a prune that was
+//! cut short brought to its end.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
+
+use crate::model::digest::sha256_hex;
+use crate::model::retention::{Rule, Stay, StayCode};
+use crate::report::exit::ExitStatus;
+use crate::report::printer::Printer;
+use crate::store::StoreError;
+use crate::store::layout::{Store, path_below};
+use crate::store::lock::HeldLocks;
+use crate::store::prune::Pruner;
+use crate::store::pruned::{Fate, Progress, Pruned, Tombstone};
+use crate::store::receipts::Receipts;
+use crate::store::repairs;
+
+use super::bundles::{self, Burial};
+use super::{PruneJob, logs, plan, report};
+use crate::commands::batch;
+use crate::commands::error::CommandError;
+use crate::commands::evidence;
+use crate::commands::retired as retired_before;
+use crate::commands::source::Source;
+
+/// Files of one go: few enough to be held open at once.
+const GROUP_FILES: usize = 128;
+
+/// What became of it.
+#[derive(Debug, Default)]
+pub(super) struct Tally {
+    /// How much went, by rule.
+    pub parts: BTreeMap<Rule, u64>,
+    pub files: u64,
+    pub bytes: u64,
+    /// What stays after all, and why.
+    pub kept: Vec<(String, Stay)>,
+    /// How many items the plan left alone.
+    pub stay: u64,
+    /// What went wrong besides.
+    pub failed: Vec<StoreError>,
+    /// The prune's name, where something went.
+    pub name: Option<String>,
+}
+
+impl Tally {
+    fn gone(&mut self, stone: &Tombstone) {
+        *self.parts.entry(stone.rule).or_default() += stone.parts;
+        self.files += 1;
+        self.bytes += stone.old.bytes - stone.new.as_ref().map_or(0, |new| new.bytes.min(stone.old.bytes));
+        self.name = Some(stone.prune.clone());
+    }
+
+    fn kept(&mut self, stones: &[Tombstone], stay: &Stay) {
+        self.kept.extend(stones.iter().map(|stone| (stone.path().to_string(), stay.clone())));
+    }
+}
+
+/// Finishes what was begun, plans, and does it.
+pub(super) fn apply(source: Source, store: &Store, job: &PruneJob<'_>, out: &Printer) -> Result<ExitStatus, CommandError> {
+    if let Some(trash) = &job.trash {
+        let full = std::path::absolute(trash).map_err(StoreError::io("find", trash))?;
+        if full.starts_with(&source.root) {
+            return Err(CommandError::Nested { source: source.root.clone(), dest: trash.clone() });
+        }
+    }
+    let mut pruned = Pruned::load(store);
+    let mut tally = Tally::default();
+    let work = Work { store, job };
+    let mut source = source;
+    if work.resume(&source, &mut pruned, &mut tally)? {
+        source = Source::open(&job.source, &job.adapters, &job.selection)?;
+        retired_before::settle(&mut source, store, &Receipts::load(store));
+    }
+    let plan = plan::make(&source, store, &pruned, job)?;
+    tally.stay = plan.items.iter().filter(|judged| judged.stays().is_some()).count() as u64;
+    let steps = bundles::of(&plan);
+    let burial = Burial { source: &source, store, job, name: bundles::name_of(&source, job.now_ns, pruned.prunes().len()) };
+    let numbered: Vec<(u64, &Vec<bundles::Step>)> = (0..).zip(&steps).collect();
+    let bug = |what: String| Stay::new(StayCode::Unreadable, format!("a bug in everlog: {what}"));
+    let judged = batch::each(&numbered, job.jobs, |(n, steps)| batch::caught(|| burial.stones(*n, steps), bug));
+    let mut graves = Vec::new();
+    for (steps, stones) in steps.iter().zip(judged) {
+        match stones {
+            Ok(stones) => graves.push(stones),
+            Err(stay) => tally.kept.extend(steps.iter().map(|step| (step.path(&source).to_string(), stay.clone()))),
+        }
+    }
+    if !graves.is_empty() {
+        let all: Vec<Tombstone> = graves.iter().flatten().cloned().collect();
+        pruned.bury(store, job.disk, &all)?;
+        work.carry_out(&source, &mut pruned, &graves, &mut tally)?;
+        pruned.mark(store, job.disk, &burial.name, Progress::Done)?;
+    }
+    Ok(report::applied(&tally, job, out))
+}
+
+/// What is written to while a prune is carried out.
+struct Work<'a> {
+    store: &'a Store,
+    job: &'a PruneJob<'a>,
+}
+
+impl Work<'_> {
+    fn carry_out(&self, source: &Source, pruned: &mut Pruned, graves: &[Vec<Tombstone>], tally: &mut Tally) -> Result<(), CommandError> {
+        let pruner = Pruner { disk: self.job.disk, root: &source.root };
+        let mut rest = graves;
+        while !rest.is_empty() {
+            if self.job.stop.load(Ordering::Relaxed) {
+                return Err(CommandError::Interrupted { done: graves.len() - rest.len(), of: graves.len() });
+            }
+            let mut files = 0;
+            let fit = rest.iter().take_while(|stones| {
+                files += stones.len();
+                files <= GROUP_FILES
+            });
+            let (group, behind) = rest.split_at(fit.count().max(1));
+            rest = behind;
+            let bundles: Vec<Vec<&Tombstone>> = group.iter().map(|stones| stones.iter().collect()).collect();
+            let carried = pruner.carry_out(&bundles);
+            for (stones, result) in group.iter().zip(carried.bundles) {
+                match result {
+                    Ok(()) => stones.iter().for_each(|stone| tally.gone(stone)),
+                    Err(error) => self.keep(source, pruned, stones, &why(&error), tally)?,
+                }
+            }
+            tally.failed.extend(carried.writers.err());
+        }
+        Ok(())
+    }
+
+    /// Notes what of a bundle was not touched after all.
+    fn keep(&self, source: &Source, pruned: &mut Pruned, stones: &[Tombstone], stay: &Stay, tally: &mut Tally) -> Result<(), CommandError> {
+        for stone in stones {
+            let now = repairs::current(&path_below(&source.root, &stone.path())).ok().flatten().map(|(bytes, _)| sha256_hex(&bytes));
+            let is_done = now.as_ref() == stone.new.as_ref().map(|new| &new.sha256);
+            if is_done {
+                tally.gone(stone);
+            } else {
+                pruned.note(self.store, self.job.disk, stone, Fate::Kept)?;
+                tally.kept(std::slice::from_ref(stone), stay);
+            }
+        }
+        Ok(())
+    }
+
+    /// Brings prunes that were cut short to their end, as far as that is still
+    /// safe. Whether there were any.
+    fn resume(&self, source: &Source, pruned: &mut Pruned, tally: &mut Tally) -> Result<bool, CommandError> {
+        let root = source.root.to_string_lossy().into_owned();
+        let cut_short: Vec<_> = pruned.unfinished(&root).cloned().collect();
+        let locks = HeldLocks::now();
+        for prune in &cut_short {
+            Pruner { disk: self.job.disk, root: &source.root }.sweep(&prune.files)?;
+            let mut bundles: BTreeMap<u64, Vec<Tombstone>> = BTreeMap::new();
+            for stone in &prune.files {
+                bundles.entry(stone.bundle).or_default().push(stone.clone());
+            }
+            let mut graves = Vec::new();
+            for stones in bundles.into_values() {
+                match stones.iter().find_map(|stone| self.speaks_against(source, stone, &locks)) {
+                    None => graves.push(stones),
+                    Some(stay) => self.keep(source, pruned, &stones, &stay, tally)?,
+                }
+            }
+            self.carry_out(source, pruned, &graves, tally)?;
+            pruned.mark(self.store, self.job.disk, &prune.name, Progress::Done)?;
+        }
+        Ok(!cut_short.is_empty())
+    }
+
+    /// What was right for these bytes then still is, unless somebody has the
+    /// file now, or its log is gone.
+    fn speaks_against(&self, source: &Source, stone: &Tombstone, locks: &HeldLocks) -> Option<Stay> {
+        if stone.writer.is_some_and(|writer| evidence::writer_runs(writer, i64::MAX)) {
+            return Some(Stay::new(StayCode::WriterRuns, "its writer runs again"));
+        }
+        if locks.holder(&path_below(&source.root, &stone.path())).is_some() {
+            return Some(Stay::new(StayCode::Held, "a program has it locked"));
+        }
+        if stone.log.is_some() && logs::old_bytes(self.store, stone).is_err() {
+            return Some(Stay::new(StayCode::NoLog, "no log has it any more"));
+        }
+        None
+    }
+}
+
+fn why(error: &StoreError) -> Stay {
+    let code = match error {
+        StoreError::Held { .. } => StayCode::Held,
+        StoreError::Changed { .. } | StoreError::Unsteady { .. } => StayCode::Changed,
+        StoreError::Io { .. }
+        | StoreError::Locked { .. }
+        | StoreError::Exists { .. }
+        | StoreError::Outside { .. }
+        | StoreError::Blob { .. } => StayCode::Unreadable,
+    };
+    Stay::new(code, error.to_string())
+}

@@ -1,0 +1,200 @@
+//! From a plan to tombstones: what goes, file by file, proven once more against
+//! the bytes that are there now.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+
+use crate::model::digest::sha256_hex;
+use crate::model::files::RelPath;
+use crate::model::retention::{Edit, Goes, Rule, Stay, StayCode, edited};
+use crate::store::layout::{Store, path_below};
+use crate::store::pruned::{State, Tombstone};
+use crate::store::repairs;
+
+use super::plan::{Judged, Plan};
+use super::{Copies, PruneJob, logs, retired};
+use crate::commands::source::Source;
+
+/// What goes of one file.
+#[derive(Debug)]
+pub(super) struct Step {
+    unit: usize,
+    rule: Rule,
+    /// Below the unit's folder.
+    file: RelPath,
+    /// Nothing where all of it goes.
+    edits: Option<Vec<Edit>>,
+    sha256: Option<String>,
+    parts: u64,
+    times: BTreeSet<i64>,
+    writer: Option<u32>,
+    lock: Option<RelPath>,
+}
+
+impl Step {
+    /// The file, below the source.
+    pub fn path(&self, source: &Source) -> RelPath {
+        self.file.below(&source.units[self.unit].found.root)
+    }
+
+    fn add(&mut self, judged: &Judged, goes: &Goes) {
+        self.parts += judged.item.parts;
+        self.times.extend(judged.item.own_ns);
+        match (goes, &mut self.edits) {
+            (Goes::Bytes { edits: more, .. }, Some(edits)) => edits.extend(more.iter().cloned()),
+            (Goes::Whole, edits) => *edits = None,
+            (Goes::Bytes { .. }, None) => {}
+        }
+    }
+}
+
+/// The steps of a plan, in bundles: what shares an item or a session goes
+/// together.
+pub(super) fn of(plan: &Plan) -> Vec<Vec<Step>> {
+    // Each unit with the first unit that it goes with.
+    let mut with: BTreeMap<usize, usize> = BTreeMap::new();
+    for judged in plan.going() {
+        let firsts: BTreeSet<usize> = judged.units.iter().map(|unit| *with.get(unit).unwrap_or(unit)).collect();
+        let Some(first) = firsts.first().copied() else { continue };
+        with.values_mut().filter(|at| firsts.contains(at)).for_each(|at| *at = first);
+        with.extend(judged.units.iter().map(|unit| (*unit, first)));
+    }
+    let mut bundles: BTreeMap<usize, Vec<Step>> = BTreeMap::new();
+    let mut place: BTreeMap<RelPath, (usize, usize)> = BTreeMap::new();
+    for judged in plan.going() {
+        for ((share, path), unit) in judged.item.shares.iter().zip(judged.files()).zip(judged.owners.iter().copied()) {
+            let bundle = with.get(&unit).copied().unwrap_or(unit);
+            let steps = bundles.entry(bundle).or_default();
+            let (_, at) = *place.entry(path).or_insert_with(|| {
+                let sha256 = match &share.goes {
+                    Goes::Bytes { sha256, .. } => Some(sha256.clone()),
+                    Goes::Whole => None,
+                };
+                let (rule, file, lock) = (judged.item.rule, share.file.clone(), share.lock.clone());
+                let step = Step {
+                    unit,
+                    rule,
+                    file,
+                    edits: Some(Vec::new()),
+                    sha256,
+                    parts: 0,
+                    times: BTreeSet::new(),
+                    writer: share.writer,
+                    lock,
+                };
+                steps.push(step);
+                (bundle, steps.len() - 1)
+            });
+            if let Some(step) = steps.get_mut(at) {
+                step.add(judged, &share.goes);
+            }
+        }
+    }
+    let sorted = |mut step: Step| {
+        if let Some(edits) = &mut step.edits {
+            edits.sort_by_key(|edit| edit.from);
+        }
+        step
+    };
+    bundles.into_values().map(|steps| steps.into_iter().map(sorted).collect()).collect()
+}
+
+/// What all tombstones of a prune share.
+#[derive(Debug)]
+pub(super) struct Burial<'a> {
+    pub source: &'a Source,
+    pub store: &'a Store,
+    pub job: &'a PruneJob<'a>,
+    /// The prune's name.
+    pub name: String,
+}
+
+impl Burial<'_> {
+    /// The tombstones of a bundle, if everything in it is still what was planned
+    /// and its logs have it: rebuilt from them now, byte for byte.
+    pub fn stones(&self, bundle: u64, steps: &[Step]) -> Result<Vec<Tombstone>, Stay> {
+        let mut stones = steps.iter().map(|step| self.stone(bundle, step)).collect::<Result<Vec<Tombstone>, Stay>>()?;
+        if self.job.copies == Copies::InLogs {
+            for unit in steps.iter().map(|step| step.unit).collect::<BTreeSet<usize>>() {
+                let mut own: Vec<&mut Tombstone> =
+                    steps.iter().zip(&mut stones).filter(|(step, _)| step.unit == unit).map(|(_, stone)| stone).collect();
+                self.prove(unit, &mut own)?;
+            }
+        }
+        Ok(stones)
+    }
+
+    fn stone(&self, bundle: u64, step: &Step) -> Result<Tombstone, Stay> {
+        let unit = &self.source.units[step.unit];
+        let path = step.path(self.source);
+        let unreadable = |why: String| Stay::new(StayCode::Unreadable, why);
+        let changed = || Stay::new(StayCode::Changed, "it changed since it was looked at");
+        let (bytes, meta) =
+            repairs::current(&path_below(&self.source.root, &path)).map_err(|error| unreadable(error.to_string()))?.ok_or_else(changed)?;
+        let old = State { bytes: bytes.len() as u64, sha256: sha256_hex(&bytes) };
+        let listed = self.source.listing.get(&path).ok_or_else(changed)?;
+        let is_as_listed = listed.size == old.bytes && listed.mtime_ns == repairs::time_of(&meta);
+        if !is_as_listed || step.sha256.as_ref().is_some_and(|sha256| *sha256 != old.sha256) {
+            return Err(changed());
+        }
+        let left = match &step.edits {
+            None => None,
+            // What is left may be nothing but empty lines.
+            Some(edits) => Some(edited(&bytes, edits).ok_or_else(changed)?).filter(|left| !left.trim_ascii().is_empty()),
+        };
+        let trash = self.job.trash.as_ref().map(|trash| path_below(&trash.join(&self.name), &path).to_string_lossy().into_owned());
+        Ok(Tombstone {
+            prune: self.name.clone(),
+            at: time_text(self.job.now_ns),
+            rule: step.rule,
+            source: self.source.root.to_string_lossy().into_owned(),
+            unit: unit.name.key(),
+            bundle,
+            file: path.key(),
+            parts: step.parts,
+            first_ns: step.times.first().copied(),
+            last_ns: step.times.last().copied(),
+            old,
+            edits: if left.is_some() { step.edits.clone().unwrap_or_default() } else { Vec::new() },
+            new: left.map(|left| State { bytes: left.len() as u64, sha256: sha256_hex(&left) }),
+            mode: listed.mode,
+            mtime_ns: listed.mtime_ns,
+            writer: step.writer,
+            lock: step.lock.as_ref().map(|lock| lock.below(&unit.found.root).key()),
+            log: None,
+            log_sha256: None,
+            log_path: Some(retired::log_path(unit, &step.file).key()),
+            trash,
+        })
+    }
+
+    /// Rebuilds what goes of a unit from its log.
+    fn prove(&self, unit: usize, stones: &mut [&mut Tombstone]) -> Result<(), Stay> {
+        let log = Store::log_name(&self.source.units[unit].name);
+        let in_log = |stone: &Tombstone| stone.log_path.as_deref().map(RelPath::from_key).unwrap_or_else(|| stone.path());
+        let wanted: BTreeMap<RelPath, String> = stones.iter().map(|stone| (in_log(stone), stone.old.sha256.clone())).collect();
+        let differs = |why: String| Stay::new(StayCode::LogDiffers, why);
+        let (found, seal) = logs::rebuilt(self.store, &self.store.path(&log), &wanted).map_err(|error| differs(error.to_string()))?;
+        if let Some(missing) = wanted.keys().find(|path| !found.contains_key(*path)) {
+            return Err(differs(format!("its log does not rebuild {missing} as it is now")));
+        }
+        for stone in stones {
+            stone.log = Some(log.key());
+            stone.log_sha256 = Some(seal.clone());
+        }
+        Ok(())
+    }
+}
+
+/// A time as tombstones have it.
+fn time_text(ns: i64) -> String {
+    Timestamp::from_nanosecond(i128::from(ns)).map(|time| time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()).unwrap_or_default()
+}
+
+/// The name of a prune of this source at this time.
+pub(super) fn name_of(source: &Source, now_ns: i64, before: usize) -> String {
+    let stamp: String = time_text(now_ns).chars().filter(|c| !matches!(c, '-' | ':')).collect();
+    let more = sha256_hex(format!("{} {now_ns} {before}", source.root.display()).as_bytes());
+    format!("{stamp}-{}", &more[..6])
+}

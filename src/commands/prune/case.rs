@@ -1,0 +1,229 @@
+//! The safety case: not live, in a log that has these very bytes, and nothing
+//! found in the session.
+
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
+
+use crate::model::audit::{AuditItem, Evidence, Fact};
+use crate::model::digest::sha256_hex;
+use crate::model::files::RelPath;
+use crate::model::finding::{Finding, FindingCode, Severity};
+use crate::model::folder::Listed;
+use crate::model::retention::{Goes, Share, Stay, StayCode, span_text};
+use crate::store::layout::{Store, path_below};
+use crate::store::live::Running;
+use crate::store::lock::HeldLocks;
+use crate::store::receipts::{Receipt, Receipts};
+use crate::store::repairs;
+
+use super::logs::{self, InLog};
+use super::plan::Judged;
+use super::{Copies, PruneJob, retired};
+use crate::commands::audit::of_unit;
+use crate::commands::migrate::Trust;
+use crate::commands::source::{Source, SourceUnit};
+use crate::commands::unchanged::{Standing, as_before, log_standing};
+
+/// One thing that was looked at.
+#[derive(Debug)]
+pub(super) struct Check {
+    /// What it is about.
+    pub about: &'static str,
+    /// What speaks for it.
+    pub speaks: String,
+    /// What speaks against it.
+    pub against: Option<Stay>,
+}
+
+impl Check {
+    pub fn passed(about: &'static str, speaks: impl Into<String>) -> Check {
+        Check { about, speaks: speaks.into(), against: None }
+    }
+
+    pub fn failed(about: &'static str, against: Stay) -> Check {
+        Check { about, speaks: String::new(), against: Some(against) }
+    }
+
+    pub fn of(about: &'static str, speaks: impl Into<String>, against: Option<Stay>) -> Check {
+        Check { about, speaks: speaks.into(), against }
+    }
+}
+
+/// What is known of each unit, found out once.
+#[derive(Default)]
+struct Known {
+    log: OnceCell<Result<InLog, Stay>>,
+    standing: OnceCell<Standing>,
+    audit: OnceCell<Option<Stay>>,
+}
+
+/// Everything that cases are judged by.
+pub(super) struct Cases<'a> {
+    source: &'a Source,
+    store: &'a Store,
+    job: &'a PruneJob<'a>,
+    receipts: Receipts,
+    locks: HeldLocks,
+    running: BTreeMap<RelPath, Running>,
+    known: BTreeMap<usize, Known>,
+    /// What is wrong in a folder as a whole, of the folder that was looked at
+    /// last.
+    folder: Option<(RelPath, Vec<AuditItem>)>,
+}
+
+/// Findings that are about a store, or about what we did to the source.
+const OF_THE_STORE: [FindingCode; 7] = [
+    FindingCode::SourceShrunk,
+    FindingCode::ForkKept,
+    FindingCode::ForkRenamed,
+    FindingCode::ForkUnfinished,
+    FindingCode::SourceRetired,
+    FindingCode::RetiredChanged,
+    FindingCode::NotRetired,
+];
+
+impl<'a> Cases<'a> {
+    pub fn new(source: &'a Source, store: &'a Store, job: &'a PruneJob<'a>) -> Cases<'a> {
+        Cases {
+            source,
+            store,
+            job,
+            receipts: Receipts::load(store),
+            locks: HeldLocks::now(),
+            running: source.running(),
+            known: BTreeMap::new(),
+            folder: None,
+        }
+    }
+
+    /// Looks at an item: whether it is live, what its log has, what the audit
+    /// says. `is_whole` asks for all of it, whatever speaks against it.
+    pub fn look(&mut self, one: &mut Judged, audit: &dyn Fn() -> Vec<AuditItem>, evidence: &Evidence<'_>, is_whole: bool) {
+        one.checks.push(Check::of("not live", "no program has it open or writes it", self.live(one, evidence)));
+        if is_whole || one.stays().is_none() {
+            one.checks.push(self.copied(one));
+        }
+        if is_whole || one.stays().is_none() {
+            if self.folder.as_ref().is_none_or(|(folder, _)| *folder != one.folder) {
+                self.folder = Some((one.folder.clone(), audit()));
+            }
+            let found = one.units.iter().find_map(|n| self.audited(*n));
+            one.checks.push(Check::of("audit", "nothing was found in its session", found));
+        }
+    }
+
+    fn live(&self, one: &Judged, evidence: &Evidence<'_>) -> Option<Stay> {
+        if let Some(Running { process, .. }) = self.running.get(&one.folder) {
+            return Some(Stay::new(StayCode::WriterRuns, format!("process {process} works on these sessions")));
+        }
+        // A number is given again: whoever has it now would go on with the file.
+        let writer = one.item.shares.iter().filter_map(|share| share.writer).find(|pid| (evidence.still_runs)(*pid, i64::MAX));
+        if let Some(process) = writer {
+            return Some(Stay::new(StayCode::WriterRuns, format!("process {process}, which writes it by its name, runs")));
+        }
+        let units = one.units.iter().filter_map(|n| self.source.units.get(*n));
+        let lock_files = units.flat_map(|unit| unit.found.left_out.iter()).filter(|(_, code, _)| *code == FindingCode::LockFile);
+        let locks = lock_files.map(|(path, _, _)| path.below(&one.folder));
+        let held = one.files().chain(locks).find_map(|path| self.locks.holder(&path_below(&self.source.root, &path)));
+        if let Some(process) = held {
+            return Some(Stay::new(StayCode::Held, format!("process {process} has it locked")));
+        }
+        one.files().find_map(|file| self.lately(self.source.listing.get(&file)?))
+    }
+
+    /// Whether a file was written not long ago.
+    fn lately(&self, listed: &Listed) -> Option<Stay> {
+        let (idle, age) = (self.job.idle_ns, self.job.now_ns.saturating_sub(listed.mtime_ns));
+        match age {
+            _ if idle <= 0 => None,
+            age if age < 0 => Some(Stay::new(StayCode::InTheFuture, "its time lies in the future: a clock was or is wrong")),
+            age if age < idle => {
+                let why = format!("written {} ago, and not left alone for {} yet", span_text(age), span_text(idle));
+                Some(Stay::new(StayCode::WrittenLately, why))
+            }
+            _ => None,
+        }
+    }
+
+    fn copied(&mut self, one: &Judged) -> Check {
+        if self.job.copies == Copies::GivenUp {
+            return Check::passed("log", "given up by --without-log");
+        }
+        let against = one.owners.iter().zip(&one.item.shares).find_map(|(n, share)| self.lacks(*n, share));
+        Check::of("log", "its log is there, sealed, and has these bytes", against)
+    }
+
+    /// What a unit's log lacks of a file: believed where size and time are those
+    /// of the proof, else looked up. Before anything goes it is proven anew.
+    fn lacks(&mut self, n: usize, share: &Share) -> Option<Stay> {
+        let unit = self.source.units.get(n)?;
+        let known = self.known.entry(n).or_default();
+        let receipt = self.receipts.get(&unit.name);
+        let log_path = retired::log_path(unit, &share.file);
+        let listed = self.source.listing.get(&share.file.below(&unit.found.root))?;
+        if let Some(receipt) = receipt
+            && *known.standing.get_or_init(|| log_standing(receipt, self.store)) == Standing::There
+            && is_proven(receipt, &log_path, share, listed)
+        {
+            return None;
+        }
+        let log = known.log.get_or_init(|| logs::files_of(self.store, &unit.name)).as_ref();
+        let log = match log {
+            Ok(log) => log,
+            Err(stay) => return Some(stay.clone()),
+        };
+        let now = match &share.goes {
+            Goes::Bytes { sha256, .. } => Some(sha256.clone()),
+            Goes::Whole => {
+                let path = path_below(&self.source.root, &share.file.below(&unit.found.root));
+                repairs::current(&path).ok().flatten().map(|(bytes, _)| sha256_hex(&bytes))
+            }
+        };
+        let has = now.is_some() && log.get(&log_path) == now.as_ref();
+        (!has).then(|| Stay::new(StayCode::LogDiffers, "its log is of other bytes; `everlog migrate` brings it up to date"))
+    }
+
+    /// What the audit has against a unit.
+    fn audited(&mut self, n: usize) -> Option<Stay> {
+        let unit = self.source.units.get(n)?;
+        let folder = self.folder.as_ref().map(|(_, items)| items.as_slice()).unwrap_or_default();
+        let known = self.known.entry(n).or_default();
+        let look = || {
+            let of_folder = folder.iter().filter(|item| concerns(unit, item)).map(|item| item.finding.clone());
+            let own = own_findings(unit, self.source, self.receipts.get(&unit.name));
+            let worst = own.into_iter().chain(of_folder).find(|finding| finding.severity >= Severity::Warn);
+            worst.map(|finding| Stay::new(StayCode::AuditFindings, format!("{} ({})", finding.message, finding.location)))
+        };
+        known.audit.get_or_init(look).clone()
+    }
+}
+
+/// Whether a file has the size and time, and as far as it is known the bytes,
+/// that were proven.
+fn is_proven(receipt: &Receipt, log_path: &RelPath, share: &Share, listed: &Listed) -> bool {
+    receipt.files.iter().find(|file| file.path == log_path.key()).is_some_and(|was| {
+        let same_bytes = match &share.goes {
+            Goes::Bytes { sha256, .. } => was.sha256.as_ref() == Some(sha256),
+            Goes::Whole => was.sha256.is_some(),
+        };
+        same_bytes && was.size == listed.size && was.mtime_ns == listed.mtime_ns
+    })
+}
+
+/// What a conversion of a unit finds: as its receipt has it, or looked for.
+fn own_findings(unit: &SourceUnit, source: &Source, receipt: Option<&Receipt>) -> Vec<Finding> {
+    let same = receipt.and_then(|receipt| as_before(unit, source, receipt, Trust::SizeAndTime).ok().flatten());
+    let found = same.map_or_else(|| of_unit(unit, source), |receipt| receipt.findings);
+    found.into_iter().filter(|finding| !unit.found.adapter.audit_covers(finding) && !OF_THE_STORE.contains(&finding.code)).collect()
+}
+
+/// Whether a finding about a folder is about this unit.
+fn concerns(unit: &SourceUnit, item: &AuditItem) -> bool {
+    let file = RelPath::new(item.finding.location.file.as_bytes());
+    if unit.found.files.contains(&file) || unit.found.name == file.below(&unit.found.root) {
+        return true;
+    }
+    let Some(Fact::Text(id)) = item.facts.get("session_id") else { return false };
+    let name = String::from_utf8_lossy(unit.own_name()).into_owned();
+    name.strip_prefix(id.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}

@@ -1,0 +1,108 @@
+//! What the logs of a store have of a file: looked up, proven, brought back.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use crate::log::SealState;
+use crate::log::restore::{ByteSink, file_plan, rebuild};
+use crate::model::digest::sha256_hex;
+use crate::model::files::RelPath;
+use crate::model::retention::{Stay, StayCode};
+use crate::model::stream::StreamError;
+use crate::store::blobs;
+use crate::store::layout::{LOG_SUFFIX, Store};
+use crate::store::pruned::Tombstone;
+
+use crate::commands::error::CommandError;
+use crate::commands::logs;
+
+/// The hash of each file that a log has.
+pub(super) type InLog = BTreeMap<RelPath, String>;
+
+/// What a unit's log says that it has.
+pub(super) fn files_of(store: &Store, unit: &RelPath) -> Result<InLog, Stay> {
+    let path = store.path(&Store::log_name(unit));
+    if !path.is_file() {
+        return Err(Stay::new(StayCode::NoLog, "there is no log of it; `everlog migrate` makes one"));
+    }
+    let unsealed = || Stay::new(StayCode::LogUnsealed, "its log is not as it was sealed; `everlog verify` says more");
+    let (mut view, _) = logs::open(&path, None).map_err(|_| unsealed())?;
+    if !matches!(view.seal(), SealState::Good { .. }) {
+        return Err(unsealed());
+    }
+    let mut found = InLog::new();
+    for seq in view.files().to_vec() {
+        let plan = file_plan(&mut view, seq).map_err(|_| unsealed())?;
+        found.extend(plan.entry.sha256.map(|sha256| (plan.path, sha256)));
+    }
+    Ok(found)
+}
+
+/// What is brought back, in memory.
+#[derive(Default)]
+struct Bytes(Vec<u8>);
+
+impl ByteSink for Bytes {
+    fn bytes(&mut self, bytes: &[u8]) -> Result<(), StreamError> {
+        self.0.extend_from_slice(bytes);
+        Ok(())
+    }
+}
+
+/// The bytes of files that a log has with these hashes, rebuilt from it now,
+/// and the hash in its seal. A file that it has otherwise is missing.
+pub(super) fn rebuilt(
+    store: &Store,
+    log: &Path,
+    wanted: &BTreeMap<RelPath, String>,
+) -> Result<(BTreeMap<RelPath, Vec<u8>>, String), CommandError> {
+    let (mut view, adapter) = logs::open(log, None)?;
+    let stream = |source| CommandError::Stream { path: log.to_owned(), source };
+    let SealState::Good { sha256: seal } = view.seal().clone() else { return Ok((BTreeMap::new(), String::new())) };
+    let mut found = BTreeMap::new();
+    for seq in view.files().to_vec() {
+        let plan = file_plan(&mut view, seq).map_err(stream)?;
+        let Some(sha256) = wanted.get(&plan.path).filter(|sha256| plan.entry.sha256.as_ref() == Some(sha256)) else { continue };
+        let bytes = match &plan.entry.blob {
+            Some(blob) => blobs::get(store, blob)?,
+            None => {
+                let mut bytes = Bytes::default();
+                let make = |holds: &str, style: Option<&str>, shapes: &[_]| adapter.renderer(holds, style, shapes);
+                rebuild(&mut view, &plan, &make, &mut bytes).map_err(stream)?;
+                bytes.0
+            }
+        };
+        if sha256_hex(&bytes) == *sha256 {
+            found.insert(plan.path, bytes);
+        }
+    }
+    Ok((found, seal))
+}
+
+/// The bytes that a file had before it was pruned: from the trash, else from
+/// whichever log of its unit has them, the present one or an earlier.
+pub(super) fn old_bytes(store: &Store, stone: &Tombstone) -> Result<Vec<u8>, CommandError> {
+    let is_it = |bytes: &Vec<u8>| sha256_hex(bytes) == stone.old.sha256;
+    let trashed = stone.trash.as_ref().and_then(|path| crate::store::disk::read(Path::new(path)).ok());
+    if let Some(bytes) = trashed.filter(is_it) {
+        return Ok(bytes);
+    }
+    let missing = || CommandError::NoOldBytes { file: stone.path().to_string() };
+    let log = RelPath::from_key(stone.log.as_ref().ok_or_else(missing)?);
+    let path = RelPath::from_key(stone.log_path.as_ref().ok_or_else(missing)?);
+    let wanted = BTreeMap::from([(path.clone(), stone.old.sha256.clone())]);
+    let candidates = std::iter::once(store.path(&log)).chain(earlier(store, &log));
+    let mut found = candidates.filter_map(|log| rebuilt(store, &log, &wanted).ok()).filter_map(|(mut files, _)| files.remove(&path));
+    found.next().ok_or_else(missing)
+}
+
+/// The earlier logs of a unit.
+fn earlier(store: &Store, log: &RelPath) -> Vec<PathBuf> {
+    let (folder, prefix) = store.earlier_prefix(log);
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let is_earlier = |name: &[u8]| name.strip_prefix(prefix.as_slice()).is_some_and(|rest| rest.len() == 16 + LOG_SUFFIX.len());
+    let mut found: Vec<PathBuf> =
+        entries.filter(|entry| is_earlier(entry.file_name().as_encoded_bytes())).map(|entry| entry.path()).collect();
+    found.sort();
+    found
+}

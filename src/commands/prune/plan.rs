@@ -1,0 +1,187 @@
+//! The plan: each item of a source, and whether it goes or why it stays.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::adapters::adapter::Adapter;
+use crate::model::files::RelPath;
+use crate::model::retention::{Aged, Item, Outlook, Rule, Settled, Stay, StayCode};
+use crate::store::layout::Store;
+use crate::store::listing;
+use crate::store::pruned::Pruned;
+
+use super::case::{Cases, Check};
+use super::{Action, Copies, PruneJob, retired};
+use crate::commands::error::CommandError;
+use crate::commands::evidence::{self, Clock};
+use crate::commands::source::{Source, SourceUnit};
+
+/// An item and what becomes of it.
+#[derive(Debug)]
+pub(super) struct Judged {
+    pub item: Item,
+    /// The folder that its files are below.
+    pub folder: RelPath,
+    /// The units whose files they are, by their places in the source.
+    pub units: BTreeSet<usize>,
+    /// The unit of each share.
+    pub owners: Vec<usize>,
+    /// What there is to say for it and against it, in the order in which it was
+    /// looked at: all of it where that was asked for, else up to what is against
+    /// it.
+    pub checks: Vec<Check>,
+}
+
+impl Judged {
+    /// Why it stays; nothing where it goes.
+    pub fn stays(&self) -> Option<&Stay> {
+        self.checks.iter().find_map(|check| check.against.as_ref())
+    }
+
+    /// What it frees.
+    pub fn bytes(&self) -> u64 {
+        self.item.shares.iter().map(|share| share.bytes).sum()
+    }
+
+    /// Its files, below the source.
+    pub fn files(&self) -> impl Iterator<Item = RelPath> {
+        self.item.shares.iter().map(|share| share.file.below(&self.folder))
+    }
+}
+
+/// What goes and what stays.
+#[derive(Debug, Default)]
+pub(super) struct Plan {
+    pub items: Vec<Judged>,
+}
+
+impl Plan {
+    /// What goes.
+    pub fn going(&self) -> impl Iterator<Item = &Judged> {
+        self.items.iter().filter(|judged| judged.stays().is_none())
+    }
+}
+
+/// How much is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Depth {
+    /// Until something speaks against an item.
+    First,
+    /// Everything.
+    All,
+}
+
+/// Makes the plan.
+pub(super) fn make(source: &Source, store: &Store, pruned: &Pruned, job: &PruneJob<'_>) -> Result<Plan, CommandError> {
+    let root = source.root.to_string_lossy();
+    let gone: BTreeSet<RelPath> =
+        pruned.files().filter(|stone| stone.source == root && stone.new.is_none()).map(|stone| stone.path()).collect();
+    let mut cases = Cases::new(source, store, job);
+    let mut plan = Plan::default();
+    for (adapter, folder) in evidence::folders(source) {
+        let rules: Vec<Rule> = job.rules.iter().copied().filter(|rule| adapter.retention_rules().contains(rule)).collect();
+        let judged = folder_items(source, adapter, &folder, &rules, &gone, &mut cases, job);
+        plan.items.extend(judged);
+    }
+    Ok(plan)
+}
+
+/// Judges what one adapter has in one folder.
+fn folder_items(
+    source: &Source,
+    adapter: &'static dyn Adapter,
+    folder: &RelPath,
+    rules: &[Rule],
+    gone: &BTreeSet<RelPath>,
+    cases: &mut Cases<'_>,
+    job: &PruneJob<'_>,
+) -> Vec<Judged> {
+    let clock = Clock { now_ns: job.now_ns, stamp_ns: job.now_ns };
+    let depth = if matches!(job.action, Action::Explain(_)) { Depth::All } else { Depth::First };
+    evidence::with(source, adapter, folder, clock, |view, evidence| {
+        let from = |path: &RelPath, offset: u64| listing::bytes_from(&source.root, &path.below(folder), offset);
+        let was_pruned = |path: &RelPath| gone.contains(&path.below(folder));
+        let mut items = if rules.is_empty() {
+            Vec::new()
+        } else {
+            adapter.retention(view, &Outlook { evidence, from: &from, was_pruned: &was_pruned, rules })
+        };
+        let owners = owners(source, adapter, folder);
+        if job.rules.contains(&Rule::Retired) {
+            items.extend(retired::items(source, adapter, folder));
+        }
+        let mut judged: Vec<Judged> = items
+            .into_iter()
+            .filter_map(|item| {
+                let found: Option<Vec<usize>> = item.shares.iter().map(|share| owners.get(&share.file).copied()).collect();
+                // Where not all sessions are meant, others are left alone.
+                let owners = found.filter(|owners| !owners.is_empty())?;
+                let units = owners.iter().copied().collect();
+                let checks = vec![standing(&item, job)];
+                Some(Judged { item, folder: folder.clone(), units, owners, checks })
+            })
+            .collect();
+        screen(&mut judged, source, depth, job);
+        for one in &mut judged {
+            if depth == Depth::All || one.stays().is_none() {
+                cases.look(one, &|| adapter.audit(view, evidence), evidence, depth == Depth::All);
+            }
+        }
+        budget(&mut judged, source, folder, depth, job);
+        judged
+    })
+}
+
+/// Which unit each file of a folder is of.
+fn owners(source: &Source, adapter: &'static dyn Adapter, folder: &RelPath) -> BTreeMap<RelPath, usize> {
+    let is_here = |unit: &SourceUnit| unit.found.root == *folder && unit.found.adapter.id() == adapter.id();
+    let units = source.units.iter().enumerate().filter(|(_, unit)| is_here(unit));
+    units.flat_map(|(n, unit)| unit.found.files.iter().map(move |file| (file.clone(), n))).collect()
+}
+
+/// Whether it is over, and who says so.
+fn standing(item: &Item, job: &PruneJob<'_>) -> Check {
+    let against = match &item.standing {
+        Ok(Settled::By(who)) => return Check::passed("over", *who),
+        Ok(Settled::OwnWord(who)) if job.copies == Copies::InLogs => return Check::passed("over", *who),
+        Ok(Settled::OwnWord(who)) => Stay::new(StayCode::Unsettled, format!("{who}, and without a log that is not enough")),
+        Err(stay) => stay.clone(),
+    };
+    Check::failed("over", against)
+}
+
+/// An item as a policy sees it.
+fn aged(judged: &Judged, source: &Source) -> Aged {
+    let written = judged.files().filter_map(|file| source.listing.get(&file)).map(|listed| listed.mtime_ns).max();
+    let session = judged.units.first().and_then(|n| source.units.get(*n)).map(|unit| unit.name.clone());
+    Aged {
+        session: session.unwrap_or_else(|| judged.folder.clone()),
+        rule: judged.item.rule,
+        // The later one counts.
+        at_ns: judged.item.own_ns.max(written).unwrap_or(i64::MAX),
+        bytes: judged.bytes(),
+        due: judged.item.due,
+    }
+}
+
+/// What need not be looked at closer.
+fn screen(judged: &mut [Judged], source: &Source, depth: Depth, job: &PruneJob<'_>) {
+    let mut open: Vec<&mut Judged> = judged.iter_mut().filter(|one| depth == Depth::All || one.stays().is_none()).collect();
+    let aged: Vec<Aged> = open.iter().map(|one| aged(one, source)).collect();
+    for (one, against) in open.iter_mut().zip(job.policy.screen(&aged, job.now_ns)) {
+        one.checks.push(Check::of("due", "old enough, and not among those that are kept", against));
+    }
+}
+
+/// What stays because its folder is small enough.
+fn budget(judged: &mut [Judged], source: &Source, folder: &RelPath, depth: Depth, job: &PruneJob<'_>) {
+    if job.policy.max_bytes.is_none() {
+        return;
+    }
+    let files: BTreeSet<RelPath> = judged.iter().flat_map(|one| &one.item.shares).map(|share| share.file.below(folder)).collect();
+    let total = files.iter().filter_map(|file| source.listing.get(file)).map(|listed| listed.size).sum();
+    let mut open: Vec<&mut Judged> = judged.iter_mut().filter(|one| depth == Depth::All || one.stays().is_none()).collect();
+    let aged: Vec<Aged> = open.iter().map(|one| aged(one, source)).collect();
+    for (one, against) in open.iter_mut().zip(job.policy.over_budget(&aged, total, job.now_ns)) {
+        one.checks.push(Check::of("budget", "its folder is too large, or it is old enough", against));
+    }
+}

@@ -1,0 +1,192 @@
+//! A plan, a case and an outcome as people and programs read them.
+
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use crate::model::files::RelPath;
+use crate::model::retention::{Goes, Rule, StayCode};
+use crate::report::exit::ExitStatus;
+use crate::report::printer::{Form, Printer};
+use crate::report::text;
+use crate::verify::difference::visible;
+
+use super::apply::Tally;
+use super::plan::{Judged, Plan};
+use super::{Action, PruneJob};
+use crate::commands::error::CommandError;
+use crate::commands::source::Source;
+use crate::store::StoreError;
+
+/// One item as programs read it.
+#[derive(Serialize)]
+struct ItemReport<'a> {
+    rule: Rule,
+    item: &'a str,
+    files: Vec<String>,
+    parts: u64,
+    bytes: u64,
+    goes: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    code: Option<StayCode>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why: Option<&'a str>,
+}
+
+fn item_report(judged: &Judged) -> ItemReport<'_> {
+    let stay = judged.stays();
+    ItemReport {
+        rule: judged.item.rule,
+        item: &judged.item.name,
+        files: judged.files().map(|file| file.to_string()).collect(),
+        parts: judged.item.parts,
+        bytes: judged.bytes(),
+        goes: stay.is_none(),
+        code: stay.map(|stay| stay.code),
+        why: stay.map(|stay| stay.why.as_str()),
+    }
+}
+
+/// `2 turns and 1 run`.
+fn parts_text(parts: &BTreeMap<Rule, u64>) -> String {
+    let mut words: Vec<String> = Vec::new();
+    for (rule, count) in parts.iter().filter(|(_, count)| **count > 0) {
+        words.push(text::count(*count, rule.part()));
+    }
+    match words.split_last() {
+        None => "nothing".to_owned(),
+        Some((last, [])) => last.clone(),
+        Some((last, others)) => format!("{} and {last}", others.join(", ")),
+    }
+}
+
+/// Prints a plan, or says whether one is overdue.
+pub(super) fn plan(plan: &Plan, cut_short: usize, job: &PruneJob<'_>, out: &Printer) -> ExitStatus {
+    let mut parts: BTreeMap<Rule, u64> = BTreeMap::new();
+    let (mut bytes, mut count) = (0, 0);
+    for judged in plan.going() {
+        *parts.entry(judged.item.rule).or_default() += judged.item.parts;
+        bytes += judged.bytes();
+        count += 1;
+    }
+    if cut_short > 0 {
+        out.complain("note: a prune was cut short; `--apply` brings it to its end first");
+    }
+    let is_check = job.action == Action::Check;
+    let stay = plan.items.len() - count;
+    if out.form() == Form::Json {
+        if !is_check {
+            plan.items.iter().for_each(|judged| out.object(&item_report(judged)));
+        }
+        out.object(&serde_json::json!({ "summary": { "goes": count, "stays": stay, "bytes": bytes, "unfinished": cut_short } }));
+    } else if is_check {
+        out.summary(&format!("{} overdue: {}; {} stay", parts_text(&parts), text::size(bytes), text::thousands(stay as u64)));
+    } else {
+        print_goes(plan, out);
+        print_stays(plan, out);
+        let source = visible(&job.source.display().to_string());
+        let how = if count > 0 { format!("\nto do it: everlog prune {source} --apply, with the same options") } else { String::new() };
+        let would = format!("{} would go: {}; {} stay", parts_text(&parts), text::size(bytes), text::thousands(stay as u64));
+        out.summary(&format!("{would}; nothing was changed{how}"));
+    }
+    if is_check && count + cut_short > 0 { ExitStatus::Found } else { ExitStatus::Well }
+}
+
+/// What goes, file by file.
+fn print_goes(plan: &Plan, out: &Printer) {
+    let mut files: BTreeMap<RelPath, (Rule, u64, u64, &Goes)> = BTreeMap::new();
+    for judged in plan.going() {
+        for (share, file) in judged.item.shares.iter().zip(judged.files()) {
+            let entry = files.entry(file).or_insert((judged.item.rule, 0, 0, &share.goes));
+            entry.1 += judged.item.parts;
+            entry.2 += share.bytes;
+        }
+    }
+    for (file, (rule, parts, bytes, goes)) in files {
+        let what = match goes {
+            Goes::Whole => "the whole file".to_owned(),
+            Goes::Bytes { .. } => text::count(parts, rule.part()),
+        };
+        out.text(&format!("goes   {}  {what}, {} ({})", visible(&file.to_string()), text::size(bytes), rule.word()));
+    }
+}
+
+/// What stays, by file and reason.
+fn print_stays(plan: &Plan, out: &Printer) {
+    let mut groups: BTreeMap<(String, StayCode, Rule), (u64, &str)> = BTreeMap::new();
+    for judged in &plan.items {
+        let Some(stay) = judged.stays() else { continue };
+        let files = judged.files().map(|file| file.to_string()).collect::<Vec<_>>().join(", ");
+        let entry = groups.entry((files, stay.code, judged.item.rule)).or_insert((0, &stay.why));
+        entry.0 += judged.item.parts;
+    }
+    for ((files, code, rule), (parts, why)) in groups {
+        let (files, why) = (visible(&files), visible(why));
+        out.text(&format!("stays  {files}  {}: {why} ({})", text::count(parts, rule.part()), code.word()));
+    }
+}
+
+/// Prints the whole case of what is in one file.
+pub(super) fn explain(plan: &Plan, source: &Source, file: &Path, out: &Printer) -> Result<ExitStatus, CommandError> {
+    let full =
+        std::fs::canonicalize(file).or_else(|_| std::fs::canonicalize(source.root.join(file))).map_err(StoreError::io("find", file))?;
+    let below = full.strip_prefix(&source.root).map(|path| RelPath::new(path.as_os_str().as_encoded_bytes())).ok();
+    let is_meant = |judged: &&Judged| judged.files().any(|file| Some(&file) == below.as_ref());
+    let mut count = 0;
+    for judged in plan.items.iter().filter(is_meant) {
+        count += 1;
+        if out.form() == Form::Json {
+            let checks: Vec<_> = judged
+                .checks
+                .iter()
+                .map(|check| match &check.against {
+                    None => serde_json::json!({ "about": check.about, "passed": true, "why": check.speaks }),
+                    Some(stay) => serde_json::json!({ "about": check.about, "passed": false, "code": stay.code, "why": stay.why }),
+                })
+                .collect();
+            out.object(&serde_json::json!({ "case": item_report(judged), "checks": checks }));
+            continue;
+        }
+        let verdict = if judged.stays().is_none() { "goes" } else { "stays" };
+        let (rule, size) = (judged.item.rule, text::size(judged.bytes()));
+        out.text(&format!("{verdict}  {} {} ({}, {size})", rule.part(), visible(&judged.item.name), rule.word()));
+        for check in &judged.checks {
+            match &check.against {
+                None => out.text(&format!("  yes  {}: {}", check.about, visible(&check.speaks))),
+                Some(stay) => out.text(&format!("  no   {}: {} ({})", check.about, visible(&stay.why), stay.code.word())),
+            }
+        }
+    }
+    if count == 0 {
+        out.summary(&format!("no rule is about {}: it stays", visible(&file.display().to_string())));
+    }
+    Ok(ExitStatus::Well)
+}
+
+/// Prints what was done: one line, and what did not go as planned.
+pub(super) fn applied(tally: &Tally, job: &PruneJob<'_>, out: &Printer) -> ExitStatus {
+    for (file, stay) in &tally.kept {
+        out.complain(&format!("warning: not pruned: {} ({})\n  at {}", visible(&stay.why), stay.code.word(), visible(file)));
+    }
+    for error in &tally.failed {
+        out.complain(&text::error(error, None, error.hint()));
+    }
+    if out.form() == Form::Json {
+        let parts: BTreeMap<&str, u64> = tally.parts.iter().map(|(rule, count)| (rule.word(), *count)).collect();
+        let kept = tally.kept.len();
+        out.object(&serde_json::json!({ "pruned": {
+            "prune": tally.name, "parts": parts, "files": tally.files, "bytes": tally.bytes, "stays": tally.stay, "kept": kept
+        } }));
+    }
+    let (parts, stay) = (parts_text(&tally.parts), text::thousands(tally.stay + tally.kept.len() as u64));
+    match &tally.name {
+        None => out.summary(&format!("nothing to prune; {stay} stay")),
+        // Said even by a quiet run: something is gone.
+        Some(name) => {
+            let (files, size) = (text::count(tally.files, "file"), text::size(tally.bytes));
+            let source = visible(&job.source.display().to_string());
+            out.text(&format!("{parts} pruned from {files}: {size}; {stay} stay; back with: everlog prune {source} --undo={name}"));
+        }
+    }
+    if tally.kept.is_empty() && tally.failed.is_empty() { ExitStatus::Well } else { ExitStatus::Found }
+}

@@ -1,0 +1,408 @@
+//! Retention: what of a source has served its purpose, and when it may go. All
+//! of it pure: adapters say what there is, a policy says what is due.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use super::audit::Evidence;
+use super::files::RelPath;
+
+/// What can be pruned, each kind by a rule of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Rule {
+    /// Completed turns of Hermes turn journals.
+    TurnJournal,
+    /// Hermes journals of runs that have ended.
+    RunJournal,
+    /// Old lines of OpenClaw's logs of scheduled jobs.
+    CronRunLog,
+    /// gptme's events before the latest checkpoint.
+    EventLog,
+    /// Lines that picoclaw's `skip` has hidden.
+    HiddenLines,
+    /// Sessions that were retired.
+    Retired,
+}
+
+impl Rule {
+    /// All rules.
+    pub const ALL: [Rule; 6] = [Rule::TurnJournal, Rule::RunJournal, Rule::CronRunLog, Rule::EventLog, Rule::HiddenLines, Rule::Retired];
+
+    /// The rule's name, as options and reports have it.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Rule::TurnJournal => "turn-journal",
+            Rule::RunJournal => "run-journal",
+            Rule::CronRunLog => "cron-run-log",
+            Rule::EventLog => "event-log",
+            Rule::HiddenLines => "hidden-lines",
+            Rule::Retired => "retired",
+        }
+    }
+
+    /// The rule of this name.
+    #[must_use]
+    pub fn named(word: &str) -> Option<Rule> {
+        Rule::ALL.into_iter().find(|rule| rule.word() == word)
+    }
+
+    /// What one of its parts is called.
+    #[must_use]
+    pub fn part(self) -> &'static str {
+        match self {
+            Rule::TurnJournal => "turn",
+            Rule::RunJournal => "run",
+            Rule::EventLog => "event",
+            Rule::CronRunLog | Rule::HiddenLines => "line",
+            Rule::Retired => "session",
+        }
+    }
+}
+
+/// Why something stays. The names are stable: programs match on them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StayCode {
+    /// A turn or a run has not ended.
+    NotEnded,
+    /// What it has come to is not clear.
+    Unclear,
+    /// It was interrupted, and nobody can see that.
+    NoMarker,
+    /// Nothing but its own word says that it is over.
+    Unsettled,
+    /// Its program still waits for it, or comes back to it.
+    WaitedFor,
+    /// Younger than asked for.
+    Young,
+    /// Among the newest of its session.
+    KeptLast,
+    /// The folder is small enough.
+    WithinBudget,
+    /// A time that has not come yet.
+    InTheFuture,
+    /// Its writer runs.
+    WriterRuns,
+    /// A program has it locked or open.
+    Held,
+    /// Written not long ago.
+    WrittenLately,
+    /// There is no log of it.
+    NoLog,
+    /// Its log is not as it was sealed.
+    LogUnsealed,
+    /// Its log has other bytes.
+    LogDiffers,
+    /// The audit of its session found something.
+    AuditFindings,
+    /// It changed since it was looked at.
+    Changed,
+    /// It could not be looked at.
+    Unreadable,
+}
+
+impl StayCode {
+    /// The code as programs match it.
+    #[must_use]
+    pub fn word(self) -> String {
+        serde_json::to_string(&self).unwrap_or_default().trim_matches('"').to_owned()
+    }
+}
+
+/// The one reason why something stays.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stay {
+    /// What kind of reason.
+    pub code: StayCode,
+    /// The same in a sentence.
+    pub why: String,
+}
+
+impl Stay {
+    /// A reason.
+    pub fn new(code: StayCode, why: impl Into<String>) -> Stay {
+        Stay { code, why: why.into() }
+    }
+}
+
+/// Bytes of a file that others take the place of; none, where they are cut out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Edit {
+    /// Where they begin.
+    pub from: u64,
+    /// Where they end.
+    pub to: u64,
+    /// What stands there then.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub put: String,
+}
+
+impl Edit {
+    /// Cuts bytes out.
+    #[must_use]
+    pub fn cut(range: Range<usize>) -> Edit {
+        Edit { from: range.start as u64, to: range.end as u64, put: String::new() }
+    }
+}
+
+/// A file with its edits made; nothing where they do not fit it.
+#[must_use]
+pub fn edited(bytes: &[u8], edits: &[Edit]) -> Option<Vec<u8>> {
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    for edit in edits {
+        let (from, to) = (usize::try_from(edit.from).ok()?, usize::try_from(edit.to).ok()?);
+        out.extend_from_slice(bytes.get(at..from)?);
+        out.extend_from_slice(edit.put.as_bytes());
+        at = bytes.get(from..to).map(|_| to)?;
+    }
+    out.extend_from_slice(&bytes[at..]);
+    Some(out)
+}
+
+/// What of a file goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Goes {
+    /// All of it.
+    Whole,
+    /// These bytes, in their order, of a file with this hash.
+    Bytes {
+        /// What is cut out or put in.
+        edits: Vec<Edit>,
+        /// The hash of the file that they fit.
+        sha256: String,
+    },
+}
+
+/// One file's share in an item.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Share {
+    /// The file, below the folder of sessions.
+    pub file: RelPath,
+    /// What of it goes.
+    pub goes: Goes,
+    /// How many bytes that frees.
+    pub bytes: u64,
+    /// The process that writes it, where its name says so.
+    pub writer: Option<u32>,
+    /// A file that its program locks while it writes this one.
+    pub lock: Option<RelPath>,
+}
+
+/// Whether a policy has a say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Due {
+    /// It has.
+    ByPolicy,
+    /// Its program's own rule says that it goes.
+    ByOwnRule,
+}
+
+/// Who says that something is over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Settled {
+    /// Somebody besides the file itself.
+    By(&'static str),
+    /// Only the file itself: enough where a log has a copy.
+    OwnWord(&'static str),
+}
+
+/// Something that goes as a whole or not at all: a turn, a run, a head of a
+/// file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Item {
+    /// By which rule.
+    pub rule: Rule,
+    /// What it is called.
+    pub name: String,
+    /// How many turns, runs, lines or events it is.
+    pub parts: u64,
+    /// Its files, in the order in which they change.
+    pub shares: Vec<Share>,
+    /// Its own latest time, in nanoseconds since the epoch.
+    pub own_ns: Option<i64>,
+    /// Whether a policy has a say.
+    pub due: Due,
+    /// Who says that it is over, or why it is not.
+    pub standing: Result<Settled, Stay>,
+}
+
+/// What adapters look at, besides the folder itself.
+pub struct Outlook<'e> {
+    /// What lies outside the folder.
+    pub evidence: &'e Evidence<'e>,
+    /// The bytes of a file of the folder, from an offset on.
+    pub from: &'e dyn Fn(&RelPath, u64) -> Vec<u8>,
+    /// Whether a file was pruned before.
+    pub was_pruned: &'e dyn Fn(&RelPath) -> bool,
+    /// Which rules are asked for.
+    pub rules: &'e [Rule],
+}
+
+impl Outlook<'_> {
+    /// Whether a rule is asked for.
+    #[must_use]
+    pub fn asks(&self, rule: Rule) -> bool {
+        self.rules.contains(&rule)
+    }
+}
+
+/// What is due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Policy {
+    /// What is older than this, in nanoseconds.
+    pub older_than_ns: Option<i64>,
+    /// But for so many of the newest of each session and rule.
+    pub keep_last: usize,
+    /// And the oldest, until a folder has no more than so many bytes.
+    pub max_bytes: Option<u64>,
+}
+
+/// An item as a policy sees it.
+#[derive(Debug, Clone)]
+pub struct Aged {
+    /// Its session.
+    pub session: RelPath,
+    /// Its rule.
+    pub rule: Rule,
+    /// The later of its own time and its files', in nanoseconds.
+    pub at_ns: i64,
+    /// What it would free.
+    pub bytes: u64,
+    /// Whether the policy has a say.
+    pub due: Due,
+}
+
+/// A span as people read it, by its largest unit.
+#[must_use]
+pub fn span_text(ns: i64) -> String {
+    const UNITS: [(i64, &str); 4] = [(86_400, "d"), (3_600, "h"), (60, "min"), (1, "s")];
+    let seconds = ns / 1_000_000_000;
+    let (unit, word) = UNITS.into_iter().find(|(unit, _)| seconds >= *unit).unwrap_or((1, "s"));
+    format!("{}{word}", seconds / unit)
+}
+
+impl Policy {
+    /// Why each item need not even be looked at closer: too young, or among
+    /// those that are kept. Of what is left [`Policy::over_budget`] decides.
+    #[must_use]
+    pub fn screen(&self, items: &[Aged], now_ns: i64) -> Vec<Option<Stay>> {
+        let kept = self.kept_last(items);
+        let look = |(item, is_kept): (&Aged, bool)| {
+            if item.due == Due::ByOwnRule {
+                return None;
+            }
+            if is_kept {
+                return Some(Stay::new(StayCode::KeptLast, format!("among the newest {} of its session", self.keep_last)));
+            }
+            if item.at_ns > now_ns {
+                return Some(Stay::new(StayCode::InTheFuture, "its time lies in the future: a clock was or is wrong"));
+            }
+            self.is_young(item, now_ns).filter(|_| self.max_bytes.is_none())
+        };
+        items.iter().zip(kept).map(look).collect()
+    }
+
+    fn is_young(&self, item: &Aged, now_ns: i64) -> Option<Stay> {
+        let young = |why: String| Some(Stay::new(StayCode::Young, why));
+        match self.older_than_ns {
+            Some(age) if now_ns.saturating_sub(item.at_ns) > age => None,
+            Some(age) => young(format!("{} old, and not yet {}", span_text(now_ns.saturating_sub(item.at_ns).max(0)), span_text(age))),
+            None if self.keep_last > 0 => None,
+            None => young("no age was asked for".to_owned()),
+        }
+    }
+
+    fn kept_last(&self, items: &[Aged]) -> Vec<bool> {
+        let mut groups: BTreeMap<(&RelPath, Rule), Vec<usize>> = BTreeMap::new();
+        for (n, item) in items.iter().enumerate() {
+            groups.entry((&item.session, item.rule)).or_default().push(n);
+        }
+        let mut kept = vec![false; items.len()];
+        for mut group in groups.into_values() {
+            group.sort_by_key(|n| std::cmp::Reverse((items[*n].at_ns, *n)));
+            group.into_iter().take(self.keep_last).for_each(|n| kept[n] = true);
+        }
+        kept
+    }
+
+    /// Of items that may go, those that stay all the same: what is young enough,
+    /// unless the folder with so many bytes is too large even without the old
+    /// ones, and then the oldest go first.
+    #[must_use]
+    pub fn over_budget(&self, items: &[Aged], folder_bytes: u64, now_ns: i64) -> Vec<Option<Stay>> {
+        let Some(max) = self.max_bytes else { return vec![None; items.len()] };
+        let is_due = |item: &Aged| {
+            let by_age = self.older_than_ns.is_some() && self.is_young(item, now_ns).is_none();
+            item.due == Due::ByOwnRule || by_age
+        };
+        let mut stays: Vec<Option<Stay>> = vec![None; items.len()];
+        let mut left = folder_bytes.saturating_sub(items.iter().filter(|item| is_due(item)).map(|item| item.bytes).sum());
+        let mut others: Vec<usize> = (0..items.len()).filter(|n| !is_due(&items[*n])).collect();
+        others.sort_by_key(|n| (items[*n].at_ns, *n));
+        for n in others {
+            if left > max {
+                left = left.saturating_sub(items[n].bytes);
+            } else {
+                stays[n] = Some(Stay::new(StayCode::WithinBudget, format!("its folder has no more than {max} bytes without it")));
+            }
+        }
+        stays
+    }
+}
+
+/// Nanoseconds since the epoch of seconds as programs write them; nothing for
+/// what is no time.
+#[must_use]
+pub fn seconds_to_ns(seconds: f64) -> Option<i64> {
+    // Beyond this a float of seconds is no nanoseconds of ours.
+    (seconds.is_finite() && seconds > 0.0 && seconds < 9.2e9).then_some((seconds * 1e9) as i64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DAY: i64 = 86_400_000_000_000;
+
+    fn aged(session: &str, days: i64, bytes: u64) -> Aged {
+        Aged { session: RelPath::new(session), rule: Rule::RunJournal, at_ns: days * DAY, bytes, due: Due::ByPolicy }
+    }
+
+    fn codes(stays: &[Option<Stay>]) -> Vec<Option<StayCode>> {
+        stays.iter().map(|stay| stay.as_ref().map(|stay| stay.code)).collect()
+    }
+
+    #[test]
+    fn age_and_the_newest_of_each_session_decide() {
+        let items = [aged("a", 1, 1), aged("a", 2, 1), aged("a", 95, 1), aged("b", 3, 1), aged("b", 200, 1)];
+        let policy = Policy { older_than_ns: Some(30 * DAY), keep_last: 1, max_bytes: None };
+        let stays = codes(&policy.screen(&items, 100 * DAY));
+        assert_eq!(stays, [None, None, Some(StayCode::KeptLast), None, Some(StayCode::KeptLast)]);
+        let policy = Policy { keep_last: 0, ..policy };
+        let stays = codes(&policy.screen(&items, 100 * DAY));
+        assert_eq!(stays, [None, None, Some(StayCode::Young), None, Some(StayCode::InTheFuture)]);
+        // Exactly as old is not older; without any wish nothing goes.
+        assert_eq!(codes(&policy.screen(&items[..1], 31 * DAY)), [Some(StayCode::Young)]);
+        assert_eq!(codes(&Policy::default().screen(&items[..1], 100 * DAY)), [Some(StayCode::Young)]);
+    }
+
+    #[test]
+    fn a_folder_that_is_too_large_loses_its_oldest() {
+        let items = [aged("a", 90, 10), aged("a", 80, 10), aged("b", 85, 10), aged("b", 1, 10)];
+        let policy = Policy { older_than_ns: Some(30 * DAY), keep_last: 0, max_bytes: Some(25) };
+        assert_eq!(codes(&policy.screen(&items, 100 * DAY)), [None; 4]);
+        let stays = codes(&policy.over_budget(&items, 40, 100 * DAY));
+        assert_eq!(stays, [Some(StayCode::WithinBudget), None, Some(StayCode::WithinBudget), None]);
+    }
+
+    #[test]
+    fn edits_leave_every_other_byte() {
+        let cut = [Edit::cut(0..2), Edit { from: 4, to: 5, put: "XY".to_owned() }];
+        assert_eq!(edited(b"ab\ncdef", &cut).as_deref(), Some(&b"\ncXYef"[..]));
+        assert_eq!(edited(b"ab", &cut), None);
+    }
+}

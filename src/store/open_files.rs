@@ -1,0 +1,50 @@
+//! Which files other processes have open, as far as the system tells.
+
+use std::collections::BTreeSet;
+use std::fs::{self, Metadata};
+use std::os::unix::fs::MetadataExt;
+
+/// What tells a file from all others, whatever its name.
+pub type FileId = (u64, u64);
+
+/// The identity of a file.
+#[must_use]
+pub fn id_of(meta: &Metadata) -> FileId {
+    (meta.dev(), meta.ino())
+}
+
+/// Which of these files another process has open. Processes of other users
+/// show theirs to the superuser only.
+#[must_use]
+pub fn open_elsewhere(files: &BTreeSet<FileId>) -> BTreeSet<FileId> {
+    let own = std::process::id().to_string();
+    let is_number = |name: &str| name.bytes().all(|b| b.is_ascii_digit());
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let others = processes.filter(|entry| entry.file_name().to_str().is_some_and(|name| is_number(name) && name != own));
+    let handles = others.flat_map(|process| fs::read_dir(process.path().join("fd")).into_iter().flatten().flatten());
+    handles.filter_map(|handle| fs::metadata(handle.path()).ok()).map(|meta| id_of(&meta)).filter(|id| files.contains(id)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::{Command, Stdio};
+
+    #[test]
+    fn a_file_is_seen_as_long_as_another_process_has_it_open() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let id = id_of(&file.as_file().metadata().unwrap());
+        let asked = BTreeSet::from([id]);
+        let is_open = || open_elsewhere(&asked).contains(&id);
+        let mut child = Command::new("sleep").arg("60").stdin(Stdio::from(file.reopen().unwrap())).spawn().unwrap();
+        assert!(is_open());
+        child.kill().unwrap();
+        child.wait().unwrap();
+        // Other tests start children too, which for a moment hold our handles.
+        let gone = (0..500).any(|_| {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+            !is_open()
+        });
+        assert!(gone);
+    }
+}

@@ -1,0 +1,325 @@
+//! Taking things out of journals that somebody may have open, and putting them
+//! back. A file is replaced as a whole, under its program's own lock; whoever
+//! still writes into the old one then is waited for, and what it wrote is
+//! carried over.
+
+use std::collections::BTreeSet;
+use std::fs::{File, TryLockError};
+use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use crate::model::digest::sha256_hex;
+use crate::model::files::RelPath;
+use crate::model::retention::{Rule, edited};
+use crate::model::stream::ReadAt;
+
+use super::disk::{self, Disk, Look, folder_of};
+use super::error::StoreError;
+use super::layout::path_below;
+use super::open_files::{FileId, id_of, open_elsewhere};
+use super::pruned::{State, Tombstone};
+use super::whole::{self, look_of};
+
+/// How long a lock that a program takes for a moment is waited for.
+const LOCK_PATIENCE: Duration = Duration::from_secs(2);
+/// How long whoever has an old file open is waited for.
+const WRITER_PATIENCE: Duration = Duration::from_secs(10);
+/// How often an old file is looked at before it is taken to hold still.
+const LOOKS: u32 = 5;
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// Files below a source.
+#[derive(Debug, Clone, Copy)]
+pub struct Pruner<'a> {
+    /// The disk under them.
+    pub disk: &'a dyn Disk,
+    /// The source.
+    pub root: &'a Path,
+}
+
+/// A file that is held while it is looked at and replaced.
+struct Held {
+    path: PathBuf,
+    file: File,
+    bytes: Vec<u8>,
+    id: FileId,
+    look: Look,
+}
+
+impl Held {
+    /// Holds what stands at a path; nothing where nothing does.
+    fn take(path: PathBuf) -> Result<Option<Held>, StoreError> {
+        let (mut file, meta) = match disk::open_regular(&path) {
+            Ok(opened) => opened,
+            Err(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        lock(&file, &path)?;
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).map_err(StoreError::io("read", &path))?;
+        let look =
+            Look { mode: meta.mode() & 0o7777, owner: Some((meta.uid(), meta.gid())), mtime_ns: Some(super::listing::mtime_ns(&meta)) };
+        Ok(Some(Held { path, file, bytes, id: id_of(&meta), look }))
+    }
+
+    /// Whether it still has its name, and nobody wrote behind what was read.
+    fn is_still(&self) -> bool {
+        let has_name = std::fs::symlink_metadata(&self.path).is_ok_and(|meta| id_of(&meta) == self.id);
+        has_name && self.file.size().is_ok_and(|size| size == self.bytes.len() as u64)
+    }
+}
+
+/// Takes a lock that its program takes only for a moment.
+fn lock(file: &File, path: &Path) -> Result<(), StoreError> {
+    let until = Instant::now() + LOCK_PATIENCE;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(()),
+            Err(TryLockError::WouldBlock) if Instant::now() < until => std::thread::sleep(PAUSE),
+            Err(TryLockError::WouldBlock) => return Err(StoreError::Held { path: path.to_owned() }),
+            Err(TryLockError::Error(source)) => return Err(StoreError::Io { doing: "lock", path: path.to_owned(), source }),
+        }
+    }
+}
+
+/// A file and what becomes of it: other bytes, or nothing.
+struct Change {
+    held: Held,
+    new: Option<Vec<u8>>,
+    look: Look,
+    trash: Option<PathBuf>,
+}
+
+/// A file that has lost its name, and may still be written to.
+struct Leaving {
+    path: PathBuf,
+    file: File,
+    id: FileId,
+    seen: u64,
+}
+
+/// Changes that are made together, with the locks that they need.
+struct Bundle {
+    changes: Vec<Change>,
+    locks: Vec<File>,
+}
+
+/// How it went.
+#[derive(Debug)]
+#[must_use]
+pub struct Carried {
+    /// Each bundle.
+    pub bundles: Vec<Result<(), StoreError>>,
+    /// Those who had the old files open: whether all have closed them.
+    pub writers: Result<(), StoreError>,
+}
+
+impl Pruner<'_> {
+    /// Carries out what tombstones say, those of each bundle together or not at
+    /// all. What has been done already is passed over.
+    pub fn carry_out(&self, bundles: &[Vec<&Tombstone>]) -> Carried {
+        let prepared: Vec<Result<Bundle, StoreError>> = bundles.iter().map(|stones| self.prepare(stones)).collect();
+        let ids: BTreeSet<FileId> = prepared.iter().flatten().flat_map(|bundle| &bundle.changes).map(|change| change.held.id).collect();
+        let open = if ids.is_empty() { ids } else { open_elsewhere(&ids) };
+        let mut leaving = Vec::new();
+        let make = |bundle: Result<Bundle, StoreError>| {
+            let bundle = bundle?;
+            match bundle.changes.iter().find(|change| open.contains(&change.held.id)) {
+                Some(change) => Err(StoreError::Held { path: change.held.path.clone() }),
+                None => self.make(bundle, &mut leaving),
+            }
+        };
+        let bundles = prepared.into_iter().map(make).collect();
+        Carried { bundles, writers: self.see_off(leaving) }
+    }
+
+    fn prepare(&self, stones: &[&Tombstone]) -> Result<Bundle, StoreError> {
+        let mut locks = Vec::new();
+        for path in stones.iter().filter_map(|stone| stone.lock.as_ref()).collect::<BTreeSet<_>>() {
+            let path = path_below(self.root, &RelPath::from_key(path));
+            if let Ok((file, _)) = disk::open_regular(&path) {
+                lock(&file, &path)?;
+                locks.push(file);
+            }
+        }
+        let mut changes = Vec::new();
+        for stone in stones {
+            changes.extend(self.change(stone)?);
+        }
+        Ok(Bundle { changes, locks })
+    }
+
+    /// What a tombstone changes; nothing where that is done.
+    fn change(&self, stone: &Tombstone) -> Result<Option<Change>, StoreError> {
+        let path = path_below(self.root, &stone.path());
+        let changed = || StoreError::Changed { path: path.clone() };
+        let Some(held) = Held::take(path.clone())? else {
+            return if stone.new.is_none() { Ok(None) } else { Err(changed()) };
+        };
+        let sha256 = sha256_hex(&held.bytes);
+        if stone.new.as_ref().is_some_and(|new| new.sha256 == sha256) {
+            return Ok(None);
+        }
+        if sha256 != stone.old.sha256 || !held.is_still() {
+            return Err(changed());
+        }
+        let new = match &stone.new {
+            None => None,
+            Some(new) => Some(edited(&held.bytes, &stone.edits).filter(|bytes| sha256_hex(bytes) == new.sha256).ok_or_else(changed)?),
+        };
+        Ok(Some(Change { look: held.look, held, new, trash: stone.trash.as_ref().map(PathBuf::from) }))
+    }
+
+    /// Makes all changes of a bundle, none if one of them cannot be prepared.
+    fn make(&self, bundle: Bundle, leaving: &mut Vec<Leaving>) -> Result<(), StoreError> {
+        let mut staged: Vec<Option<PathBuf>> = Vec::new();
+        let ready = bundle.changes.iter().try_for_each(|change| {
+            if let Some(trash) = &change.trash {
+                self.keep(&change.held, trash)?;
+            }
+            let folder = folder_of(&change.held.path);
+            let one = change.new.as_ref().map(|new| whole::stage(self.disk, folder, new, change.look));
+            staged.push(one.transpose()?);
+            Ok(())
+        });
+        let still = || bundle.changes.iter().find(|change| !change.held.is_still());
+        let ready = ready.and_then(|()| still().map_or(Ok(()), |change| Err(StoreError::Changed { path: change.held.path.clone() })));
+        if let Err(error) = ready {
+            for path in staged.into_iter().flatten() {
+                // What is left is swept by the next run.
+                let _ = self.disk.remove(&path);
+            }
+            return Err(error);
+        }
+        let mut folders = BTreeSet::new();
+        for (change, staged) in bundle.changes.into_iter().zip(staged) {
+            let Held { path, file, bytes, id, .. } = change.held;
+            match staged {
+                Some(staged) => self.disk.rename(&staged, &path)?,
+                None => self.disk.remove(&path)?,
+            }
+            folders.insert(folder_of(&path).to_owned());
+            leaving.push(Leaving { path, file, id, seen: bytes.len() as u64 });
+        }
+        folders.iter().try_for_each(|folder| self.disk.sync(folder))?;
+        drop(bundle.locks);
+        Ok(())
+    }
+
+    /// Gives an old file a second name in the trash, or a copy where that lies
+    /// on another disk.
+    fn keep(&self, held: &Held, trash: &Path) -> Result<(), StoreError> {
+        let folder = folder_of(trash);
+        self.disk.create_folders(folder)?;
+        match self.disk.link(&held.path, trash) {
+            // Kept by a run that was cut short.
+            Ok(()) | Err(StoreError::Exists { .. }) => {}
+            Err(_) => {
+                let staged = whole::stage(self.disk, folder, &held.bytes, held.look)?;
+                self.disk.rename(&staged, trash)?;
+            }
+        }
+        self.disk.sync(folder)
+    }
+
+    /// Waits until nobody has the old files open any more. What was written into
+    /// them since they were read goes to where it should have gone.
+    fn see_off(&self, mut leaving: Vec<Leaving>) -> Result<(), StoreError> {
+        // A writer that waits for the lock must get it to write at all.
+        for old in &leaving {
+            let _ = old.file.unlock();
+        }
+        let ids: BTreeSet<FileId> = leaving.iter().map(|old| old.id).collect();
+        let until = Instant::now() + WRITER_PATIENCE;
+        let mut quiet = 0;
+        while quiet < LOOKS && !leaving.is_empty() {
+            // First who has them open, then what they hold: the other way round
+            // the last words of a writer would be missed.
+            let open = open_elsewhere(&ids);
+            quiet += 1;
+            for old in &mut leaving {
+                if self.carry_over(old)? > 0 || open.contains(&old.id) {
+                    quiet = 0;
+                }
+            }
+            if let Some(old) = leaving.iter().find(|old| open.contains(&old.id)).filter(|_| Instant::now() > until) {
+                return Err(StoreError::Held { path: old.path.clone() });
+            }
+            std::thread::sleep(PAUSE);
+        }
+        Ok(())
+    }
+
+    /// Adds what was written into an old file to the one that has its name now.
+    fn carry_over(&self, old: &mut Leaving) -> Result<u64, StoreError> {
+        let size = old.file.size().map_err(StoreError::io("read", &old.path))?;
+        if size <= old.seen {
+            return Ok(0);
+        }
+        let mut late = Vec::new();
+        let len = usize::try_from(size - old.seen).unwrap_or(usize::MAX);
+        old.file.fill_at(&mut late, old.seen, len).map_err(StoreError::io("read", &old.path))?;
+        self.disk.append(&old.path, &late)?;
+        self.disk.sync(&old.path)?;
+        self.disk.sync(folder_of(&old.path))?;
+        old.seen = size;
+        Ok(late.len() as u64)
+    }
+
+    /// Gives files their old bytes again, all or none of them. What was written
+    /// behind the new bytes since stays behind the old ones.
+    ///
+    /// # Errors
+    /// When one of them is no longer what prune made of it, or the disk fails.
+    pub fn put_back(&self, files: &[(&Tombstone, Vec<u8>)]) -> Result<(), StoreError> {
+        let mut bundle = Bundle { changes: Vec::new(), locks: Vec::new() };
+        let mut missing = Vec::new();
+        for (stone, old) in files {
+            let path = path_below(self.root, &stone.path());
+            let look = |with: Look| Look { mode: stone.mode, mtime_ns: Some(stone.mtime_ns), ..with };
+            match Held::take(path.clone())? {
+                None if stone.new.is_none() => missing.push((path.clone(), old, look(look_of(&path, None)))),
+                None => return Err(StoreError::Changed { path }),
+                Some(held) if sha256_hex(&held.bytes) == stone.old.sha256 => {}
+                Some(held) => {
+                    let rest = written_since(stone, &held.bytes).ok_or_else(|| StoreError::Changed { path: path.clone() })?;
+                    let new = [old.as_slice(), rest].concat();
+                    let look = if rest.is_empty() { look(held.look) } else { Look { mtime_ns: None, ..held.look } };
+                    bundle.changes.push(Change { held, new: Some(new), look, trash: None });
+                }
+            }
+        }
+        for (path, old, look) in missing {
+            self.disk.create_folders(folder_of(&path))?;
+            let staged = whole::stage(self.disk, folder_of(&path), old, look)?;
+            self.disk.rename_new(&staged, &path)?;
+            self.disk.sync(folder_of(&path))?;
+        }
+        let mut leaving = Vec::new();
+        self.make(bundle, &mut leaving)?;
+        self.see_off(leaving)
+    }
+
+    /// Removes what a prune that was cut short has left beside its files.
+    ///
+    /// # Errors
+    /// When something cannot be removed.
+    pub fn sweep(&self, stones: &[Tombstone]) -> Result<(), StoreError> {
+        let folders: BTreeSet<PathBuf> = stones.iter().map(|stone| folder_of(&path_below(self.root, &stone.path())).to_owned()).collect();
+        folders.iter().try_for_each(|folder| super::replace::sweep_one(self.disk, folder))
+    }
+}
+
+/// What a program wrote behind the bytes that prune left; nothing where it did
+/// something else with them.
+fn written_since<'b>(stone: &Tombstone, now: &'b [u8]) -> Option<&'b [u8]> {
+    let (left, sha256) = match &stone.new {
+        Some(State { bytes, sha256 }) => (usize::try_from(*bytes).ok()?, sha256.clone()),
+        // Only journals go on behind their end.
+        None if stone.rule == Rule::Retired => return None,
+        None => (0, sha256_hex(b"")),
+    };
+    (sha256_hex(now.get(..left)?) == sha256).then(|| &now[left..])
+}

@@ -1,0 +1,224 @@
+//! Tombstones: one line for every file that prune takes something from, written
+//! and synced before anything goes. They say how to finish a prune that was cut
+//! short, and what to bring back.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+use crate::model::files::RelPath;
+use crate::model::retention::{Edit, Rule};
+
+use super::disk::{self, Disk};
+use super::error::StoreError;
+use super::layout::Store;
+
+/// What prune takes from one file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tombstone {
+    /// The prune that it belongs to.
+    pub prune: String,
+    /// When, in UTC.
+    pub at: String,
+    /// By which rule.
+    pub rule: Rule,
+    /// The folder that paths are below.
+    pub source: String,
+    /// The unit, as a key.
+    pub unit: String,
+    /// Which files change together: those with the same number.
+    pub bundle: u64,
+    /// The file below the source, as a key.
+    pub file: String,
+    /// How many turns, runs, lines or events go.
+    pub parts: u64,
+    /// The earliest and the latest time of what goes, in nanoseconds since the
+    /// epoch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_ns: Option<i64>,
+    /// See `first_ns`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_ns: Option<i64>,
+    /// The file before.
+    pub old: State,
+    /// The file after; nothing where it is removed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub new: Option<State>,
+    /// What is cut out or put in; nothing where the file is removed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub edits: Vec<Edit>,
+    /// Its permission bits.
+    pub mode: u32,
+    /// Its time, in nanoseconds since the epoch. It keeps it.
+    pub mtime_ns: i64,
+    /// The process that its name says wrote it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub writer: Option<u32>,
+    /// A file below the source that its program locks to write this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lock: Option<String>,
+    /// The log that has the old bytes, below the store, as a key; nothing
+    /// where it was done without.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log: Option<String>,
+    /// The hash in that log's seal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log_sha256: Option<String>,
+    /// The path in that log, as a key, where it has another name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log_path: Option<String>,
+    /// Where the old file was moved to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trash: Option<String>,
+}
+
+/// A file's size and hash.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct State {
+    /// Its size.
+    pub bytes: u64,
+    /// The hash of its bytes.
+    pub sha256: String,
+}
+
+/// How far a prune is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Progress {
+    /// Everything that could go is gone.
+    Done,
+    /// Everything that could come back is back.
+    Undone,
+}
+
+/// How one file of a prune fared, where that was not as planned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fate {
+    /// It was not touched after all.
+    Kept,
+    /// It has its old bytes again.
+    Back,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Mark {
+    prune: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    file: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    fate: Option<Fate>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    progress: Option<Progress>,
+}
+
+/// One prune: its tombstones and how far it is.
+#[derive(Debug, Clone, Default)]
+pub struct Prune {
+    /// Its name.
+    pub name: String,
+    /// Its files, but for those that were kept or are back.
+    pub files: Vec<Tombstone>,
+    /// How far it is; nothing where it was cut short.
+    pub progress: Option<Progress>,
+}
+
+/// All prunes that a store knows of, the oldest first.
+#[derive(Debug, Default)]
+pub struct Pruned {
+    prunes: Vec<Prune>,
+    /// The file was cut off in the middle of a line.
+    is_torn: bool,
+}
+
+impl Pruned {
+    /// Reads them. What cannot be read was never finished writing, and nothing
+    /// went for it.
+    #[must_use]
+    pub fn load(store: &Store) -> Pruned {
+        let bytes = disk::read(&store.pruned()).unwrap_or_default();
+        let mut pruned = Pruned { prunes: Vec::new(), is_torn: !bytes.is_empty() && !bytes.ends_with(b"\n") };
+        let mut place: BTreeMap<String, usize> = BTreeMap::new();
+        for line in bytes.split(|b| *b == b'\n') {
+            if let Ok(stone) = serde_json::from_slice::<Tombstone>(line) {
+                let at = *place.entry(stone.prune.clone()).or_insert_with(|| {
+                    pruned.prunes.push(Prune { name: stone.prune.clone(), ..Prune::default() });
+                    pruned.prunes.len() - 1
+                });
+                pruned.prunes[at].files.push(stone);
+            } else if let Ok(mark) = serde_json::from_slice::<Mark>(line)
+                && let Some(prune) = place.get(&mark.prune).map(|at| &mut pruned.prunes[*at])
+            {
+                prune.progress = mark.progress.or(prune.progress);
+                prune.files.retain(|stone| mark.file.as_ref() != Some(&stone.file));
+            }
+        }
+        pruned
+    }
+
+    /// All of them.
+    #[must_use]
+    pub fn prunes(&self) -> &[Prune] {
+        &self.prunes
+    }
+
+    /// Those of a source that were cut short.
+    pub fn unfinished<'p>(&'p self, source: &'p str) -> impl Iterator<Item = &'p Prune> {
+        self.prunes.iter().filter(move |prune| prune.progress.is_none() && prune.files.iter().any(|stone| stone.source == source))
+    }
+
+    /// Every file that something was taken from and not brought back.
+    pub fn files(&self) -> impl Iterator<Item = &Tombstone> {
+        self.prunes.iter().filter(|prune| prune.progress != Some(Progress::Undone)).flat_map(|prune| &prune.files)
+    }
+
+    /// Writes tombstones, safe from a power cut.
+    ///
+    /// # Errors
+    /// When it cannot.
+    pub fn bury(&mut self, store: &Store, disk: &dyn Disk, stones: &[Tombstone]) -> Result<(), StoreError> {
+        self.append(store, disk, stones)
+    }
+
+    /// Says how far a prune is.
+    ///
+    /// # Errors
+    /// When it cannot.
+    pub fn mark(&mut self, store: &Store, disk: &dyn Disk, prune: &str, progress: Progress) -> Result<(), StoreError> {
+        self.append(store, disk, &[Mark { prune: prune.to_owned(), file: None, fate: None, progress: Some(progress) }])
+    }
+
+    /// Says that a file of a prune is not as its tombstone says.
+    ///
+    /// # Errors
+    /// When it cannot.
+    pub fn note(&mut self, store: &Store, disk: &dyn Disk, stone: &Tombstone, fate: Fate) -> Result<(), StoreError> {
+        let mark = Mark { prune: stone.prune.clone(), file: Some(stone.file.clone()), fate: Some(fate), progress: None };
+        self.append(store, disk, &[mark])
+    }
+
+    fn append<T: Serialize>(&mut self, store: &Store, disk: &dyn Disk, lines: &[T]) -> Result<(), StoreError> {
+        let path = store.pruned();
+        let mut bytes = Vec::new();
+        if self.is_torn {
+            bytes.push(b'\n');
+        }
+        for line in lines {
+            serde_json::to_writer(&mut bytes, line).map_err(|error| StoreError::io("write", &path)(error.into()))?;
+            bytes.push(b'\n');
+        }
+        disk.create_folders(&store.private())?;
+        disk.append(&path, &bytes)?;
+        disk.sync(&path)?;
+        disk.sync(&store.private())?;
+        self.is_torn = false;
+        Ok(())
+    }
+}
+
+impl Tombstone {
+    /// Its file, below the source.
+    #[must_use]
+    pub fn path(&self) -> RelPath {
+        RelPath::from_key(&self.file)
+    }
+}
