@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::{Duration, UNIX_EPOCH};
 use support::bench::{Bench, code, lines};
+use support::scenarios::lines as many_lines;
 use support::{everlog, stderr, stdout, tree};
 use tempfile::TempDir;
 
@@ -56,7 +57,7 @@ fn a_disk_that_fills_up_keeps_what_is_done_and_the_next_run_goes_on() {
     };
     let bench = Bench::new();
     for n in 0..40 {
-        bench.conversation(&format!("s{n:02}"), &lines(200));
+        bench.conversation(&format!("s{n:02}"), &many_lines(200));
     }
     let (source, dest) = (bench.source(), small.0.path().join("dest"));
     let words = ["migrate", source.to_str().unwrap(), "-o", dest.to_str().unwrap()];

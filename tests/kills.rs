@@ -12,7 +12,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
-use support::power::Seeded;
+use support::damage::Seeded;
 use support::scenarios::{contents, lines, scratch};
 use support::{copy_tree, everlog, stderr};
 

@@ -4,4 +4,4 @@ mod args;
 mod resolve;
 
 pub use args::Args;
-pub use resolve::run;
+pub use resolve::{moment, run};

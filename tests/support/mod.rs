@@ -11,9 +11,12 @@
 )]
 
 pub mod bench;
+pub mod damage;
 pub mod dying;
 pub mod expected;
 pub mod forest;
+pub mod forged;
+pub mod fuzzing;
 pub mod generated;
 pub mod pi;
 pub mod power;
