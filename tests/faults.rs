@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use support::dying::FailingDisk;
+use support::figure;
 use support::scenarios::{SCENARIOS, Scenario, contents, each_scenario, lines, migrate, scratch};
 use support::watched::{Step, Watch, Watched};
 
@@ -41,7 +42,7 @@ fn fail_everywhere(scenario: &Scenario) -> usize {
 #[test]
 fn whichever_step_fails_nothing_is_lost_and_the_next_run_ends_the_same() {
     let tried = each_scenario(fail_everywhere);
-    eprintln!("figure: failed steps survived {}", tried.iter().map(|(_, steps)| steps).sum::<usize>());
+    figure("failed steps", tried.iter().map(|(_, steps)| steps).sum());
 }
 
 #[test]
@@ -136,7 +137,7 @@ fn a_source_that_changes_between_listing_and_reading_harms_only_itself() {
         // What is there now is what the next run converts.
         assert!(migrate(folder.path(), &everlog::store::disk::RealDisk, Sources::Stay).is_ok(), "{what}");
     }
-    eprintln!("figure: changes while reading {}", MEDDLING.len());
+    figure("changes while reading", MEDDLING.len());
 }
 
 #[test]

@@ -19,6 +19,7 @@ use everlog::verify::check_log;
 use std::collections::BTreeMap;
 use support::convert_and_prove;
 use support::damage::damaged;
+use support::figure;
 use support::forged::sealed;
 use support::fuzzing::{Fuzzed, Target, fuzz, seeds_of_logs, seeds_of_sources};
 
@@ -153,5 +154,5 @@ fn no_input_makes_a_reader_panic_and_every_source_is_proven() {
         eprintln!("{}: {} inputs replayed, {} tried, {} ways seen", done.name, done.replayed, done.tried, done.ways);
     }
     assert!(failures.is_empty(), "{failures:#?}");
-    eprintln!("figure: fuzz executions {}", done.iter().map(|done| done.replayed + done.tried).sum::<usize>());
+    figure("fuzz executions", done.iter().map(|done| done.replayed + done.tried).sum());
 }

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use support::bench::{Bench, code, lines};
 use support::forged::sealed;
-use support::{everlog, stderr, stdout, tree};
+use support::{everlog, figure, stderr, stdout, tree};
 
 /// A good log's lines without its seal.
 fn good_log(bench: &Bench) -> Vec<String> {
@@ -98,6 +98,7 @@ fn a_log_that_lies_is_found_out() {
         survives(&["replay", log.to_str().unwrap(), "--last", "2"]);
         survives(&["replay", log.to_str().unwrap(), "--as", "source"]);
     }
+    figure("hostile logs", cases.len());
 }
 
 #[test]

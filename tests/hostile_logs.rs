@@ -10,7 +10,7 @@ use std::path::Path;
 use std::time::Instant;
 use support::bench::{Bench, code, lines};
 use support::forged::sealed;
-use support::{everlog, stderr, stdout, tree};
+use support::{everlog, figure, stderr, stdout, tree};
 
 struct Forgery {
     bench: Bench,
@@ -92,7 +92,7 @@ fn no_path_of_a_log_leads_out_of_the_folder() {
         assert_eq!(code, Some(0), "{path:?}: {said}");
         assert_eq!(left.len(), 2, "{path:?}: {left:?}");
     }
-    eprintln!("figure: hostile logs of paths {}", bad.len() + 8);
+    figure("hostile logs", bad.len() + 8);
 }
 
 #[test]
@@ -113,7 +113,7 @@ fn no_link_of_a_log_is_a_way_out() {
         assert_eq!(code, Some(2), "{files:?}: {said}");
     }
     assert!(!Path::new("/tmp/everlog-evil").exists());
-    eprintln!("figure: hostile logs of links {}", cases.len());
+    figure("hostile logs", cases.len());
 }
 
 #[test]
@@ -152,7 +152,7 @@ fn files_stop_at_the_size_that_their_log_records() {
         assert_eq!(left, Vec::<String>::new(), "{what}");
         assert!(began.elapsed().as_secs() < 20, "{what}: {:?}", began.elapsed());
     }
-    eprintln!("figure: hostile logs of sizes {}", cases.len());
+    figure("hostile logs", cases.len());
 }
 
 #[test]

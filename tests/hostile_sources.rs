@@ -11,7 +11,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use support::scenarios::scratch;
-use support::{Case, fixtures, tree};
+use support::{Case, figure, fixtures, tree};
 
 fn scale() -> usize {
     std::env::var("HOSTILE_SCALE").ok().and_then(|percent| percent.parse().ok()).unwrap_or(4)
@@ -190,5 +190,5 @@ fn hostile_sources_come_back_and_cost_what_they_are() {
         }
         eprintln!("{}: {} × {}", kind.name, cases.len(), kind.size());
     }
-    eprintln!("figure: hostile sources {tried}");
+    figure("hostile sources", tried);
 }

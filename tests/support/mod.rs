@@ -220,6 +220,17 @@ impl Write for Said {
     }
 }
 
+/// Says what a test counted, and writes it down for `scripts/reliability` where
+/// that asks for it.
+pub fn figure(name: &str, number: usize) {
+    eprintln!("figure: {name} {number}");
+    if let Some(path) = std::env::var_os("FIGURES") {
+        let mut file = fs::File::options().create(true).append(true).open(path).unwrap();
+        // In one piece: other tests write there too.
+        file.write_all(format!("{name}\t{number}\n").as_bytes()).unwrap();
+    }
+}
+
 /// Runs the binary.
 pub fn everlog(words: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_everlog")).args(words).env("NO_COLOR", "1").output().unwrap()
