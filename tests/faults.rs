@@ -88,8 +88,11 @@ fn meddled(at: usize, folder: &Path, act: fn(&Path)) -> (Result<(), String>, usi
 
 const VICTIM: &str = "logs/s3/conversation.jsonl";
 
+/// What happens, and how it is done.
+type Meddling = (&'static str, fn(&Path));
+
 /// What can happen to a file between the look at its folder and its reading.
-const MEDDLING: &[(&str, fn(&Path))] = &[
+const MEDDLING: &[Meddling] = &[
     ("its folder vanishes", |at| fs::remove_dir_all(at.join("logs/s3")).unwrap()),
     ("it is deleted", |at| fs::remove_file(at.join(VICTIM)).unwrap()),
     ("it grows", |at| fs::write(at.join(VICTIM), lines(40)).unwrap()),

@@ -148,7 +148,7 @@ fn no_input_makes_a_reader_panic_and_every_source_is_proven() {
         .collect();
     targets.push(Target { name: "log", seeds: seeds_of_logs(), mutate: Box::new(resealed), run: Box::new(log) });
     targets.push(Target { name: "moment", seeds: words(), mutate: Box::new(|_, _| {}), run: Box::new(moment) });
-    let done: Vec<Fuzzed> = fuzz(targets, &damaged);
+    let done: Vec<Fuzzed> = fuzz(targets, damaged);
     let failures: Vec<&String> = done.iter().flat_map(|done| &done.failures).collect();
     for done in &done {
         eprintln!("{}: {} inputs replayed, {} tried, {} ways seen", done.name, done.replayed, done.tried, done.ways);

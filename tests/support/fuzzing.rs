@@ -14,14 +14,20 @@ use std::time::{Duration, Instant};
 
 type Input = BTreeMap<String, Vec<u8>>;
 
+type Mutate<'a> = Box<dyn Fn(&mut Input, &mut Seeded) + Send + Sync + 'a>;
+type Run<'a> = Box<dyn Fn(&Input) -> Result<String, String> + Send + Sync + 'a>;
+
+/// How bytes are damaged.
+type Damage = fn(&[u8], &mut Seeded) -> Vec<u8>;
+
 /// One thing that is fuzzed.
 pub struct Target<'a> {
     pub name: &'static str,
     pub seeds: Vec<Input>,
     /// What is done to an input besides damage.
-    pub mutate: Box<dyn Fn(&mut Input, &mut Seeded) + Send + Sync + 'a>,
+    pub mutate: Mutate<'a>,
     /// Which way an input went; or what is wrong.
-    pub run: Box<dyn Fn(&Input) -> Result<String, String> + Send + Sync + 'a>,
+    pub run: Run<'a>,
 }
 
 /// What came of it.
@@ -48,7 +54,7 @@ fn number_from(name: &str) -> Option<u64> {
 
 /// Fuzzes all targets, two at a time: each for `FUZZ_SECONDS`, or else
 /// `FUZZ_RUNS` times, which is the same on every machine.
-pub fn fuzz(targets: Vec<Target<'_>>, damaged: &(dyn Fn(&[u8], &mut Seeded) -> Vec<u8> + Sync)) -> Vec<Fuzzed> {
+pub fn fuzz(targets: Vec<Target<'_>>, damaged: Damage) -> Vec<Fuzzed> {
     let (waiting, done) = (Mutex::new(targets), Mutex::new(Vec::new()));
     std::thread::scope(|scope| {
         for _ in 0..2 {
@@ -64,7 +70,7 @@ pub fn fuzz(targets: Vec<Target<'_>>, damaged: &(dyn Fn(&[u8], &mut Seeded) -> V
     done.into_inner().unwrap()
 }
 
-fn fuzz_one(target: &Target<'_>, damaged: &(dyn Fn(&[u8], &mut Seeded) -> Vec<u8> + Sync)) -> Fuzzed {
+fn fuzz_one(target: &Target<'_>, damaged: Damage) -> Fuzzed {
     let seconds = number_from("FUZZ_SECONDS").map(Duration::from_secs);
     let runs = number_from("FUZZ_RUNS").unwrap_or(1_500) as usize;
     let mut fuzzed = Fuzzed { name: target.name, replayed: 0, tried: 0, ways: 0, failures: Vec::new() };
