@@ -13,6 +13,7 @@ use everlog::report::printer::{Form, Printer, Talk};
 use everlog::store::disk::RealDisk;
 use std::fs;
 use support::dying::DyingDisk;
+use support::figure;
 use support::scenarios::{SCENARIOS, Scenario, contents, each_scenario, fork, migrate, scratch};
 
 /// Dies at every step in turn; returns how many there were.
@@ -41,7 +42,7 @@ fn dying_at_any_step_and_running_again_ends_the_same() {
         assert!(*steps >= 3, "{name} has only {steps} steps");
         eprintln!("{name}: {steps} crash points tried");
     }
-    eprintln!("figure: crash points {}", tried.iter().map(|(_, steps)| steps).sum::<usize>());
+    figure("crash points", tried.iter().map(|(_, steps)| steps).sum());
 }
 
 #[test]
@@ -98,5 +99,5 @@ fn a_restore_that_dies_leaves_whole_files_or_none() {
         }
     }
     assert!(steps > 20, "only {steps} steps");
-    eprintln!("figure: crash points of restore {steps}");
+    figure("crash points", steps);
 }

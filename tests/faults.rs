@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use support::dying::FailingDisk;
+use support::figure;
 use support::scenarios::{SCENARIOS, Scenario, contents, each_scenario, lines, migrate, scratch};
 use support::watched::{Step, Watch, Watched};
 
@@ -41,7 +42,7 @@ fn fail_everywhere(scenario: &Scenario) -> usize {
 #[test]
 fn whichever_step_fails_nothing_is_lost_and_the_next_run_ends_the_same() {
     let tried = each_scenario(fail_everywhere);
-    eprintln!("figure: failed steps survived {}", tried.iter().map(|(_, steps)| steps).sum::<usize>());
+    figure("failed steps", tried.iter().map(|(_, steps)| steps).sum());
 }
 
 #[test]
@@ -87,8 +88,11 @@ fn meddled(at: usize, folder: &Path, act: fn(&Path)) -> (Result<(), String>, usi
 
 const VICTIM: &str = "logs/s3/conversation.jsonl";
 
+/// What happens, and how it is done.
+type Meddling = (&'static str, fn(&Path));
+
 /// What can happen to a file between the look at its folder and its reading.
-const MEDDLING: &[(&str, fn(&Path))] = &[
+const MEDDLING: &[Meddling] = &[
     ("its folder vanishes", |at| fs::remove_dir_all(at.join("logs/s3")).unwrap()),
     ("it is deleted", |at| fs::remove_file(at.join(VICTIM)).unwrap()),
     ("it grows", |at| fs::write(at.join(VICTIM), lines(40)).unwrap()),
@@ -136,7 +140,7 @@ fn a_source_that_changes_between_listing_and_reading_harms_only_itself() {
         // What is there now is what the next run converts.
         assert!(migrate(folder.path(), &everlog::store::disk::RealDisk, Sources::Stay).is_ok(), "{what}");
     }
-    eprintln!("figure: changes while reading {}", MEDDLING.len());
+    figure("changes while reading", MEDDLING.len());
 }
 
 #[test]

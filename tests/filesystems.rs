@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::{Duration, UNIX_EPOCH};
 use support::bench::{Bench, code, lines};
+use support::scenarios::lines as many_lines;
 use support::{everlog, stderr, stdout, tree};
 use tempfile::TempDir;
 
@@ -56,7 +57,7 @@ fn a_disk_that_fills_up_keeps_what_is_done_and_the_next_run_goes_on() {
     };
     let bench = Bench::new();
     for n in 0..40 {
-        bench.conversation(&format!("s{n:02}"), &lines(200));
+        bench.conversation(&format!("s{n:02}"), &many_lines(200));
     }
     let (source, dest) = (bench.source(), small.0.path().join("dest"));
     let words = ["migrate", source.to_str().unwrap(), "-o", dest.to_str().unwrap()];
@@ -107,7 +108,8 @@ fn a_destination_that_may_not_be_written_to_is_said_and_nothing_is_done() {
 fn a_destination_on_another_filesystem_is_as_good() {
     let memory = Path::new("/dev/shm");
     let device = |path: &Path| fs::metadata(path).unwrap().dev();
-    let bench = Bench::with_tour();
+    let bench = Bench { scratch: TempDir::new().unwrap() };
+    support::copy_tree(&Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/gptme/tour/input"), &bench.source());
     if !memory.is_dir() || device(memory) == device(bench.scratch.path()) {
         return eprintln!("there is only one filesystem here: renames across two are not tested");
     }

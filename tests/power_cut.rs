@@ -6,6 +6,7 @@
 
 mod support;
 
+use support::figure;
 use support::power::{Model, Recorder, Survival};
 use support::scenarios::{Scenario, each_scenario, scratch};
 use support::watched::Watched;
@@ -49,5 +50,5 @@ fn whatever_survives_a_power_cut_each_log_is_old_new_or_absent_and_the_next_run_
         assert!(*cuts > 5, "{name}: only {cuts} power cuts");
         eprintln!("{name}: {cuts} power cuts tried");
     }
-    eprintln!("figure: power cuts {}", tried.iter().map(|(_, cuts)| cuts).sum::<usize>());
+    figure("power cuts", tried.iter().map(|(_, cuts)| cuts).sum());
 }

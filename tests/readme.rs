@@ -89,7 +89,7 @@ fn the_format_table_is_the_registry() {
 fn every_promise_names_a_test_that_exists() {
     let readme = readme();
     let rows: Vec<&str> =
-        readme.lines().skip_while(|line| !line.starts_with("## Eight promises")).filter(|line| line.starts_with("| **")).collect();
+        readme.lines().skip_while(|line| !line.starts_with("## What we promise")).filter(|line| line.starts_with("| **")).collect();
     assert_eq!(rows.len(), 8);
     for row in rows {
         let mut names = row.split('`').filter(|word| word.starts_with("tests/")).peekable();

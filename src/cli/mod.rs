@@ -7,4 +7,4 @@ mod quantities;
 mod resolve;
 
 pub use args::Args;
-pub use resolve::run;
+pub use resolve::{moment, run};

@@ -212,6 +212,13 @@ pub(super) fn patterns(globs: &[String]) -> Result<Vec<Pattern>, Problem> {
     globs.iter().map(|text| Pattern::new(text).map_err(|error| Problem::Usage(format!("{text:?} is no pattern: {error}")))).collect()
 }
 
+/// The moment that words such as `7d` or `2026-11-01` mean, in nanoseconds since
+/// the epoch; nothing where they mean none.
+#[must_use]
+pub fn moment(text: &str) -> Option<i64> {
+    since(text).ok()
+}
+
 /// A date, a time or a span back from now, in nanoseconds since the epoch.
 fn since(text: &str) -> Result<i64, Problem> {
     let wrong = || Problem::Usage(format!("{text:?} is neither a date (2026-11-01) nor a span (7d, 12h)"));

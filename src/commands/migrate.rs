@@ -211,7 +211,8 @@ impl Committer<'_> {
                 let _ = self.disk.remove(&one.from);
             }
             let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
-            failed.extend(group.receipts.iter().map(|receipt| (receipt.unit.clone(), error.to_string())));
+            let why = std::error::Error::source(&error).map_or_else(|| error.to_string(), |cause| format!("{error}: {cause}"));
+            failed.extend(group.receipts.iter().map(|receipt| (receipt.unit.clone(), why.clone())));
         }
     }
 }

@@ -139,10 +139,12 @@ fn one_log(log: &LogFile, folder: &RestoreFolder<'_>, stores: &Stores) -> Result
     let (store, receipt) = stores.get(log);
     let mut done = Done { files: 0, bytes: 0, warning: logs::seal_warning(view.seal()) };
     let mut made = Vec::new();
+    let files = receipt.map(|receipt| receipt.files.as_slice()).unwrap_or_default();
+    let looks: BTreeMap<&str, (u32, i64)> = files.iter().map(|file| (file.path.as_str(), (file.mode, file.mtime_ns))).collect();
     for seq in view.files().to_vec() {
         let restored = file_plan(&mut view, seq)
             .map_err(|source| CommandError::Stream { path: log.path.clone(), source })
-            .and_then(|plan| one_file(&mut view, adapter, &plan, &inside, log, folder, store, receipt).map(|made| (plan, made)));
+            .and_then(|plan| one_file(&mut view, adapter, &plan, &inside, log, folder, store, &looks).map(|made| (plan, made)));
         match restored {
             Ok((plan, full)) => {
                 done.bytes += plan.entry.size.unwrap_or(0);
@@ -173,11 +175,10 @@ fn one_file<R: ReadAt>(
     log: &LogFile,
     folder: &RestoreFolder<'_>,
     store: Option<&Store>,
-    receipt: Option<&Receipt>,
+    looks: &BTreeMap<&str, (u32, i64)>,
 ) -> Result<Option<PathBuf>, CommandError> {
     let path = plan.path.below(inside);
-    let was = receipt.and_then(|receipt| receipt.files.iter().find(|file| file.path == plan.path.key()));
-    let was = was.map(|was| (was.mode, was.mtime_ns));
+    let was = looks.get(plan.path.key().as_str()).copied();
     match (plan.entry.kind, &plan.entry.blob) {
         (FileKind::Folder, _) => Ok(folder.folder(&path).map(|()| None)?),
         (FileKind::Link, _) => Ok(folder.link(&path, plan.target.as_deref().unwrap_or_default()).map(Some)?),

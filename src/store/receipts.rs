@@ -12,7 +12,7 @@ use crate::model::folder::{Listed, ListedKind};
 use super::disk::{self, Disk};
 use super::error::StoreError;
 use super::layout::Store;
-use super::replace::{Ready, commit, temporary_in};
+use super::replace::temporary_in;
 
 /// One unit's receipt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -161,7 +161,8 @@ impl Receipts {
         }
         let temporary = temporary_in(disk, &store.private())?;
         temporary.fill(&bytes)?;
-        commit(disk, store.root(), &[Ready { from: temporary.keep(), to: store.receipts(), keep_as: None }])?;
+        temporary.replace(&store.receipts())?;
+        disk.sync(&store.private())?;
         self.written = bytes;
         Ok(())
     }

@@ -13,7 +13,7 @@ pub struct Bench {
 
 impl Bench {
     pub fn new() -> Bench {
-        Bench { scratch: TempDir::new().unwrap() }
+        Bench { scratch: super::scenarios::scratch() }
     }
 
     /// The sessions that newcomers see first.

@@ -37,12 +37,13 @@ impl Watch for Dying {
         if number == self.alive_for {
             // Death comes in the middle of the bytes.
             let half = |bytes: &[u8]| bytes[..bytes.len() / 2].to_vec();
-            let _ = match step {
-                Step::Write { path, file, bytes } => RealDisk.write(path, file, &half(bytes)),
-                Step::Append { path, bytes } => RealDisk.append(path, &half(bytes)),
-                Step::Extend { path, at, bytes } => RealDisk.extend(path, *at, &half(bytes)),
-                _ => Ok(()),
-            };
+            if let Step::Write { path, file, bytes } = step {
+                let _ = RealDisk.write(path, file, &half(bytes));
+            } else if let Step::Append { path, bytes } = step {
+                let _ = RealDisk.append(path, &half(bytes));
+            } else if let Step::Extend { path, at, bytes } = step {
+                let _ = RealDisk.extend(path, *at, &half(bytes));
+            }
         }
         Err(step.refused(std::io::Error::other("the machine has died")))
     }

@@ -3,6 +3,7 @@
 //! file is synced, names once their folder is; until then any of them may
 //! survive, in any order that their own name or file does not forbid.
 
+use super::damage::Seeded;
 use super::watched::{Step, Watch};
 use everlog::store::StoreError;
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,17 +11,6 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-
-/// A generator that gives the same numbers every time.
-#[derive(Debug, Clone)]
-pub struct Seeded(pub u64);
-
-impl Seeded {
-    pub fn below(&mut self, limit: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % limit.max(1)
-    }
-}
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Node {
