@@ -144,8 +144,8 @@ fn every_fact_that_the_older_manager_derives_is_in_the_log() {
         let sessions = sessions_by_log(&scratch.path().join("dest"));
         for session in expected["legacy_manager"].as_array().into_iter().flatten() {
             // Of several files with one key the manager has the last by name.
-            let of_key = sessions.iter().filter(|(_, outcome, _)| outcome["facts"]["key"] == session["key"]);
-            let (name, outcome, shown) = of_key.last().unwrap_or_else(|| panic!("{case}: no log of {}", session["key"]));
+            let mut of_key = sessions.iter().filter(|(_, outcome, _)| outcome["facts"]["key"] == session["key"]);
+            let (name, outcome, shown) = of_key.next_back().unwrap_or_else(|| panic!("{case}: no log of {}", session["key"]));
             for time in ["created", "updated"] {
                 assert_eq!(fact(outcome, time), session[time], "{case} {name} {time}");
             }

@@ -113,6 +113,20 @@ fn a_second_time_there_is_nothing_left_to_give_back() {
 }
 
 #[test]
+fn a_session_can_be_named_by_itself_or_by_the_folder_that_it_lies_in() {
+    let bench = Bench::new();
+    let chat = bench.conversation("chat", &lines(4));
+    let migrate = |source: &Path, more: &str| everlog(&["migrate", source.to_str().unwrap(), "-o", bench.dest().to_str().unwrap(), more]);
+    for (one, other) in [(bench.source(), chat.clone()), (chat.clone(), bench.source())] {
+        migrate(&one, "--retire");
+        assert!(!chat.join("conversation.jsonl").exists());
+        let back = migrate(&other, "--unretire");
+        assert_eq!(code(&back), Some(0), "{}", stderr(&back));
+        assert!(chat.join("conversation.jsonl").exists(), "{}", stderr(&back));
+    }
+}
+
+#[test]
 fn only_what_was_retired_gets_a_name_back() {
     let bench = picoclaw(&[("telegram_42.json", LEGACY)]);
     bench.migrate(&[]);

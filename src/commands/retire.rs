@@ -106,7 +106,7 @@ fn rename_all<'p>(folder: &Path, paths: &'p [RelPath], disk: &dyn Disk) -> Resul
 pub(super) fn finish(source: &Source, known: &Receipts, store: &Store, disk: &dyn Disk) -> Result<Finished, StoreError> {
     let mut finished = Finished::new();
     for (receipt, retired) in known.retired().filter(|(receipt, retired)| is_meant(source, receipt, retired)) {
-        let pairs = pairs(source, retired);
+        let pairs = pairs(source, &RelPath::from_key(&receipt.unit), retired);
         if !is_half_done(&pairs) {
             continue;
         }

@@ -59,9 +59,9 @@ impl Pair<'_> {
     }
 }
 
-/// The files of a receipt, where they lie in a source.
-pub(super) fn pairs<'r>(source: &Source, retired: &'r Retired) -> Vec<Pair<'r>> {
-    let root = root_of(source, retired);
+/// The files that a session was retired with, where they lie in a source.
+pub(super) fn pairs<'r>(source: &Source, unit: &RelPath, retired: &'r Retired) -> Vec<Pair<'r>> {
+    let root = root_of(source, unit, retired);
     let pair = |was: &'r FileReceipt| {
         let name = RelPath::from_key(&was.path).below(&root);
         Pair { was, live: path_below(&source.root, &name), retired: path_below(&source.root, &retired_name(&name)), name }
@@ -69,20 +69,25 @@ pub(super) fn pairs<'r>(source: &Source, retired: &'r Retired) -> Vec<Pair<'r>> 
     retired.files.iter().map(pair).collect()
 }
 
-/// The folder of a receipt below a source, which may be that folder itself.
-fn root_of(source: &Source, retired: &Retired) -> RelPath {
+/// The folder of a receipt below a source. A session that is a folder may have
+/// been the source itself then, or be it now.
+fn root_of(source: &Source, unit: &RelPath, retired: &Retired) -> RelPath {
     let folder = RelPath::from_key(&retired.folder);
-    let is_source = source.listing.below(&folder).is_empty() && source.root.ends_with(path_below(Path::new(""), &folder));
-    if is_source { RelPath::new("") } else { folder }
+    let has_some = |root: &&RelPath| {
+        let mut names = retired.files.iter().map(|file| RelPath::from_key(&file.path).below(root));
+        names.any(|name| source.listing.get(&name).is_some() || source.listing.get(&retired_name(&name)).is_some())
+    };
+    let candidates = [folder.clone(), RelPath::new(""), unit.clone()];
+    let is_same_folder = |root: &&RelPath| **root == folder || source.root.ends_with(path_below(Path::new(""), unit)) || **root == *unit;
+    candidates.iter().filter(is_same_folder).find(has_some).cloned().unwrap_or(folder)
 }
 
 /// Whether this receipt's files are meant, where a source is one file or some
 /// sessions are chosen.
 pub(super) fn is_meant(source: &Source, receipt: &Receipt, retired: &Retired) -> bool {
-    let is_named = source
-        .only_file
-        .as_ref()
-        .is_none_or(|file| pairs(source, retired).iter().any(|pair| pair.name == *file || retired_name(&pair.name) == *file));
+    let is_named = source.only_file.as_ref().is_none_or(|file| {
+        pairs(source, &RelPath::from_key(&receipt.unit), retired).iter().any(|pair| pair.name == *file || retired_name(&pair.name) == *file)
+    });
     let newest = retired.files.iter().map(|file| file.mtime_ns).max();
     let selection = &source.selection;
     is_named && selection.takes_name(&RelPath::from_key(&receipt.unit).to_string()) && selection.takes_time(newest.unwrap_or(i64::MIN))
@@ -117,14 +122,15 @@ pub(super) fn settle(source: &mut Source, store: &Store, known: &Receipts) {
     let mut owners: BTreeMap<RelPath, String> = BTreeMap::new();
     let mut settled = Vec::new();
     for (receipt, retired) in known.retired().filter(|(receipt, retired)| is_meant(source, receipt, retired)) {
-        let pairs = pairs(source, retired);
+        let unit = RelPath::from_key(&receipt.unit);
+        let pairs = pairs(source, &unit, retired);
         let renamed = pairs.iter().filter(|pair| matches!(pair.place(), Place::Retired | Place::Both));
         owners.extend(renamed.map(|pair| (retired_name(&pair.name), receipt.unit.clone())));
         let unchanged = pairs.iter().all(|pair| pair.place() != Place::Live || is_still(&pair.live, pair.was));
         let is_retired = pairs.iter().all(|pair| pair.place() == Place::Retired) || (is_half_done(&pairs) && unchanged);
         if is_retired {
             let there = |pair: &Pair<'_>| if pair.place() == Place::Live { pair.name.clone() } else { retired_name(&pair.name) };
-            settled.push((receipt, root_of(source, retired), retired, pairs.iter().map(there).collect::<Vec<_>>()));
+            settled.push((receipt, root_of(source, &unit, retired), retired, pairs.iter().map(there).collect::<Vec<_>>()));
         }
     }
     for unit in &mut source.units {

@@ -89,7 +89,7 @@ pub(super) fn unretire(
 impl Giving<'_> {
     /// Gives a session its names back; says whether it has all of them now.
     fn give_back(&mut self, unit: &RelPath, retired: &Retired) -> bool {
-        let (returned, refusal) = match rename_all(self.source, retired, self.disk) {
+        let (returned, refusal) = match rename_all(self.source, unit, retired, self.disk) {
             Ok((returned, folders)) => {
                 self.folders.extend(folders);
                 (returned, None)
@@ -140,8 +140,8 @@ impl Giving<'_> {
 
 /// Renames the files of one session, all or none of them. Returns those that
 /// were, and the folders that they lie in.
-fn rename_all(source: &Source, retired: &Retired, disk: &dyn Disk) -> Result<(Vec<String>, Vec<PathBuf>), Refusal> {
-    let pairs = pairs(source, retired);
+fn rename_all(source: &Source, unit: &RelPath, retired: &Retired, disk: &dyn Disk) -> Result<(Vec<String>, Vec<PathBuf>), Refusal> {
+    let pairs = pairs(source, unit, retired);
     for pair in &pairs {
         let refuse = |at: &RelPath, why: &str, hint| Err(Refusal { at: at.clone(), why: why.to_owned(), hint });
         match pair.place() {

@@ -1,6 +1,6 @@
 //! Receipts: per unit, which source bytes became which log, and with what
 //! verdict. A cache for skipping what has not changed, and evidence; it can be
-//! made again from logs and source.
+//! made again from logs and source, but for what is retired.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
