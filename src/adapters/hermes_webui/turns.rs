@@ -152,12 +152,13 @@ fn sort(events: &mut Vec<Event<'_>>) {
         // Among many, those that are no number come last.
         return events.sort_by(|a, b| time(a).partial_cmp(&time(b)).unwrap_or_else(|| time(a).is_nan().cmp(&time(b).is_nan())));
     }
-    let falls = events.windows(2).take_while(|pair| time(&pair[1]) < time(&pair[0])).count();
-    let rises = events.windows(2).take_while(|pair| !(time(&pair[1]) < time(&pair[0]))).count();
-    if falls > 0 {
-        events[..=falls].reverse();
+    let falls = |pair: &[Event<'_>]| time(&pair[1]) < time(&pair[0]);
+    let falling = events.windows(2).take_while(|pair| falls(pair)).count();
+    let rising = events.windows(2).take_while(|pair| !falls(pair)).count();
+    if falling > 0 {
+        events[..=falling].reverse();
     }
-    for next in falls.max(rises) + 1..events.len() {
+    for next in falling.max(rising) + 1..events.len() {
         let (mut from, mut to) = (0, next);
         while from < to {
             let middle = usize::midpoint(from, to);
