@@ -17,6 +17,7 @@ pub mod forest;
 pub mod generated;
 pub mod pi;
 pub mod webui;
+pub mod xml;
 
 use everlog::adapters::ALL;
 use everlog::adapters::adapter::{Adapter, Check, ReadSummary};
