@@ -106,9 +106,9 @@ fn bytes(source: &Window, log: &Window, more: Option<u64>, showing: Showing) -> 
     }
     match more {
         Some(0) | None => {}
-        Some(1) => text.push_str("\n  1 more place in this file differs"),
+        Some(1) => text.push_str("\n  1 more line in this file differs"),
         Some(more) => {
-            let _ = write!(text, "\n  {} more places in this file differ", thousands(more));
+            let _ = write!(text, "\n  {} more lines in this file differ", thousands(more));
         }
     }
     text
@@ -178,7 +178,7 @@ mod tests {
         let (source, log) = (b"one\ntwo\x00three\nfour", b"one\ntwo\x01three\nfour");
         let sides = Sides::Bytes { source: Window::around(source, 7, 4), log: Window::around(log, 7, 4), more: Some(2) };
         let text = difference(&found(sides), "f:2:4", Showing::default());
-        let expected = "error: it differs\n  at f:2:4\n  --- source, from byte 3\n  +++ log, from byte 3\n  - …\\ntwo\\u{0}thre…\n  + …\\ntwo\\u{1}thre…\n          ^ byte 7\n  2 more places in this file differ";
+        let expected = "error: it differs\n  at f:2:4\n  --- source, from byte 3\n  +++ log, from byte 3\n  - …\\ntwo\\u{0}thre…\n  + …\\ntwo\\u{1}thre…\n          ^ byte 7\n  2 more lines in this file differ";
         assert_eq!(text, expected);
     }
 

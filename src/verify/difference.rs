@@ -47,7 +47,7 @@ pub enum Sides {
         source: Window,
         /// Of what the log rebuilds.
         log: Window,
-        /// How many more places differ; `None` where nobody counted.
+        /// How many more lines differ; `None` where nobody counted.
         more: Option<u64>,
     },
     /// Two JSON values, compared member by member.

@@ -113,7 +113,7 @@ impl ByteSink for Collect {
 }
 
 /// A difference of bytes with as much context as is wanted, and with a count
-/// of the places behind it that differ too.
+/// of the lines behind it that differ too.
 fn to_the_end<R: ReadAt>(
     log: &mut LogView<R>,
     adapter: &dyn Adapter,
@@ -135,16 +135,17 @@ fn to_the_end<R: ReadAt>(
         Ok(()) | Err(StreamError::TooLong | StreamError::Log { .. }) => {}
         Err(error) => return Err(error),
     }
-    let more = Some(places(&file.bytes, &rebuilt.bytes).saturating_sub(1));
+    let more = Some(lines_that_differ(&file.bytes, &rebuilt.bytes).saturating_sub(1));
     let (source, log) = (Window::around(&file.bytes, at, context), Window::around(&rebuilt.bytes, at, context));
     Ok(Difference { sides: Sides::Bytes { source, log, more }, ..difference })
 }
 
-/// In how many places two texts differ, line by line.
-fn places(source: &[u8], rebuilt: &[u8]) -> u64 {
+/// In how many lines two texts differ.
+fn lines_that_differ(source: &[u8], rebuilt: &[u8]) -> u64 {
     let lines = |text| -> Vec<&[u8]> { <[u8]>::split_inclusive(text, |byte| *byte == b'\n').collect() };
     let ops = capture_diff_slices_deadline(Algorithm::Myers, &lines(source), &lines(rebuilt), deadline());
-    ops.iter().filter(|op| !matches!(op, DiffOp::Equal { .. })).count() as u64
+    let changed = ops.iter().filter(|op| !matches!(op, DiffOp::Equal { .. }));
+    changed.map(|op| op.old_range().len().max(op.new_range().len()) as u64).sum()
 }
 
 /// Everything in which the replay of a log is other than what the source

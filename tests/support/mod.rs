@@ -25,6 +25,7 @@ pub mod prune;
 pub mod scenarios;
 pub mod watched;
 pub mod webui;
+pub mod xml;
 
 use everlog::adapters::ALL;
 use everlog::adapters::adapter::{Adapter, Check, ReadSummary};
