@@ -362,6 +362,21 @@ pub fn seconds_to_ns(seconds: f64) -> Option<i64> {
     (seconds.is_finite() && seconds > 0.0 && seconds < 9.2e9).then_some((seconds * 1e9) as i64)
 }
 
+/// Nanoseconds since the epoch of a time in words; one without a zone is taken
+/// for the latest that it can be anywhere.
+#[must_use]
+pub fn iso_to_ns(text: &str) -> Option<i64> {
+    const FURTHEST_WEST: jiff::SignedDuration = jiff::SignedDuration::from_hours(12);
+    let moment = match text.parse::<jiff::Timestamp>() {
+        Ok(moment) => moment,
+        Err(_) => {
+            let local = text.parse::<jiff::civil::DateTime>().ok()?;
+            local.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp().checked_add(FURTHEST_WEST).ok()?
+        }
+    };
+    i64::try_from(moment.as_nanosecond()).ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -397,6 +412,13 @@ mod tests {
         assert_eq!(codes(&policy.screen(&items, 100 * DAY)), [None; 4]);
         let stays = codes(&policy.over_budget(&items, 40, 100 * DAY));
         assert_eq!(stays, [Some(StayCode::WithinBudget), None, Some(StayCode::WithinBudget), None]);
+    }
+
+    #[test]
+    fn a_time_without_a_zone_is_the_latest_that_it_can_be() {
+        assert_eq!(iso_to_ns("2026-11-16T13:00:00+01:00"), iso_to_ns("2026-11-16T12:00:00Z"));
+        assert_eq!(iso_to_ns("2026-11-16T12:00:00.5"), iso_to_ns("2026-11-17T00:00:00.5Z"));
+        assert_eq!((iso_to_ns("2026-11-16"), iso_to_ns("soon"), seconds_to_ns(f64::NAN)), (iso_to_ns("2026-11-16T12:00:00Z"), None, None));
     }
 
     #[test]

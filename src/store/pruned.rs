@@ -29,7 +29,8 @@ pub struct Tombstone {
     pub bundle: u64,
     /// The file below the source, as a key.
     pub file: String,
-    /// How many turns, runs, lines or events go.
+    /// How many turns, runs, lines or events go; what stands in several files
+    /// is counted with the first.
     pub parts: u64,
     /// The earliest and the latest time of what goes, in nanoseconds since the
     /// epoch.

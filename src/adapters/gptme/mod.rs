@@ -15,6 +15,7 @@ mod pytext;
 mod read;
 mod recover;
 mod render;
+mod retention;
 mod time;
 mod transcript;
 mod wire;
@@ -28,6 +29,7 @@ use crate::model::files::Files;
 use crate::model::finding::Findings;
 use crate::model::folder::FolderView;
 use crate::model::loaded::Loader;
+use crate::model::retention::{Item, Outlook, Rule};
 use crate::model::shape::{Order, Shapes};
 use crate::model::shown::Shower;
 use crate::model::stream::{EventSink, RecordRenderer, StreamError};
@@ -76,6 +78,14 @@ impl Adapter for Gptme {
             buffer.set(line);
             Ok(())
         })
+    }
+
+    fn retention_rules(&self) -> &'static [Rule] {
+        &[Rule::EventLog]
+    }
+
+    fn retention(&self, folder: &FolderView<'_>, _: &Outlook<'_>) -> Vec<Item> {
+        retention::items(folder)
     }
 
     fn loader<'f>(&self, files: &'f Files) -> Box<dyn Loader + 'f> {

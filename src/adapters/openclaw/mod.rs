@@ -10,6 +10,7 @@ mod load;
 mod names;
 mod place;
 mod read;
+mod retention;
 mod runs;
 
 use crate::adapters::adapter::{Adapter, Check, Found, ReadSummary};
@@ -20,6 +21,7 @@ use crate::model::files::Files;
 use crate::model::finding::Findings;
 use crate::model::folder::FolderView;
 use crate::model::loaded::Loader;
+use crate::model::retention::{Item, Outlook, Rule};
 use crate::model::shape::{Order, Shapes};
 use crate::model::shown::Shower;
 use crate::model::stream::{EventSink, RecordRenderer, StreamError};
@@ -62,6 +64,14 @@ impl Adapter for OpenClaw {
     fn shower(&self, shapes: &[Order]) -> Box<Shower> {
         let shapes = Shapes::with_others(Order::default(), shapes.to_vec());
         Box::new(move |shown, hand_on| show::show(shown, &shapes, Habits::OpenClaw, hand_on))
+    }
+
+    fn retention_rules(&self) -> &'static [Rule] {
+        &[Rule::CronRunLog]
+    }
+
+    fn retention(&self, folder: &FolderView<'_>, _: &Outlook<'_>) -> Vec<Item> {
+        retention::items(folder)
     }
 
     fn loader<'f>(&self, files: &'f Files) -> Box<dyn Loader + 'f> {

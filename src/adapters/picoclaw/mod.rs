@@ -16,6 +16,7 @@ mod load;
 mod normal;
 mod promoted;
 mod read;
+mod retention;
 mod usual;
 mod whole;
 mod wire;
@@ -29,6 +30,7 @@ use crate::model::files::Files;
 use crate::model::finding::Findings;
 use crate::model::folder::FolderView;
 use crate::model::loaded::Loader;
+use crate::model::retention::{Item, Outlook, Rule};
 use crate::model::shape::{Order, Shapes};
 use crate::model::shown::Shower;
 use crate::model::stream::{EventSink, RecordRenderer, StreamError};
@@ -83,6 +85,14 @@ impl Adapter for Picoclaw {
     fn pid_file(&self) -> Option<PidFile> {
         // Beside the workspace, which holds the sessions' folder.
         Some(PidFile { name: ".picoclaw.pid", levels_above: 2, program: "picoclaw" })
+    }
+
+    fn retention_rules(&self) -> &'static [Rule] {
+        &[Rule::HiddenLines]
+    }
+
+    fn retention(&self, folder: &FolderView<'_>, _: &Outlook<'_>) -> Vec<Item> {
+        retention::items(folder)
     }
 
     fn loader<'f>(&self, files: &'f Files) -> Box<dyn Loader + 'f> {

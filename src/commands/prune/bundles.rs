@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use crate::model::digest::sha256_hex;
 use crate::model::files::RelPath;
-use crate::model::retention::{Edit, Goes, Rule, Stay, StayCode, edited};
+use crate::model::retention::{Edit, Goes, Rule, Share, Stay, StayCode, edited};
 use crate::store::layout::{Store, path_below};
 use crate::store::pruned::{State, Tombstone};
 use crate::store::repairs;
@@ -38,10 +38,12 @@ impl Step {
         self.file.below(&source.units[self.unit].found.root)
     }
 
-    fn add(&mut self, judged: &Judged, goes: &Goes) {
-        self.parts += judged.item.parts;
+    fn add(&mut self, judged: &Judged, share: &Share) {
+        // What stands in several files is counted with the first of them.
+        let is_first = judged.item.shares.first().is_some_and(|first| first.file == share.file);
+        self.parts += if is_first { judged.item.parts } else { 0 };
         self.times.extend(judged.item.own_ns);
-        match (goes, &mut self.edits) {
+        match (&share.goes, &mut self.edits) {
             (Goes::Bytes { edits: more, .. }, Some(edits)) => edits.extend(more.iter().cloned()),
             (Goes::Whole, edits) => *edits = None,
             (Goes::Bytes { .. }, None) => {}
@@ -87,7 +89,7 @@ pub(super) fn of(plan: &Plan) -> Vec<Vec<Step>> {
                 (bundle, steps.len() - 1)
             });
             if let Some(step) = steps.get_mut(at) {
-                step.add(judged, &share.goes);
+                step.add(judged, share);
             }
         }
     }
@@ -140,8 +142,12 @@ impl Burial<'_> {
         }
         let left = match &step.edits {
             None => None,
-            // What is left may be nothing but empty lines.
-            Some(edits) => Some(edited(&bytes, edits).ok_or_else(changed)?).filter(|left| !left.trim_ascii().is_empty()),
+            // What is left may be nothing but empty lines; but a list of messages
+            // that is empty is not one that is gone.
+            Some(edits) => {
+                let is_left = |left: &Vec<u8>| step.rule == Rule::HiddenLines || !left.trim_ascii().is_empty();
+                Some(edited(&bytes, edits).ok_or_else(changed)?).filter(is_left)
+            }
         };
         let trash = self.job.trash.as_ref().map(|trash| path_below(&trash.join(&self.name), &path).to_string_lossy().into_owned());
         Ok(Tombstone {

@@ -82,7 +82,12 @@ pub(super) fn make(source: &Source, store: &Store, pruned: &Pruned, job: &PruneJ
         let judged = folder_items(source, adapter, &folder, &rules, &gone, &mut cases, job);
         plan.items.extend(judged);
     }
+    budget(&mut plan.items, source, job);
     Ok(plan)
+}
+
+fn depth_of(job: &PruneJob<'_>) -> Depth {
+    if matches!(job.action, Action::Explain(_)) { Depth::All } else { Depth::First }
 }
 
 /// Judges what one adapter has in one folder.
@@ -96,7 +101,7 @@ fn folder_items(
     job: &PruneJob<'_>,
 ) -> Vec<Judged> {
     let clock = Clock { now_ns: job.now_ns, stamp_ns: job.now_ns };
-    let depth = if matches!(job.action, Action::Explain(_)) { Depth::All } else { Depth::First };
+    let depth = depth_of(job);
     evidence::with(source, adapter, folder, clock, |view, evidence| {
         let from = |path: &RelPath, offset: u64| listing::bytes_from(&source.root, &path.below(folder), offset);
         let was_pruned = |path: &RelPath| gone.contains(&path.below(folder));
@@ -126,7 +131,6 @@ fn folder_items(
                 cases.look(one, &|| adapter.audit(view, evidence), evidence, depth == Depth::All);
             }
         }
-        budget(&mut judged, source, folder, depth, job);
         judged
     })
 }
@@ -172,12 +176,13 @@ fn screen(judged: &mut [Judged], source: &Source, depth: Depth, job: &PruneJob<'
     }
 }
 
-/// What stays because its folder is small enough.
-fn budget(judged: &mut [Judged], source: &Source, folder: &RelPath, depth: Depth, job: &PruneJob<'_>) {
+/// What stays because the source is small enough.
+fn budget(judged: &mut [Judged], source: &Source, job: &PruneJob<'_>) {
     if job.policy.max_bytes.is_none() {
         return;
     }
-    let files: BTreeSet<RelPath> = judged.iter().flat_map(|one| &one.item.shares).map(|share| share.file.below(folder)).collect();
+    let depth = depth_of(job);
+    let files: BTreeSet<RelPath> = judged.iter().flat_map(Judged::files).collect();
     let total = files.iter().filter_map(|file| source.listing.get(file)).map(|listed| listed.size).sum();
     let mut open: Vec<&mut Judged> = judged.iter_mut().filter(|one| depth == Depth::All || one.stays().is_none()).collect();
     let aged: Vec<Aged> = open.iter().map(|one| aged(one, source)).collect();
