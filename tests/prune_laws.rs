@@ -10,7 +10,7 @@ use everlog::commands::prune::Action;
 use everlog::model::digest::sha256_hex;
 use everlog::model::retention::{Edit, Rule};
 use everlog::store::StoreError;
-use everlog::store::disk::{Disk, RealDisk};
+use everlog::store::disk::RealDisk;
 use everlog::store::prune::Pruner;
 use everlog::store::pruned::{State, Tombstone};
 use proptest::prelude::*;
@@ -23,6 +23,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use support::dying::DyingDisk;
 use support::prune::{Bench, DAY_NS, Last, NOW_NS, Run, Seen, Turn, bytes_of, session, shard};
+use support::watched::{Step, Watch, Watched};
 use support::webui::Folder;
 use support::{set_mtime, tree};
 use tempfile::TempDir;
@@ -233,61 +234,33 @@ fn first_line_goes(root: &Path, name: &str) -> Option<(Tombstone, String)> {
     Some((stone, String::from_utf8_lossy(&bytes[..end]).trim().to_owned()))
 }
 
-/// A disk beside which a writer opens the journal at the worst moment, and
-/// writes when it has lost its name.
+/// A writer that opens the journal at the worst moment, and writes when it has
+/// lost its name.
 #[derive(Debug)]
 struct Racing {
     journal: PathBuf,
-    writes: Mutex<u32>,
+    open: Mutex<Option<File>>,
+    writes: AtomicUsize,
 }
 
 impl Racing {
-    fn around(&self, path: &Path, change: impl FnOnce() -> Result<(), StoreError>) -> Result<(), StoreError> {
-        if path != self.journal {
-            return change();
-        }
-        let mut late = File::options().append(true).open(&self.journal).unwrap();
-        let done = change();
-        let mut writes = self.writes.lock().unwrap();
-        *writes += 1;
-        writeln!(late, "late {writes}").unwrap();
-        done
+    fn is_the_moment(&self, step: &Step<'_>) -> bool {
+        matches!(step, Step::Rename { .. } | Step::Remove { .. }) && step.path() == self.journal
     }
 }
 
-impl Disk for Racing {
-    fn create_private(&self, path: &Path) -> Result<File, StoreError> {
-        RealDisk.create_private(path)
+impl Watch for Racing {
+    fn before(&self, step: &Step<'_>) -> Result<(), StoreError> {
+        if self.is_the_moment(step) {
+            *self.open.lock().unwrap() = Some(File::options().append(true).open(&self.journal).unwrap());
+        }
+        Ok(())
     }
-    fn sync(&self, path: &Path) -> Result<(), StoreError> {
-        RealDisk.sync(path)
-    }
-    fn sync_all_below(&self, folder: &Path) -> Result<(), StoreError> {
-        RealDisk.sync_all_below(folder)
-    }
-    fn rename(&self, from: &Path, to: &Path) -> Result<(), StoreError> {
-        self.around(to, || RealDisk.rename(from, to))
-    }
-    fn rename_new(&self, from: &Path, to: &Path) -> Result<(), StoreError> {
-        RealDisk.rename_new(from, to)
-    }
-    fn link(&self, from: &Path, to: &Path) -> Result<(), StoreError> {
-        RealDisk.link(from, to)
-    }
-    fn append(&self, path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
-        RealDisk.append(path, bytes)
-    }
-    fn extend(&self, path: &Path, at: u64, bytes: &[u8]) -> Result<(), StoreError> {
-        RealDisk.extend(path, at, bytes)
-    }
-    fn truncate(&self, path: &Path, len: u64) -> Result<(), StoreError> {
-        RealDisk.truncate(path, len)
-    }
-    fn remove(&self, path: &Path) -> Result<(), StoreError> {
-        self.around(path, || RealDisk.remove(path))
-    }
-    fn create_folders(&self, path: &Path) -> Result<(), StoreError> {
-        RealDisk.create_folders(path)
+
+    fn after(&self, step: &Step<'_>) {
+        if let Some(mut late) = self.open.lock().unwrap().take().filter(|_| self.is_the_moment(step)) {
+            writeln!(late, "late {}", self.writes.fetch_add(1, Ordering::SeqCst) + 1).unwrap();
+        }
     }
 }
 
@@ -296,7 +269,7 @@ fn what_is_written_into_a_journal_that_just_lost_its_name_is_carried_over() {
     let scratch = TempDir::new().unwrap();
     let journal = scratch.path().join("j.jsonl");
     fs::write(&journal, "one\ntwo\n").unwrap();
-    let disk = Racing { journal: journal.clone(), writes: Mutex::new(0) };
+    let disk = Watched(Racing { journal: journal.clone(), open: Mutex::new(None), writes: AtomicUsize::new(0) });
     let pruner = Pruner { disk: &disk, root: scratch.path() };
     for wanted in ["two\nlate 1\n", "late 1\nlate 2\n"] {
         let (stone, _) = first_line_goes(scratch.path(), "j.jsonl").unwrap();
