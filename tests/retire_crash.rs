@@ -10,12 +10,13 @@ use everlog::commands::convert::Mode;
 use everlog::commands::migrate::{Live, MigrateJob, Sources, Trust, run};
 use everlog::commands::source::Selection;
 use everlog::report::printer::{Form, Printer, Talk};
+use everlog::store::StoreError;
 use everlog::store::disk::{Disk, RealDisk};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use support::dying::DyingDisk;
@@ -134,6 +135,76 @@ fn dying_at_any_step_of_retiring_or_giving_back_ends_the_same() {
         let steps = die_everywhere(way);
         assert!(steps > 8, "{way:?} has only {steps} steps");
         eprintln!("{way:?}: {steps} crash points tried, three next runs each");
+    }
+}
+
+/// A disk on which one rename in a source fails, and all else goes well.
+#[derive(Debug)]
+struct OneFails {
+    renames: AtomicUsize,
+    fails: usize,
+}
+
+impl Disk for OneFails {
+    fn rename_new(&self, from: &Path, to: &Path) -> Result<(), StoreError> {
+        if self.renames.fetch_add(1, Ordering::SeqCst) == self.fails {
+            return Err(StoreError::Exists { path: to.to_owned() });
+        }
+        RealDisk.rename_new(from, to)
+    }
+    fn create_private(&self, path: &Path) -> Result<fs::File, StoreError> {
+        RealDisk.create_private(path)
+    }
+    fn sync(&self, path: &Path) -> Result<(), StoreError> {
+        RealDisk.sync(path)
+    }
+    fn sync_all_below(&self, folder: &Path) -> Result<(), StoreError> {
+        RealDisk.sync_all_below(folder)
+    }
+    fn rename(&self, from: &Path, to: &Path) -> Result<(), StoreError> {
+        RealDisk.rename(from, to)
+    }
+    fn link(&self, from: &Path, to: &Path) -> Result<(), StoreError> {
+        RealDisk.link(from, to)
+    }
+    fn append(&self, path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+        RealDisk.append(path, bytes)
+    }
+    fn extend(&self, path: &Path, at: u64, bytes: &[u8]) -> Result<(), StoreError> {
+        RealDisk.extend(path, at, bytes)
+    }
+    fn truncate(&self, path: &Path, len: u64) -> Result<(), StoreError> {
+        RealDisk.truncate(path, len)
+    }
+    fn remove(&self, path: &Path) -> Result<(), StoreError> {
+        RealDisk.remove(path)
+    }
+    fn create_folders(&self, path: &Path) -> Result<(), StoreError> {
+        RealDisk.create_folders(path)
+    }
+}
+
+#[test]
+fn a_rename_that_fails_leaves_its_session_whole_and_is_not_in_the_receipts() {
+    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let scratch = TempDir::new().unwrap();
+    for fails in 0..6 {
+        let (source, dest) = (scratch.path().join(format!("{fails}/sessions")), scratch.path().join(format!("{fails}/dest")));
+        make_source(&source, 2);
+        assert!(migrate(&source, &dest, &OneFails { renames: AtomicUsize::new(0), fails }, Sources::Retire));
+        let receipts = fs::read_to_string(dest.join(".everlog/receipts.jsonl")).unwrap();
+        let (mut live, mut retired) = (0, 0);
+        for receipt in receipts.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()) {
+            let names = |suffix: &str| -> Vec<bool> {
+                let files = receipt["files"].as_array().unwrap().iter();
+                files.map(|file| source.join(format!("{}{suffix}", file["path"].as_str().unwrap())).exists()).collect()
+            };
+            let is_retired = receipt["retired"].is_object();
+            assert!(names("").iter().all(|there| *there != is_retired), "rename {fails}: {receipt}");
+            assert!(names(".migrated").iter().all(|there| *there == is_retired), "rename {fails}: {receipt}");
+            *if is_retired { &mut retired } else { &mut live } += 1;
+        }
+        assert_eq!((live, retired), (1, 3), "rename {fails}");
     }
 }
 

@@ -38,8 +38,8 @@ pub(super) fn retire(
         let Some(receipt) = known.get(&unit.name) else { continue };
         match plan(&source.folder_of(unit), unit, receipt) {
             Ok(files) => {
-                known.set_retired(&unit.name, merged(receipt.retired.as_ref(), Retired { folder: unit.found.root.key(), files }));
-                planned.push((n, unit));
+                let retired = merged(receipt.retired.as_ref(), Retired { folder: unit.found.root.key(), files });
+                planned.push((n, unit, known.set_retired(&unit.name, Some(retired))));
             }
             Err((path, error)) => reports[n].note(FindingCode::NotRetired, &path.to_string(), format!("not renamed: {error}")),
         }
@@ -47,11 +47,17 @@ pub(super) fn retire(
     // Before the first rename: what is not in the receipts was not renamed by us.
     known.save(store, disk)?;
     let mut folders = BTreeSet::new();
-    for (n, unit) in planned {
+    for (n, unit, before) in planned {
         let folder = source.folder_of(unit);
         match rename_all(&folder, &unit.found.retires, disk) {
             Ok(()) => reports[n].retired(unit.found.retires.iter().map(ToString::to_string).collect()),
-            Err((path, error)) => reports[n].note(FindingCode::NotRetired, &path.to_string(), format!("not renamed: {error}")),
+            Err((path, error)) => {
+                reports[n].note(FindingCode::NotRetired, &path.to_string(), format!("not renamed: {error}"));
+                // What could not be taken back is left for the next run.
+                if unit.found.retires.iter().all(|path| path_below(&folder, path).symlink_metadata().is_ok()) {
+                    known.set_retired(&unit.name, before);
+                }
+            }
         }
         folders.insert(folder);
     }
@@ -86,8 +92,7 @@ fn rename_all<'p>(folder: &Path, paths: &'p [RelPath], disk: &dyn Disk) -> Resul
     for (done, path) in paths.iter().enumerate() {
         let (from, to) = (path_below(folder, path), path_below(folder, &retired_name(path)));
         if let Err(error) = disk.rename_new(&from, &to) {
-            // Half a session would be another one for its program. What cannot
-            // be taken back now is in the receipts for the next run.
+            // Half a session would be another one for its program.
             for path in paths[..done].iter().rev() {
                 let (from, to) = (path_below(folder, &retired_name(path)), path_below(folder, path));
                 let _ = disk.rename_new(&from, &to);

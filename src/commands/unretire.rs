@@ -79,7 +79,7 @@ pub(super) fn unretire(
     giving.folders.iter().try_for_each(|folder| job.disk.sync(folder))?;
     // Only now: what is not in the receipts is not looked for again.
     for unit in given {
-        known.clear_retired(unit);
+        known.set_retired(unit, None);
     }
     known.save(store, job.disk)?;
     out.summary(&format!("{} got their names back, {} not", text::count(giving.done, "file"), giving.failed));

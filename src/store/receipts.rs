@@ -132,18 +132,10 @@ impl Receipts {
         self.by_unit.values().filter_map(|receipt| Some((receipt, receipt.retired.as_ref()?)))
     }
 
-    /// Notes what of a unit is retired.
-    pub fn set_retired(&mut self, unit: &RelPath, retired: Retired) {
-        if let Some(receipt) = self.by_unit.get_mut(&unit.key()) {
-            receipt.retired = Some(retired);
-        }
-    }
-
-    /// Notes that nothing of a unit is retired any more.
-    pub fn clear_retired(&mut self, unit: &RelPath) {
-        if let Some(receipt) = self.by_unit.get_mut(&unit.key()) {
-            receipt.retired = None;
-        }
+    /// Notes what of a unit is retired, if anything is. Returns what it was.
+    pub fn set_retired(&mut self, unit: &RelPath, retired: Option<Retired>) -> Option<Retired> {
+        let receipt = self.by_unit.get_mut(&unit.key())?;
+        std::mem::replace(&mut receipt.retired, retired)
     }
 
     /// Writes them as one file, sorted, if that changes anything.
