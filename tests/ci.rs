@@ -74,7 +74,7 @@ fn the_github_workflow_runs_and_annotates() {
     let bad = shell(verify, bench.scratch.path(), &env);
     assert_eq!(bad.status.code(), Some(1));
     assert!(stdout(&bad).contains("::error file=sessions.everlog/chat.everlog.jsonl,line="), "{}", stdout(&bad));
-    assert!(fs::read_to_string(bench.path("summary.md")).unwrap().contains("| chat | differ |"));
+    assert!(fs::read_to_string(bench.path("summary.md")).unwrap().contains("| chat | different |"));
 }
 
 #[test]

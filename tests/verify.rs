@@ -92,14 +92,22 @@ fn sources_and_logs_that_lack_each_other_are_told_apart() {
 #[test]
 fn a_session_that_its_program_no_longer_recognises_has_changed() {
     let bench = Bench::new();
-    bench.conversation("a", &lines(3));
-    bench.conversation("b", &lines(3));
-    bench.migrate(&[]);
-    let file = bench.source().join("a/conversation.jsonl");
-    fs::write(&file, "no session at all\n").unwrap();
     let source = bench.source();
-    let found = verdicts(&bench, &["--source", source.to_str().unwrap()]);
-    assert!(found.contains(&pair("a", "source_changed")), "{found:?}");
+    fs::create_dir_all(&source).unwrap();
+    let times = "\"created\":\"2026-01-01T00:00:00Z\",\"updated\":\"2026-01-01T00:00:00Z\"";
+    for key in ["a", "b"] {
+        let text = format!("{{\"key\":\"{key}\",\"messages\":[{{\"role\":\"user\",\"content\":\"hi\"}}],{times}}}");
+        fs::write(source.join(format!("{key}.json")), text).unwrap();
+    }
+    bench.migrate(&[]);
+    let against = ["--source", source.to_str().unwrap()];
+    assert_eq!(verdicts(&bench, &against), [pair("a.json", "same"), pair("b.json", "same")]);
+    fs::write(source.join("a.json"), "no session at all\n").unwrap();
+    let (rows, _, exit) = json(&bench, &against);
+    assert_eq!((exit, rows[0]["verdict"].as_str()), (Some(1), Some("source_changed")), "{rows:?}");
+    assert_eq!(rows[0]["differences"][0]["file"].as_str(), source.join("a.json").to_str());
+    fs::remove_file(source.join("a.json")).unwrap();
+    assert_eq!(verdicts(&bench, &against), [pair("a.json", "no_source"), pair("b.json", "same")]);
 }
 
 #[test]

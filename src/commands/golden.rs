@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::model::files::RelPath;
 use crate::model::folder::ListedKind;
 use crate::report::exit::ExitStatus;
-use crate::report::printer::Printer;
+use crate::report::printer::{Form, Printer};
 use crate::report::text;
 use crate::store::disk::{self, Disk};
 use crate::store::layout::{LOG_SUFFIX, Store, path_below};
@@ -69,6 +69,9 @@ pub fn run(job: &GoldenJob<'_>, out: &Printer) -> Result<ExitStatus, CommandErro
             "note: a replay is kept of a session that has no log\n  at {}",
             visible(&path_of(&job.out, name).display().to_string())
         ));
+    }
+    if out.form() == Form::Json {
+        out.object(&serde_json::json!({ "schema": 1, "summary": { "written": changed, "unchanged": unchanged, "left": left } }));
     }
     let place = visible(&job.out.display().to_string());
     out.summary(&format!("{} kept in {place}: {changed} written, {unchanged} unchanged", text::count(changed + unchanged, "replay")));

@@ -270,7 +270,7 @@ fn counted_as(verdict: Verdict) -> &'static str {
         Verdict::Same => "the same",
         Verdict::NoSource => "without source",
         Verdict::KeptDamaged => "as damaged as when kept",
-        Verdict::Differs => "differ",
+        Verdict::Differs => "different",
         Verdict::Damaged => "damaged",
         Verdict::SourceChanged => "with a changed source",
         Verdict::NoLog => "without log",
