@@ -1,5 +1,8 @@
 //! A source folder as a listing: names, kinds and sizes, nothing read yet.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
+
 use super::files::RelPath;
 
 /// What stands at a path of a listing.
@@ -76,7 +79,18 @@ pub struct FolderView<'a> {
     listing: &'a Listing,
     folder: &'a RelPath,
     peek: Peek<'a>,
+    seen: RefCell<Seen>,
 }
+
+/// First bytes that were read: every adapter looks at the same few files.
+#[derive(Default)]
+struct Seen {
+    of: HashMap<RelPath, Vec<u8>>,
+    bytes: usize,
+}
+
+/// No more than this is kept of a folder, however many files are in it.
+const MOST_SEEN: usize = 8 * 1024 * 1024;
 
 /// Reads up to so many first bytes of a file; what cannot be read is empty.
 pub type Peek<'a> = &'a dyn Fn(&RelPath, u64) -> Vec<u8>;
@@ -89,7 +103,7 @@ const FIRST_BYTES: u64 = 64 * 1024;
 impl<'a> FolderView<'a> {
     /// A view of `folder`; `peek` reads the first bytes of a file.
     pub fn new(listing: &'a Listing, folder: &'a RelPath, peek: Peek<'a>) -> FolderView<'a> {
-        FolderView { listing, folder, peek }
+        FolderView { listing, folder, peek, seen: RefCell::default() }
     }
 
     /// This folder's path below the listing's root.
@@ -115,9 +129,18 @@ impl<'a> FolderView<'a> {
     #[must_use]
     pub fn first_bytes(&self, path: &str) -> Vec<u8> {
         let path = RelPath::new(path).below(self.folder);
+        let mut seen = self.seen.borrow_mut();
+        if let Some(first) = seen.of.get(&path) {
+            return first.clone();
+        }
         let few = (self.peek)(&path, FEW_BYTES);
         let enough = memchr::memchr(b'\n', &few).is_some() || (few.len() as u64) < FEW_BYTES;
-        if enough { few } else { (self.peek)(&path, FIRST_BYTES) }
+        let first = if enough { few } else { (self.peek)(&path, FIRST_BYTES) };
+        if seen.bytes + first.len() <= MOST_SEEN {
+            seen.bytes += first.len();
+            seen.of.insert(path, first.clone());
+        }
+        first
     }
 
     /// All bytes of a file below this folder, for the few that must be judged
@@ -137,6 +160,19 @@ impl<'a> FolderView<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_that_several_look_at_is_read_once() {
+        let listing = Listing::new(Vec::new());
+        let (root, reads) = (RelPath::new(""), std::cell::Cell::new(0));
+        let peek = |_: &RelPath, _: u64| {
+            reads.set(reads.get() + 1);
+            b"{}\n".to_vec()
+        };
+        let view = FolderView::new(&listing, &root, &peek);
+        assert_eq!(view.first_bytes("a"), view.first_bytes("a"));
+        assert_eq!((view.first_bytes("b").len(), reads.get()), (3, 2));
+    }
 
     #[test]
     fn what_is_below_a_folder_is_not_what_begins_like_it() {

@@ -175,10 +175,12 @@ impl Table {
                 Goes::Parent | Goes::Node(_) | Goes::Content(_) | Goes::Open(_) => {}
             }
         }
-        let written: HashSet<&Cow<'_, str>> = keys.iter().collect();
-        for member in &ext {
-            if let Some(name) = source_key(member).filter(|name| !written.contains(name)) {
-                object.value(&name, member.value);
+        if !ext.is_empty() {
+            let written: HashSet<&Cow<'_, str>> = keys.iter().collect();
+            for member in &ext {
+                if let Some(name) = source_key(member).filter(|name| !written.contains(name)) {
+                    object.value(&name, member.value);
+                }
             }
         }
         object.close();
@@ -189,8 +191,8 @@ impl Table {
 /// Whether a key stands twice in an object.
 pub(in crate::adapters) fn has_a_name_twice(record: &[Member<'_>]) -> bool {
     const FEW: usize = 12;
-    if record.len() <= FEW {
-        return record.iter().enumerate().any(|(n, member)| record[..n].iter().any(|before| before.name() == member.name()));
+    if record.len() <= FEW && !record.iter().any(Member::is_escaped) {
+        return record.iter().enumerate().any(|(n, member)| record[..n].iter().any(|before| before.key == member.key));
     }
     let mut names = HashSet::with_capacity(record.len());
     !record.iter().all(|member| names.insert(member.name()))

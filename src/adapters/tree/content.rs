@@ -2,7 +2,7 @@
 
 use crate::adapters::mapping::Goes::{Constant, Ext, To as Goes};
 use crate::adapters::mapping::Takes::{Any, Text};
-use crate::adapters::mapping::{Beside, Content, Table, To};
+use crate::adapters::mapping::{Beside, Content, Rendering, Table, To};
 use crate::model::json::{self, Escapes, Kind, Member};
 
 /// Content was one text and not a list of parts.
@@ -98,7 +98,9 @@ impl Content for Parts {
     }
 
     fn decode(&self, name: &str, parts: &[u8], marked: &dyn Fn(&str) -> bool, to: To<'_>) {
-        let result = json::elements(parts).next().filter(|first| type_of(first) == Some(b"\"tool_result\""));
+        // From its start on: what is asked for mostly stands before long texts.
+        let first = parts.get(1..).unwrap_or_default().trim_ascii_start();
+        let result = Some(first).filter(|first| type_of(first) == Some(b"\"tool_result\""));
         let of_result = |name: &str| result.and_then(|result| json::members(result).find(|member| member.is(name)));
         let To { style, depth, out } = to;
         let plain = match name {
@@ -146,6 +148,15 @@ pub(in crate::adapters) fn push_part(part: &[u8], writer: Escapes, out: &mut Vec
     out.push(b'}');
 }
 
+/// The text of a list that holds nothing else, as the log writes it: the short
+/// way for what most messages say.
+fn only_text(list: &[u8]) -> Option<&[u8]> {
+    const FRONT: &[u8] = b"[{\"type\":\"text\",\"text\":";
+    let text = list.strip_prefix(FRONT).filter(|text| text.starts_with(b"\""))?;
+    let (token, behind) = text.split_at(json::token_end(text, 0));
+    (behind == b"}]").then_some(token)
+}
+
 fn push_content(list: &[u8], marked: &dyn Fn(&str) -> bool, to: To<'_>) {
     let To { style, depth, out } = to;
     let member = |part, name: &str| json::members(part).find(|member| member.is(name)).map(|member| member.value);
@@ -162,6 +173,16 @@ fn push_content(list: &[u8], marked: &dyn Fn(&str) -> bool, to: To<'_>) {
             }
         }
         return;
+    }
+    if let Some(text) = only_text(list) {
+        out.push(b'[');
+        style.push_break(depth + 1, out);
+        let mut part = Rendering::open(style, depth + 1, out);
+        part.value("type", b"\"text\"");
+        part.value("text", text);
+        part.close();
+        style.push_break(depth, out);
+        return out.push(b']');
     }
     let mut parts = json::elements(list).peekable();
     if parts.peek().is_none() && !marked(EMPTY_LIST) {

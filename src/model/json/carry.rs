@@ -1,6 +1,8 @@
 //! Carrying a source value into the log: compact, readable, plain JSON for
 //! every parser, and reversible by [`Style::push_value`](super::Style).
 
+use crate::model::stops::Stops;
+
 use super::escape::{RAW_KEY, push_carried, push_string, unescape};
 use super::style::Escapes;
 
@@ -96,8 +98,8 @@ fn push_tokens(value: &[u8], writer: Escapes, out: &mut Vec<u8>) -> Result<(), N
 #[must_use]
 pub fn token_end(text: &[u8], start: usize) -> usize {
     let mut at = start + 1;
-    while let Some(found) = text.get(at..).and_then(|rest| memchr::memchr(b'"', rest)) {
-        at += found;
+    while let Some(found) = next_quote(text, at) {
+        at = found;
         let backslashes = text[start + 1..at].iter().rev().take_while(|b| **b == b'\\').count();
         at += 1;
         if backslashes.is_multiple_of(2) {
@@ -105,6 +107,17 @@ pub fn token_end(text: &[u8], start: usize) -> usize {
         }
     }
     text.len()
+}
+
+fn next_quote(text: &[u8], from: usize) -> Option<usize> {
+    const QUOTE: Stops<1> = Stops::at([b'"']);
+    // Keys and most values end near by; only for others a search is set up.
+    const NEAR: usize = 64;
+    let near = &text[..text.len().min(from + NEAR)];
+    match QUOTE.next(near, from) {
+        found if found < near.len() => Some(found),
+        _ => memchr::memchr(b'"', text.get(near.len()..)?).map(|found| near.len() + found),
+    }
 }
 
 #[cfg(test)]

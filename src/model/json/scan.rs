@@ -66,7 +66,15 @@ impl<'a> Member<'a> {
     #[must_use]
     pub fn is(&self, name: &str) -> bool {
         let inner = self.key.get(1..self.key.len().saturating_sub(1)).unwrap_or_default();
-        if memchr::memchr(b'\\', inner).is_none() { inner == name.as_bytes() } else { self.name() == name }
+        // An escape is longer than what it stands for.
+        inner == name.as_bytes() || (inner.len() > name.len() && self.is_escaped() && self.name() == name)
+    }
+
+    /// Whether the key holds an escape, so that its bytes are not its text.
+    #[must_use]
+    pub fn is_escaped(&self) -> bool {
+        const ESCAPE: Stops<1> = Stops::at([b'\\']);
+        ESCAPE.next(self.key, 0) < self.key.len()
     }
 
     /// The key's text; an escaped key is decoded, a lone surrogate in it
@@ -74,7 +82,7 @@ impl<'a> Member<'a> {
     #[must_use]
     pub fn name(&self) -> Cow<'a, str> {
         let inner = &self.key[1..self.key.len() - 1];
-        if memchr::memchr(b'\\', inner).is_none() {
+        if !self.is_escaped() {
             return std::str::from_utf8(inner).map_or_else(|_| String::from_utf8_lossy(inner), Cow::Borrowed);
         }
         Cow::Owned(decode_string(self.key).unwrap_or_else(|lossy| lossy))
