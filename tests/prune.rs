@@ -69,10 +69,15 @@ fn the_fuller_log_is_kept_through_migrate_prune_migrate_undo_migrate() {
     let log = bench.dest.join("aaa.json.everlog.jsonl");
     let (source, full) = (bytes_of(&folder.path()), fs::read(&log).unwrap());
     bench.apply();
-    bench.migrate();
+    assert_eq!(bench.migrate(), ExitStatus::Well, "what was pruned is no loss to warn of");
     assert!(fs::read(&log).unwrap().len() < full.len());
     let earlier = bytes_of(&bench.dest.join(".everlog/earlier"));
     assert!(earlier.values().any(|bytes| *bytes == full), "the fuller log is kept");
+    // What went otherwise is one.
+    let sidecar = read(&folder, "aaa.json");
+    folder.write("aaa.json", &sidecar.replace("yes aaa-t2", "no"));
+    assert_eq!(bench.migrate(), ExitStatus::Found);
+    folder.write("aaa.json", &sidecar);
     // What an earlier prune took comes back from the earlier log.
     bench.run(Action::Undo(None)).unwrap();
     assert!(bytes_of(&folder.path()) == source);
@@ -215,8 +220,8 @@ fn a_run_that_its_session_waits_for_or_comes_back_to_stays() {
 fn a_turn_in_two_sessions_goes_from_both_or_from_none() {
     let folder = Folder::new();
     let over = Turn::over(Last::Completed, Seen::Answer, Run::Done);
-    session(&folder, "aaa", &[over.clone()]);
-    session(&folder, "bbb", &[over]);
+    session(&folder, "aaa", std::slice::from_ref(&over));
+    session(&folder, "bbb", std::slice::from_ref(&over));
     folder.index(&["aaa", "bbb"]);
     let (first, second) = (shard("aaa", 1), shard("bbb", 1));
     let begins = turn_line("aaa", "both", "submitted", 1_700_000_000).replace("run-both", "run-aaa-t0");

@@ -217,6 +217,7 @@ fn first_line_goes(root: &Path, name: &str) -> Option<(Tombstone, String)> {
         bundle: 0,
         file: name.to_owned(),
         parts: 1,
+        lines: 1,
         first_ns: None,
         last_ns: None,
         old: state(&bytes),

@@ -293,7 +293,7 @@ impl Arrival<'_> {
             }
         };
         earlier.look(self.target, &self.log_name, keep_as.as_deref(), &mut new, &mut notes)?;
-        earlier.note(&self.log_name, &mut findings);
+        earlier.note(self.target.store, &self.log_name, &mut findings);
         add_forks(&temporary, new.forks(&self.log_name, &mut notes)?)?;
         drop(new);
         let receipt = self.receipt(&written, &summary, proof, findings.into_list());

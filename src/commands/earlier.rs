@@ -13,8 +13,10 @@ use crate::model::files::RelPath;
 use crate::model::finding::{Finding, FindingCode, Findings};
 use crate::model::heads::HeadName;
 use crate::model::location::Location;
+use crate::model::retention::Rule;
 use crate::report::text;
-use crate::store::layout::LOG_SUFFIX;
+use crate::store::layout::{LOG_SUFFIX, Store};
+use crate::store::pruned::Pruned;
 use crate::store::{StoreError, disk, extend};
 
 use super::convert::{ConvertError, Mode, Target};
@@ -146,6 +148,8 @@ pub(super) struct Earlier {
     pub superseded: Vec<PathBuf>,
     /// How many hold more, or cannot be judged.
     kept: u64,
+    /// How many of them cannot.
+    unjudged: u64,
     missing: Missing,
     /// Forks that stand on what the source no longer has.
     forks: Vec<HeadName>,
@@ -178,7 +182,7 @@ impl Earlier {
                     let lacking = new.lacks(&mut old)?;
                     if lacking.is_nothing() { self.superseded.push(path) } else { self.add(lacking) }
                 }
-                Existing::Log(_) | Existing::Doubtful(_) | Existing::Unreadable => self.kept += 1,
+                Existing::Log(_) | Existing::Doubtful(_) | Existing::Unreadable => self.add_unjudged(),
                 Existing::Nothing => {}
             }
         }
@@ -197,11 +201,27 @@ impl Earlier {
     /// One is kept that cannot be judged.
     pub(super) fn add_unjudged(&mut self) {
         self.kept += 1;
+        self.unjudged += 1;
+    }
+
+    /// Whether everything that the source no longer has can have been pruned: no
+    /// more than went, and messages only where messages went.
+    fn was_pruned(&self, store: &Store, log_name: &RelPath) -> bool {
+        let pruned = Pruned::load(store);
+        let (mut messages, mut others) = (0, 0);
+        for stone in pruned.files().filter(|stone| stone.log.as_ref() == Some(&log_name.key())) {
+            match stone.rule {
+                Rule::HiddenLines | Rule::EventLog => messages += stone.lines,
+                Rule::TurnJournal | Rule::RunJournal | Rule::CronRunLog | Rule::Retired => others += stone.lines,
+            }
+        }
+        let is_some = messages + others > 0 && self.unjudged == 0;
+        is_some && self.missing.messages <= messages * self.kept && self.missing.others <= (messages + others) * self.kept
     }
 
     /// Says what is kept, in every run: it stays true until the source has it
     /// again.
-    pub(super) fn note(&self, log_name: &RelPath, findings: &mut Findings) {
+    pub(super) fn note(&self, store: &Store, log_name: &RelPath, findings: &mut Findings) {
         for fork in &self.forks {
             let message = format!("the fork {fork} stands on what the source no longer has; the log that has it is kept");
             findings.add(FindingCode::ForkKept, Location::file(log_name.to_string()), message);
@@ -209,12 +229,16 @@ impl Earlier {
         if self.kept == 0 {
             return;
         }
+        let (code, why) = match self.was_pruned(store, log_name) {
+            true => (FindingCode::SourcePruned, ", which were pruned"),
+            false => (FindingCode::SourceShrunk, ""),
+        };
         let message = format!(
-            "the source no longer has {} and {} of earlier logs; {} kept",
+            "the source no longer has {} and {} of earlier logs{why}; {} kept",
             text::count(self.missing.messages, "message"),
             text::count(self.missing.others, "other fact"),
             if self.kept == 1 { "1 such log is".to_owned() } else { format!("{} such logs are", self.kept) }
         );
-        findings.add(FindingCode::SourceShrunk, Location::file(log_name.to_string()), message);
+        findings.add(code, Location::file(log_name.to_string()), message);
     }
 }

@@ -124,6 +124,7 @@ codes! {
     StoreSkipped Info "A folder of logs, which is not a source.",
     Unreadable Error "A file or folder that could not be read.",
     SourceShrunk Warn "The source no longer has what an earlier log has.",
+    SourcePruned Info "The source no longer has what was pruned from it.",
     ForkKept Warn "A fork stands on what the source no longer has.",
     ForkRenamed Warn "A fork has another name now, because the source gave its own to a head.",
     ForkUnfinished Warn "A log was being forked when its writer died.",

@@ -32,6 +32,8 @@ pub struct Tombstone {
     /// How many turns, runs, lines or events go; what stands in several files
     /// is counted with the first.
     pub parts: u64,
+    /// How many lines go.
+    pub lines: u64,
     /// The earliest and the latest time of what goes, in nanoseconds since the
     /// epoch.
     #[serde(default, skip_serializing_if = "Option::is_none")]

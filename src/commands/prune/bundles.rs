@@ -159,6 +159,7 @@ impl Burial<'_> {
             bundle,
             file: path.key(),
             parts: step.parts,
+            lines: line_ends(&bytes).saturating_sub(left.as_deref().map_or(0, line_ends)),
             first_ns: step.times.first().copied(),
             last_ns: step.times.last().copied(),
             old,
@@ -191,6 +192,10 @@ impl Burial<'_> {
         }
         Ok(())
     }
+}
+
+fn line_ends(bytes: &[u8]) -> u64 {
+    memchr::memchr_iter(b'\n', bytes).count() as u64
 }
 
 /// A time as tombstones have it.

@@ -17,7 +17,7 @@ use crate::store::receipts::{Receipt, Receipts};
 use crate::store::repairs;
 
 use super::logs::{self, InLog};
-use super::plan::Judged;
+use super::plan::{Depth, Judged};
 use super::{Copies, PruneJob, retired};
 use crate::commands::audit::of_unit;
 use crate::commands::migrate::Trust;
@@ -72,8 +72,9 @@ pub(super) struct Cases<'a> {
 }
 
 /// Findings that are about a store, or about what we did to the source.
-const OF_THE_STORE: [FindingCode; 7] = [
+const OF_THE_STORE: [FindingCode; 8] = [
     FindingCode::SourceShrunk,
+    FindingCode::SourcePruned,
     FindingCode::ForkKept,
     FindingCode::ForkRenamed,
     FindingCode::ForkUnfinished,
@@ -97,13 +98,13 @@ impl<'a> Cases<'a> {
     }
 
     /// Looks at an item: whether it is live, what its log has, what the audit
-    /// says. `is_whole` asks for all of it, whatever speaks against it.
-    pub fn look(&mut self, one: &mut Judged, audit: &dyn Fn() -> Vec<AuditItem>, evidence: &Evidence<'_>, is_whole: bool) {
+    /// says.
+    pub fn look(&mut self, one: &mut Judged, audit: &dyn Fn() -> Vec<AuditItem>, evidence: &Evidence<'_>, depth: Depth) {
         one.checks.push(Check::of("not live", "no program has it open or writes it", self.live(one, evidence)));
-        if is_whole || one.stays().is_none() {
+        if depth.asks(one) {
             one.checks.push(self.copied(one));
         }
-        if is_whole || one.stays().is_none() {
+        if depth.asks(one) {
             if self.folder.as_ref().is_none_or(|(folder, _)| *folder != one.folder) {
                 self.folder = Some((one.folder.clone(), audit()));
             }

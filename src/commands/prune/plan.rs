@@ -63,11 +63,22 @@ impl Plan {
 
 /// How much is looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Depth {
+pub(super) enum Depth {
     /// Until something speaks against an item.
     First,
     /// Everything.
     All,
+}
+
+impl Depth {
+    fn of(job: &PruneJob<'_>) -> Depth {
+        if matches!(job.action, Action::Explain(_)) { Depth::All } else { Depth::First }
+    }
+
+    /// Whether an item is to be looked at any further.
+    pub fn asks(self, one: &Judged) -> bool {
+        self == Depth::All || one.stays().is_none()
+    }
 }
 
 /// Makes the plan.
@@ -86,10 +97,6 @@ pub(super) fn make(source: &Source, store: &Store, pruned: &Pruned, job: &PruneJ
     Ok(plan)
 }
 
-fn depth_of(job: &PruneJob<'_>) -> Depth {
-    if matches!(job.action, Action::Explain(_)) { Depth::All } else { Depth::First }
-}
-
 /// Judges what one adapter has in one folder.
 fn folder_items(
     source: &Source,
@@ -101,7 +108,7 @@ fn folder_items(
     job: &PruneJob<'_>,
 ) -> Vec<Judged> {
     let clock = Clock { now_ns: job.now_ns, stamp_ns: job.now_ns };
-    let depth = depth_of(job);
+    let depth = Depth::of(job);
     evidence::with(source, adapter, folder, clock, |view, evidence| {
         let from = |path: &RelPath, offset: u64| listing::bytes_from(&source.root, &path.below(folder), offset);
         let was_pruned = |path: &RelPath| gone.contains(&path.below(folder));
@@ -127,8 +134,8 @@ fn folder_items(
             .collect();
         screen(&mut judged, source, depth, job);
         for one in &mut judged {
-            if depth == Depth::All || one.stays().is_none() {
-                cases.look(one, &|| adapter.audit(view, evidence), evidence, depth == Depth::All);
+            if depth.asks(one) {
+                cases.look(one, &|| adapter.audit(view, evidence), evidence, depth);
             }
         }
         judged
@@ -169,7 +176,7 @@ fn aged(judged: &Judged, source: &Source) -> Aged {
 
 /// What need not be looked at closer.
 fn screen(judged: &mut [Judged], source: &Source, depth: Depth, job: &PruneJob<'_>) {
-    let mut open: Vec<&mut Judged> = judged.iter_mut().filter(|one| depth == Depth::All || one.stays().is_none()).collect();
+    let mut open: Vec<&mut Judged> = judged.iter_mut().filter(|one| depth.asks(one)).collect();
     let aged: Vec<Aged> = open.iter().map(|one| aged(one, source)).collect();
     for (one, against) in open.iter_mut().zip(job.policy.screen(&aged, job.now_ns)) {
         one.checks.push(Check::of("due", "old enough, and not among those that are kept", against));
@@ -181,10 +188,10 @@ fn budget(judged: &mut [Judged], source: &Source, job: &PruneJob<'_>) {
     if job.policy.max_bytes.is_none() {
         return;
     }
-    let depth = depth_of(job);
+    let depth = Depth::of(job);
     let files: BTreeSet<RelPath> = judged.iter().flat_map(Judged::files).collect();
     let total = files.iter().filter_map(|file| source.listing.get(file)).map(|listed| listed.size).sum();
-    let mut open: Vec<&mut Judged> = judged.iter_mut().filter(|one| depth == Depth::All || one.stays().is_none()).collect();
+    let mut open: Vec<&mut Judged> = judged.iter_mut().filter(|one| depth.asks(one)).collect();
     let aged: Vec<Aged> = open.iter().map(|one| aged(one, source)).collect();
     for (one, against) in open.iter_mut().zip(job.policy.over_budget(&aged, total, job.now_ns)) {
         one.checks.push(Check::of("budget", "its folder is too large, or it is old enough", against));
