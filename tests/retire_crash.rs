@@ -20,6 +20,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use support::dying::DyingDisk;
+use support::watched::{Step, Watch, Watched};
 use support::{everlog, tree};
 use tempfile::TempDir;
 
@@ -145,42 +146,12 @@ struct OneFails {
     fails: usize,
 }
 
-impl Disk for OneFails {
-    fn rename_new(&self, from: &Path, to: &Path) -> Result<(), StoreError> {
-        if self.renames.fetch_add(1, Ordering::SeqCst) == self.fails {
-            return Err(StoreError::Exists { path: to.to_owned() });
+impl Watch for OneFails {
+    fn before(&self, step: &Step<'_>) -> Result<(), StoreError> {
+        if matches!(step, Step::RenameNew { .. }) && self.renames.fetch_add(1, Ordering::SeqCst) == self.fails {
+            return Err(StoreError::Exists { path: step.path().to_owned() });
         }
-        RealDisk.rename_new(from, to)
-    }
-    fn create_private(&self, path: &Path) -> Result<fs::File, StoreError> {
-        RealDisk.create_private(path)
-    }
-    fn sync(&self, path: &Path) -> Result<(), StoreError> {
-        RealDisk.sync(path)
-    }
-    fn sync_all_below(&self, folder: &Path) -> Result<(), StoreError> {
-        RealDisk.sync_all_below(folder)
-    }
-    fn rename(&self, from: &Path, to: &Path) -> Result<(), StoreError> {
-        RealDisk.rename(from, to)
-    }
-    fn link(&self, from: &Path, to: &Path) -> Result<(), StoreError> {
-        RealDisk.link(from, to)
-    }
-    fn append(&self, path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
-        RealDisk.append(path, bytes)
-    }
-    fn extend(&self, path: &Path, at: u64, bytes: &[u8]) -> Result<(), StoreError> {
-        RealDisk.extend(path, at, bytes)
-    }
-    fn truncate(&self, path: &Path, len: u64) -> Result<(), StoreError> {
-        RealDisk.truncate(path, len)
-    }
-    fn remove(&self, path: &Path) -> Result<(), StoreError> {
-        RealDisk.remove(path)
-    }
-    fn create_folders(&self, path: &Path) -> Result<(), StoreError> {
-        RealDisk.create_folders(path)
+        Ok(())
     }
 }
 
@@ -191,7 +162,7 @@ fn a_rename_that_fails_leaves_its_session_whole_and_is_not_in_the_receipts() {
     for fails in 0..6 {
         let (source, dest) = (scratch.path().join(format!("{fails}/sessions")), scratch.path().join(format!("{fails}/dest")));
         make_source(&source, 2);
-        assert!(migrate(&source, &dest, &OneFails { renames: AtomicUsize::new(0), fails }, Sources::Retire));
+        assert!(migrate(&source, &dest, &Watched(OneFails { renames: AtomicUsize::new(0), fails }), Sources::Retire));
         let receipts = fs::read_to_string(dest.join(".everlog/receipts.jsonl")).unwrap();
         let (mut live, mut retired) = (0, 0);
         for receipt in receipts.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()) {
