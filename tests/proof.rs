@@ -16,6 +16,8 @@ use everlog::model::loaded::{LoadOutcome, Loader};
 use everlog::model::shape::Order;
 use everlog::model::shown::Shower;
 use everlog::model::stream::{EventSink, RecordRenderer, StreamError};
+use everlog::report::differences::Showing;
+use everlog::verify::explain::{Explained, Limits, replay_differences};
 use everlog::verify::{Difference, Proof, check_log, prove};
 use std::collections::BTreeMap;
 
@@ -150,6 +152,56 @@ fn an_item_may_show_no_line_or_several() {
     assert_eq!(what(&["1", "2", "4"]), "message 3 of branch:main differs");
     assert_eq!(what(&["1", "2"]), "branch:main has 2 messages in the source program and 3 in the log");
     assert_eq!(what(&["1", "2", "3", "4"]), "branch:main has 4 messages in the source program and 3 in the log");
+}
+
+/// Everything that differs, as a person would be told.
+fn explained(log: Log, told: &Told, most: usize) -> (Vec<String>, u64) {
+    let limits = Limits { context: 40, most };
+    let mut found = Explained::default();
+    replay_differences(&mut log.sealed(), told, &Files::new("s"), limits, &mut found).unwrap();
+    let text = |difference: &Difference| {
+        let said = everlog::report::differences::difference(difference, &difference.place.to_string(), Showing::default());
+        said.replace("error: ", "").replace('\n', " |")
+    };
+    (found.list.iter().map(text).collect(), found.more)
+}
+
+#[test]
+fn a_message_that_is_missing_does_not_make_all_behind_it_differ() {
+    let log = || {
+        let mut log = Log::new();
+        let end = ["[{\"t\":\"a b c\"}]", "[2]", "[3]", "[4]"].iter().fold(Seq::ROOT, |parent, says| log.says(parent, says));
+        log.head("other", end);
+        log
+    };
+    let of = |lines: &[&str]| {
+        let mut told = told(&[("main", lines)]);
+        told.lists.insert(HeadName::new(HeadKind::Branch, "other"), told.lists[&HeadName::main()].clone());
+        told
+    };
+    let a = "{\"t\":\"a b c\"}";
+    assert_eq!(explained(log(), &of(&[a, "2", "3", "4"]), 10), (vec![], 0));
+    assert_eq!(explained(log(), &of(&[a, "3", "4"]), 10).0, ["message 2 of branch:main is in the log and not in the source |  at log:3:1"]);
+    assert_eq!(
+        explained(log(), &of(&[a, "2", "9", "3", "4"]), 10).0,
+        ["message 3 of branch:main is in the source and not in the log |  at log:4:1"]
+    );
+    let changed = of(&["{\"t\":\"a X c\"}", "2", "3", "4"]);
+    assert_eq!(explained(log(), &changed, 10).0, ["message 1 of branch:main differs in `t` |  at log:2:1 |  t: a [-X-]{+b+} c"]);
+    let (some, more) = explained(log(), &of(&["7", "8", "9", "10"]), 1);
+    assert_eq!((some.len(), more), (1, 3));
+}
+
+#[test]
+fn a_head_by_itself_is_explained_where_the_default_one_is_the_same() {
+    let mut log = Log::new();
+    let one = log.says(Seq::ROOT, "[1]");
+    log.head("main", one);
+    let two = log.says(one, "[2]");
+    log.head("other", two);
+    log.head("main", one);
+    let (some, _) = explained(log, &told(&[("main", &["1"]), ("other", &["1", "3"])]), 10);
+    assert_eq!(some, ["message 2 of branch:other differs |  at log:4:1 |  [-3-]{+2+}"]);
 }
 
 #[test]

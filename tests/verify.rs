@@ -226,7 +226,10 @@ fn a_broken_seal_is_traced_to_its_line() {
     let source = bench.source();
     let (rows, ..) = json(&bench, &["--include", "a", "--source", source.to_str().unwrap()]);
     let altered = &rows[0]["differences"][1];
-    assert_eq!((rows[0]["verdict"].as_str(), altered["line"].as_u64()), (Some("differs"), Some(3)));
+    let log = fs::read_to_string(bench.log("a")).unwrap();
+    let byte = log.lines().nth(2).unwrap().find('X').unwrap() as u64 + 1;
+    assert_eq!((altered["line"].as_u64(), altered["byte"].as_u64()), (Some(3), Some(byte)));
+    assert_eq!(rows[0]["verdict"].as_str(), Some("differs"));
     assert!(altered["detail"].as_str().unwrap().contains("message X"), "{altered}");
 }
 

@@ -381,7 +381,7 @@ impl Checker<'_> {
     /// The file that a difference is in, as the user would name it.
     fn located(&self, difference: Difference, item: &Item<'_>) -> Located {
         let (file, line, byte) = match &difference.place {
-            Place::Log(line) => (item.log.path.clone(), *line, line.map(|_| 1)),
+            Place::Log(at) => (item.log.path.clone(), at.map(|at| at.0), at.map(|at| at.1)),
             Place::File(location) => {
                 let is_golden = self.job.golden.as_ref().is_some_and(|folder| Path::new(&location.file).starts_with(folder));
                 let folder = if is_golden { None } else { Some(self.session_folder(item)) };

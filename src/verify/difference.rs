@@ -23,8 +23,9 @@ pub struct Difference {
 /// Where a difference is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
-    /// In the log: at a line, from 1, where one is to blame.
-    Log(Option<u64>),
+    /// In the log: at a line and a byte of it, both from 1, where one is to
+    /// blame.
+    Log(Option<(u64, u64)>),
     /// In a file of the session.
     File(Location),
 }
@@ -113,7 +114,7 @@ impl Difference {
 
     /// A difference in the log itself.
     pub fn in_log(what: impl Into<String>, line: Option<u64>) -> Difference {
-        Difference { what: what.into(), place: Place::Log(line), event: None, sides: Sides::None }
+        Difference { what: what.into(), place: Place::Log(line.map(|line| (line, 1))), event: None, sides: Sides::None }
     }
 
     /// A difference at an event of the log.
@@ -132,7 +133,7 @@ impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Place::Log(None) => f.write_str("log"),
-            Place::Log(Some(line)) => write!(f, "log:{line}:1"),
+            Place::Log(Some((line, byte))) => write!(f, "log:{line}:{byte}"),
             Place::File(location) => location.fmt(f),
         }
     }

@@ -266,7 +266,7 @@ pub fn altered_line(bytes: &[u8], adapter: &dyn Adapter, files: &Files, context:
     let location = Location::of_offset("log", bytes, at);
     Some(Difference {
         what: "the log was altered: a conversion of its source gives another line".to_owned(),
-        place: Place::Log(location.line),
+        place: Place::Log(location.line.zip(location.byte)),
         event: None,
         sides: Sides::Bytes { source: Window::around(&fresh, at, context), log: Window::around(bytes, at, context), more: None },
     })
