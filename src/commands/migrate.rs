@@ -1,7 +1,7 @@
 //! `everlog migrate`: convert, prove, replace.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, PoisonError};
 
@@ -101,7 +101,7 @@ pub fn run(job: &MigrateJob<'_>, out: &Printer) -> Result<ExitStatus, CommandErr
         let looked_for = job.adapters.iter().map(|adapter| adapter.looked_for()).collect();
         return Err(CommandError::NothingRecognised { path: job.source.clone(), looked_for });
     }
-    refuse_nesting(&source, job)?;
+    refuse_nesting(&source, &job.dest)?;
     let running = source.running();
     if let Some(Running { process, file }) = running.values().next().filter(|_| job.live == Live::Refused) {
         return Err(CommandError::Live { process: *process, file: file.clone() });
@@ -135,8 +135,8 @@ pub fn run(job: &MigrateJob<'_>, out: &Printer) -> Result<ExitStatus, CommandErr
 }
 
 /// A log must not become a source of the next run, nor a source be written to.
-fn refuse_nesting(source: &Source, job: &MigrateJob<'_>) -> Result<(), CommandError> {
-    let dest = std::path::absolute(&job.dest).map_err(StoreError::io("find", &job.dest))?;
+pub(super) fn refuse_nesting(source: &Source, named: &Path) -> Result<(), CommandError> {
+    let dest = std::path::absolute(named).map_err(StoreError::io("find", named))?;
     // The part of it that exists may be a link to elsewhere.
     let mut real = dest.clone();
     let mut rest = Vec::new();
@@ -152,7 +152,7 @@ fn refuse_nesting(source: &Source, job: &MigrateJob<'_>) -> Result<(), CommandEr
     let mut real = std::fs::canonicalize(&real).unwrap_or(real);
     real.extend(rest.into_iter().rev());
     if real.starts_with(&source.root) || source.root.starts_with(&real) {
-        return Err(CommandError::Nested { source: source.root.clone(), dest: job.dest.clone() });
+        return Err(CommandError::Nested { source: source.root.clone(), dest: named.to_owned() });
     }
     Ok(())
 }

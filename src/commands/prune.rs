@@ -26,6 +26,7 @@ use crate::store::pruned::Pruned;
 use crate::store::receipts::Receipts;
 
 use super::error::CommandError;
+use super::migrate::refuse_nesting;
 use super::retired as retired_before;
 use super::source::{Selection, Source};
 
@@ -106,6 +107,7 @@ pub fn run(job: &PruneJob<'_>, out: &Printer) -> Result<ExitStatus, CommandError
         if job.copies == Copies::GivenUp {
             out.complain("warning: without logs: what goes now cannot be brought back");
         }
+        [Some(&job.dest), job.trash.as_ref()].into_iter().flatten().try_for_each(|folder| refuse_nesting(&source, folder))?;
         let _lock = match StoreLock::take(&store, job.disk) {
             Err(StoreError::Locked { path }) => {
                 // A scheduled job comes again.

@@ -225,3 +225,34 @@ impl Tombstone {
         RelPath::from_key(&self.file)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::disk::RealDisk;
+
+    fn stone(prune: &str, file: &str) -> Tombstone {
+        let text = format!(
+            "{{\"prune\":\"{prune}\",\"at\":\"\",\"rule\":\"run-journal\",\"source\":\"/s\",\"unit\":\"u\",\"bundle\":0,\"file\":\"{file}\",\"parts\":1,\"lines\":2,\
+             \"old\":{{\"bytes\":3,\"sha256\":\"x\"}},\"mode\":384,\"mtime_ns\":5}}"
+        );
+        serde_json::from_str(&text).unwrap()
+    }
+
+    #[test]
+    fn a_line_that_was_cut_off_is_no_tombstone_and_spoils_no_other() {
+        let scratch = tempfile::TempDir::new().unwrap();
+        let store = Store::at(scratch.path());
+        let mut pruned = Pruned::load(&store);
+        pruned.bury(&store, &RealDisk, &[stone("p", "a"), stone("p", "b")]).unwrap();
+        RealDisk.append(&store.pruned(), b"{\"prune\":\"q\",\"at").unwrap();
+        let mut pruned = Pruned::load(&store);
+        assert_eq!(pruned.unfinished("/s").map(|prune| prune.files.len()).collect::<Vec<_>>(), [2]);
+        assert_eq!(pruned.unfinished("/other").count(), 0);
+        pruned.note(&store, &RealDisk, &stone("p", "a"), Fate::Kept).unwrap();
+        pruned.mark(&store, &RealDisk, "p", Progress::Done).unwrap();
+        let pruned = Pruned::load(&store);
+        assert_eq!(pruned.files().map(|stone| stone.file.as_str()).collect::<Vec<_>>(), ["b"]);
+        assert_eq!(pruned.unfinished("/s").count(), 0);
+    }
+}

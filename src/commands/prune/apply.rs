@@ -59,12 +59,6 @@ impl Tally {
 
 /// Finishes what was begun, plans, and does it.
 pub(super) fn apply(source: Source, store: &Store, job: &PruneJob<'_>, out: &Printer) -> Result<ExitStatus, CommandError> {
-    if let Some(trash) = &job.trash {
-        let full = std::path::absolute(trash).map_err(StoreError::io("find", trash))?;
-        if full.starts_with(&source.root) {
-            return Err(CommandError::Nested { source: source.root.clone(), dest: trash.clone() });
-        }
-    }
     let mut pruned = Pruned::load(store);
     let mut tally = Tally::default();
     let work = Work { store, job };
