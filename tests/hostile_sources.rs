@@ -13,8 +13,11 @@ use std::process::{Command, Stdio};
 use support::scenarios::scratch;
 use support::{Case, figure, fixtures, tree};
 
+/// In percent.
+const USUAL_SCALE: usize = 4;
+
 fn scale() -> usize {
-    std::env::var("HOSTILE_SCALE").ok().and_then(|percent| percent.parse().ok()).unwrap_or(4)
+    std::env::var("HOSTILE_SCALE").ok().and_then(|percent| percent.parse().ok()).unwrap_or(USUAL_SCALE)
 }
 
 /// Where the hostile bytes go.
@@ -89,7 +92,7 @@ const KINDS: &[Kind] = &[
 
 impl Kind {
     fn size(&self) -> usize {
-        if self.is_cheap { self.count } else { self.count / 100 * scale() }
+        if self.is_cheap && scale() >= USUAL_SCALE { self.count } else { self.count / 100 * scale() }
     }
 
     /// Puts it into a file of a source.
