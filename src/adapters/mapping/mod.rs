@@ -171,45 +171,14 @@ impl Table {
     }
 
     fn opens(&self) -> Option<(&'static str, &'static Table)> {
-        self.0.iter().find_map(|(key, goes)| match goes {
-            Goes::Open(table) => Some((*key, *table)),
-            Goes::Constant(_)
-            | Goes::To(..)
-            | Goes::Unless(..)
-            | Goes::Given(_)
-            | Goes::Word(..)
-            | Goes::Ext
-            | Goes::Time
-            | Goes::Seconds
-            | Goes::Parent
-            | Goes::Node(_)
-            | Goes::Content(_)
-            | Goes::Object(..)
-            | Goes::List => None,
-        })
+        self.0.iter().find_map(|(key, goes)| goes.opened().map(|table| (*key, table)))
     }
 
     /// The table's own order.
     pub(in crate::adapters) fn order(&self) -> Order {
-        let inside = |goes: &Goes| match goes {
-            Goes::Open(table) => Some(table.order()),
-            Goes::Constant(_)
-            | Goes::To(..)
-            | Goes::Unless(..)
-            | Goes::Given(_)
-            | Goes::Word(..)
-            | Goes::Ext
-            | Goes::Time
-            | Goes::Seconds
-            | Goes::Parent
-            | Goes::Node(_)
-            | Goes::Content(_)
-            | Goes::Object(..)
-            | Goes::List => None,
-        };
         let mut order = Order::default();
         for (key, goes) in self.0 {
-            order.push(*key, inside(goes));
+            order.push(*key, goes.opened().map(Table::order));
         }
         order
     }
@@ -264,20 +233,14 @@ impl Table {
 }
 
 impl Goes {
+    /// The table of an object whose members go each their own way.
+    fn opened(&self) -> Option<&'static Table> {
+        if let Goes::Open(table) = self { Some(table) } else { None }
+    }
+
     /// Whether rendering writes the key though the payload does not name it.
     fn is_always_written(&self, parents: ParentId<'_>) -> bool {
-        match self {
-            Goes::Constant(_) | Goes::Given(_) | Goes::Unless(..) | Goes::List => true,
-            Goes::Parent => matches!(parents, ParentId::Written(_)),
-            Goes::To(..)
-            | Goes::Word(..)
-            | Goes::Ext
-            | Goes::Time
-            | Goes::Seconds
-            | Goes::Node(_)
-            | Goes::Content(_)
-            | Goes::Open(_)
-            | Goes::Object(..) => false,
-        }
+        matches!(self, Goes::Constant(_) | Goes::Given(_) | Goes::Unless(..) | Goes::List)
+            || (matches!(self, Goes::Parent) && matches!(parents, ParentId::Written(_)))
     }
 }

@@ -46,25 +46,10 @@ impl Table {
                 Some((at, goes)) => {
                     usual &= at >= next;
                     next = at.saturating_add(1).max(next);
-                    match goes {
-                        Goes::Constant(text) if member.value == text.as_bytes() => taken[at] = Some(member.value),
-                        Goes::To(_, takes) if takes.accepts(member.value) => taken[at] = Some(member.value),
-                        Goes::Object(_, table) if table.object(member.value, writer).is_some() => taken[at] = Some(member.value),
-                        Goes::List if json::kind_of(member.value) == Kind::Array => taken[at] = Some(member.value),
-                        Goes::Constant(_)
-                        | Goes::To(..)
-                        | Goes::Unless(..)
-                        | Goes::Given(_)
-                        | Goes::Word(..)
-                        | Goes::Ext
-                        | Goes::Time
-                        | Goes::Seconds
-                        | Goes::Parent
-                        | Goes::Node(_)
-                        | Goes::Content(_)
-                        | Goes::Open(_)
-                        | Goes::Object(..)
-                        | Goes::List => ext.carried(member, writer),
+                    if goes.takes_whole(member.value, writer) {
+                        taken[at] = Some(member.value);
+                    } else {
+                        ext.carried(member, writer);
                     }
                 }
                 None => {
@@ -83,27 +68,12 @@ impl Table {
         }
         for ((_, goes), value) in self.0.iter().zip(&taken) {
             let Some(value) = value else { continue };
-            match goes {
-                Goes::To(name, _) => {
-                    member_key(name, start, out);
-                    json::push_carried_value(value, writer, out);
-                }
-                Goes::Object(name, table) => {
-                    member_key(name, start, out);
-                    out.extend_from_slice(&table.object(value, writer).unwrap_or_default());
-                }
-                Goes::Constant(_)
-                | Goes::Unless(..)
-                | Goes::Given(_)
-                | Goes::Word(..)
-                | Goes::Ext
-                | Goes::Time
-                | Goes::Seconds
-                | Goes::Parent
-                | Goes::Node(_)
-                | Goes::Content(_)
-                | Goes::Open(_)
-                | Goes::List => {}
+            if let Goes::To(name, _) = goes {
+                member_key(name, start, out);
+                json::push_carried_value(value, writer, out);
+            } else if let Goes::Object(name, table) = goes {
+                member_key(name, start, out);
+                out.extend_from_slice(&table.object(value, writer).unwrap_or_default());
             }
         }
         if !ext.0.is_empty() {
@@ -196,6 +166,18 @@ pub(in crate::adapters) fn has_a_name_twice(record: &[Member<'_>]) -> bool {
     }
     let mut names = HashSet::with_capacity(record.len());
     !record.iter().all(|member| names.insert(member.name()))
+}
+
+impl Goes {
+    /// Whether a value has a place of its own in an object, all of it.
+    fn takes_whole(&self, value: &[u8], writer: Escapes) -> bool {
+        match self {
+            Goes::Constant(text) => value == text.as_bytes(),
+            Goes::To(_, takes) => takes.accepts(value),
+            Goes::Object(_, table) => table.object(value, writer).is_some(),
+            other => matches!(other, Goes::List) && json::kind_of(value) == Kind::Array,
+        }
+    }
 }
 
 fn member_key(name: &str, start: usize, out: &mut Vec<u8>) {
