@@ -132,6 +132,19 @@ fn each_level_sees_what_it_should() {
 }
 
 #[test]
+fn a_seal_that_names_another_checkpoint_is_broken() {
+    let bench = three();
+    let log = fs::read_to_string(bench.log("a")).unwrap();
+    let at = log.rfind("\"checkpoint\":").unwrap() + "\"checkpoint\":".len();
+    fs::write(bench.log("a"), format!("{}9{}", &log[..at], &log[at..])).unwrap();
+    for level in ["seal", "full"] {
+        let done = verify(&bench, &["--level", level]);
+        assert_eq!(code(&done), Some(1), "{level}");
+        assert!(stderr(&done).contains("not those that were sealed"), "{}", stderr(&done));
+    }
+}
+
+#[test]
 fn sessions_are_chosen_by_name_time_and_sample() {
     let bench = three();
     let names = |more: &[&str]| verdicts(&bench, more).into_iter().map(|(name, _)| name).collect::<Vec<_>>();
