@@ -4,34 +4,13 @@
 
 mod support;
 
-use everlog::model::digest::sha256_hex;
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use support::bench::{Bench, code, lines};
+use support::bench::{Bench, code, lines, sealed};
 use support::{everlog, stderr, stdout, tree};
-
-/// A log with these lines, numbered and sealed anew.
-fn sealed(body: &[String]) -> String {
-    let mut text = String::new();
-    let mut checkpoint = 0;
-    for line in body {
-        if line.contains("\"type\":\"checkpoint\"") {
-            checkpoint = text.len();
-        }
-        text.push_str(line);
-        text.push('\n');
-    }
-    let seal = format!(
-        "{{\"seq\":{},\"type\":\"seal\",\"payload\":{{\"events\":{},\"checkpoint\":{checkpoint},\"sha256\":\"{}\"}}}}\n",
-        body.len() + 1,
-        body.len(),
-        sha256_hex(text.as_bytes())
-    );
-    text + &seal
-}
 
 /// A good log's lines without its seal.
 fn good_log(bench: &Bench) -> Vec<String> {

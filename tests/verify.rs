@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
-use support::bench::{Bench, code, line, lines};
+use support::bench::{Bench, code, line, lines, sealed};
 use support::{everlog, set_mtime, stderr, stdout};
 
 fn verify(bench: &Bench, more: &[&str]) -> Output {
@@ -51,15 +51,8 @@ fn replace_in(path: &Path, from: &str, to: &str) {
 /// Puts a true seal behind an altered log.
 fn sealed_again(path: &Path) {
     let text = fs::read_to_string(path).unwrap();
-    let body: String = text.lines().filter(|line| !line.contains("\"type\":\"seal\"")).map(|line| format!("{line}\n")).collect();
-    let count = body.lines().count();
-    let checkpoint = body.rfind("\"type\":\"checkpoint\"").map_or(0, |at| body[..at].rfind('\n').map_or(0, |end| end + 1));
-    let sha256 = everlog::model::digest::sha256_hex(body.as_bytes());
-    let seal = format!(
-        "{{\"seq\":{},\"type\":\"seal\",\"payload\":{{\"events\":{count},\"checkpoint\":{checkpoint},\"sha256\":\"{sha256}\"}}}}\n",
-        count + 1
-    );
-    fs::write(path, body + &seal).unwrap();
+    let body: Vec<String> = text.lines().filter(|line| !line.contains("\"type\":\"seal\"")).map(str::to_owned).collect();
+    fs::write(path, sealed(&body)).unwrap();
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! A workplace for tests of commands: a source, a destination, a scratch folder.
 
 use super::everlog;
+use everlog::model::digest::sha256_hex;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Output;
@@ -67,4 +68,24 @@ pub fn code(output: &Output) -> Option<i32> {
 
 pub fn words<'a>(words: &'a [&'a str], path: &'a Path) -> Vec<&'a str> {
     words.iter().map(|word| if *word == "@" { path.to_str().unwrap() } else { *word }).collect()
+}
+
+/// A log with these lines, numbered and sealed anew.
+pub fn sealed(body: &[String]) -> String {
+    let mut text = String::new();
+    let mut checkpoint = 0;
+    for line in body {
+        if line.contains("\"type\":\"checkpoint\"") {
+            checkpoint = text.len();
+        }
+        text.push_str(line);
+        text.push('\n');
+    }
+    let seal = format!(
+        "{{\"seq\":{},\"type\":\"seal\",\"payload\":{{\"events\":{},\"checkpoint\":{checkpoint},\"sha256\":\"{}\"}}}}\n",
+        body.len() + 1,
+        body.len(),
+        sha256_hex(text.as_bytes())
+    );
+    text + &seal
 }
