@@ -14,6 +14,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use support::forged::sealed;
 use support::{Case, everlog, fixtures, stderr, stdout, tree};
 use tempfile::TempDir;
 
@@ -150,24 +151,6 @@ fn line_mutant(text: &[u8], kind: usize, random: &mut Random) -> Option<(String,
     (bytes != text).then(|| (format!("line {} {name}", at + 1), bytes, parts))
 }
 
-/// A body with a true seal behind it.
-fn sealed(lines: &[String]) -> Vec<u8> {
-    let (mut body, mut checkpoint) = (String::new(), 0);
-    for line in lines {
-        if line.contains("\"type\":\"checkpoint\"") {
-            checkpoint = body.len();
-        }
-        body.push_str(line);
-        body.push('\n');
-    }
-    let (count, sha256) = (lines.len(), sha256_hex(body.as_bytes()));
-    body.push_str(&format!(
-        "{{\"seq\":{},\"type\":\"seal\",\"payload\":{{\"events\":{count},\"checkpoint\":{checkpoint},\"sha256\":\"{sha256}\"}}}}\n",
-        count + 1
-    ));
-    body.into_bytes()
-}
-
 /// Lines of a log without its seal.
 fn body(text: &[u8]) -> Vec<String> {
     let lines: Vec<String> = String::from_utf8(text.to_vec()).unwrap().lines().map(str::to_owned).collect();
@@ -185,7 +168,7 @@ fn field_mutant(text: &[u8], random: &mut Random) -> Option<Mutant> {
     lines[at] = lines[at].replacen(field, &format!("{field}X"), 1);
     Some(Mutant {
         what: format!("{field} of line {} changed and sealed again", at + 1),
-        bytes: sealed(&lines),
+        bytes: sealed(&lines).into_bytes(),
         line: at as u64 + 1,
         place: Place::File,
     })
@@ -221,7 +204,7 @@ fn recipe_mutant(text: &[u8], kind: usize, random: &mut Random) -> Option<Mutant
     lines[at].replace_range(start..end, &new);
     Some(Mutant {
         what: format!("recipe entry {entry} of line {} {name}", at + 1),
-        bytes: sealed(&lines),
+        bytes: sealed(&lines).into_bytes(),
         line: at as u64 + 1,
         place: Place::File,
     })

@@ -9,6 +9,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 use support::bench::{Bench, code, line, lines};
+use support::forged::sealed;
 use support::{everlog, set_mtime, stderr, stdout};
 
 fn verify(bench: &Bench, more: &[&str]) -> Output {
@@ -51,15 +52,8 @@ fn replace_in(path: &Path, from: &str, to: &str) {
 /// Puts a true seal behind an altered log.
 fn sealed_again(path: &Path) {
     let text = fs::read_to_string(path).unwrap();
-    let body: String = text.lines().filter(|line| !line.contains("\"type\":\"seal\"")).map(|line| format!("{line}\n")).collect();
-    let count = body.lines().count();
-    let checkpoint = body.rfind("\"type\":\"checkpoint\"").map_or(0, |at| body[..at].rfind('\n').map_or(0, |end| end + 1));
-    let sha256 = everlog::model::digest::sha256_hex(body.as_bytes());
-    let seal = format!(
-        "{{\"seq\":{},\"type\":\"seal\",\"payload\":{{\"events\":{count},\"checkpoint\":{checkpoint},\"sha256\":\"{sha256}\"}}}}\n",
-        count + 1
-    );
-    fs::write(path, body + &seal).unwrap();
+    let body: Vec<String> = text.lines().filter(|line| !line.contains("\"type\":\"seal\"")).map(str::to_owned).collect();
+    fs::write(path, sealed(&body)).unwrap();
 }
 
 #[test]
@@ -129,6 +123,19 @@ fn each_level_sees_what_it_should() {
     assert_eq!([level("seal"), level("restore"), level("full")], [0, 0, 1]);
     let refused = verify(&bench, &["--level", "everything"]);
     assert_eq!(code(&refused), Some(2));
+}
+
+#[test]
+fn a_seal_that_names_another_checkpoint_is_broken() {
+    let bench = three();
+    let log = fs::read_to_string(bench.log("a")).unwrap();
+    let at = log.rfind("\"checkpoint\":").unwrap() + "\"checkpoint\":".len();
+    fs::write(bench.log("a"), format!("{}9{}", &log[..at], &log[at..])).unwrap();
+    for level in ["seal", "full"] {
+        let done = verify(&bench, &["--level", level]);
+        assert_eq!(code(&done), Some(1), "{level}");
+        assert!(stderr(&done).contains("not those that were sealed"), "{}", stderr(&done));
+    }
 }
 
 #[test]
