@@ -208,3 +208,17 @@ pub fn unescape(token: &[u8]) -> Cow<'_, str> {
     }
     Cow::Owned(decode_string(token).unwrap_or_else(|lossy| lossy))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_backslash_that_is_itself_escaped_begins_no_escape() {
+        for (inner, at) in
+            [(r"\u0041", Some(0)), (r"a\\u0041", None), (r"\\\u0041", Some(2)), (r"\\u\\\\\u0041", Some(7)), (r"\n\\", None), ("", None)]
+        {
+            assert_eq!(first_unicode_escape(inner.as_bytes()), at, "{inner}");
+        }
+    }
+}

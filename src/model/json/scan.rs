@@ -474,4 +474,12 @@ mod tests {
         assert_eq!(scan_value(deep.as_bytes(), Dialect::Strict).unwrap().facts.depth, 1_000_000);
         assert!(scan_value(&deep.as_bytes()[..1_500_000], Dialect::Strict).is_err());
     }
+
+    #[test]
+    fn a_control_character_is_wrong_only_in_a_string_that_ends() {
+        let error = |text: &[u8]| scan_value(text, Dialect::Strict).unwrap_err();
+        assert_eq!(error(b"\"ab\ncd\""), ScanError { at: 3, what: "a control character stands raw in a string" });
+        // Cut off, and something else was written behind it.
+        assert_eq!(error(b"\"ab\ncd"), ScanError { at: 6, what: "the text ends early" });
+    }
 }
