@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::{Duration, UNIX_EPOCH};
 use support::bench::{Bench, code, lines};
-use support::scenarios::lines as many_lines;
+use support::scenarios::{lines as many_lines, scratch};
 use support::{everlog, stderr, stdout, tree};
 use tempfile::TempDir;
 
@@ -108,8 +108,7 @@ fn a_destination_that_may_not_be_written_to_is_said_and_nothing_is_done() {
 fn a_destination_on_another_filesystem_is_as_good() {
     let memory = Path::new("/dev/shm");
     let device = |path: &Path| fs::metadata(path).unwrap().dev();
-    let bench = Bench { scratch: TempDir::new().unwrap() };
-    support::copy_tree(&Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/gptme/tour/input"), &bench.source());
+    let bench = Bench::with_tour();
     if !memory.is_dir() || device(memory) == device(bench.scratch.path()) {
         return eprintln!("there is only one filesystem here: renames across two are not tested");
     }
@@ -143,7 +142,8 @@ fn a_destination_on_another_filesystem_is_as_good() {
 
 #[test]
 fn few_open_files_are_enough_for_many_sessions_and_for_a_session_of_20_000_files() {
-    let bench = Bench::new();
+    // On a busy disk 20,000 files take their time.
+    let bench = Bench { scratch: scratch() };
     for n in 0..120 {
         bench.conversation(&format!("s{n:03}"), &lines(2));
     }

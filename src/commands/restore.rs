@@ -147,8 +147,10 @@ fn one_log(log: &LogFile, folder: &RestoreFolder<'_>, stores: &Stores) -> Result
             .and_then(|plan| one_file(&mut view, adapter, &plan, &inside, log, folder, store, &looks).map(|made| (plan, made)));
         match restored {
             Ok((plan, full)) => {
-                done.bytes += plan.entry.size.unwrap_or(0);
-                done.files += u64::from(plan.entry.kind == FileKind::File);
+                if plan.entry.kind == FileKind::File {
+                    done.bytes += plan.entry.size.unwrap_or(0);
+                    done.files += 1;
+                }
                 made.extend(full);
             }
             Err(error) => {
@@ -185,20 +187,23 @@ fn one_file<R: ReadAt>(
         (FileKind::File, Some(sha256)) => {
             let missing = || crate::store::StoreError::Blob { sha256: sha256.clone() };
             let bytes = blobs::get(store.ok_or_else(missing)?, sha256)?;
+            if !has_size(plan, bytes.len() as u64) {
+                return Err(missing().into());
+            }
             let file = folder.file(&path)?;
             file.bytes().fill(&bytes)?;
             Ok(Some(file.done(was)?))
         }
         (FileKind::File, None) => {
             let file = folder.file(&path)?;
-            let mut sink = ToFile { out: BufWriter::with_capacity(256 * 1024, file.bytes()), hash: sha2::Digest::new() };
+            let mut sink = ToFile { out: BufWriter::with_capacity(256 * 1024, file.bytes()), bytes: 0, hash: sha2::Digest::new() };
             let rebuilt =
                 rebuild(view, plan, &|holds, style, shapes| adapter.renderer(holds, style, shapes), &mut sink).and_then(|()| sink.finish());
-            let right = rebuilt.and_then(|sha256| {
-                if Some(&sha256) == plan.entry.sha256.as_ref() {
+            let right = rebuilt.and_then(|(bytes, sha256)| {
+                if Some(&sha256) == plan.entry.sha256.as_ref() && has_size(plan, bytes) {
                     Ok(())
                 } else {
-                    Err(StreamError::log(plan.seq, "does not rebuild to the hash it records"))
+                    Err(StreamError::log(plan.seq, "does not rebuild to the hash and size it records"))
                 }
             });
             // A file that is not what it was must not lie there as if it were:
@@ -209,22 +214,29 @@ fn one_file<R: ReadAt>(
     }
 }
 
-/// Writes what comes, and hashes it.
+/// Whether a file has the size that its log records. A log may record any.
+fn has_size(plan: &FilePlan, bytes: u64) -> bool {
+    plan.entry.size.is_none_or(|size| size == bytes)
+}
+
+/// Writes what comes, counts it and hashes it.
 struct ToFile<W: Write> {
     out: BufWriter<W>,
+    bytes: u64,
     hash: sha2::Sha256,
 }
 
 impl<W: Write> ToFile<W> {
-    fn finish(mut self) -> Result<String, StreamError> {
+    fn finish(mut self) -> Result<(u64, String), StreamError> {
         self.out.flush().map_err(|source| StreamError::Io { doing: "write a restored file", source })?;
-        Ok(hex(&sha2::Digest::finalize(self.hash)))
+        Ok((self.bytes, hex(&sha2::Digest::finalize(self.hash))))
     }
 }
 
 impl<W: Write> ByteSink for ToFile<W> {
     fn bytes(&mut self, bytes: &[u8]) -> Result<(), StreamError> {
         sha2::Digest::update(&mut self.hash, bytes);
+        self.bytes += bytes.len() as u64;
         self.out.write_all(bytes).map_err(|source| StreamError::Io { doing: "write a restored file", source })
     }
 }

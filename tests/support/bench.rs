@@ -13,7 +13,7 @@ pub struct Bench {
 
 impl Bench {
     pub fn new() -> Bench {
-        Bench { scratch: super::scenarios::scratch() }
+        Bench { scratch: TempDir::new().unwrap() }
     }
 
     /// The sessions that newcomers see first.

@@ -19,7 +19,7 @@ pub(in crate::adapters) struct Rendered<'r> {
 }
 
 /// Whether the records of a file name the ones above them.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(in crate::adapters) enum Parents {
     Written,
     Unwritten,

@@ -65,8 +65,12 @@ pub(in crate::adapters) enum Edits {
 pub(in crate::adapters) struct Reader<'a, 's> {
     pub to: Conversion<'a, 's>,
     shapes: Shapes,
-    /// Records that are in the log, by their bytes and the event above.
-    known: HashMap<(&'a [u8], Seq), Seq, foldhash::fast::RandomState>,
+    /// Records that are in the log, by their bytes, the event above, and how
+    /// their file has parents: an event is rendered as its file wants it.
+    known: HashMap<(&'a [u8], Seq, Parents), Seq, foldhash::fast::RandomState>,
+    /// The residuals of those that cannot be rendered, for every file that has
+    /// the record.
+    residual_of: HashMap<Seq, u32>,
     /// Headers that are in the log, by their bytes.
     headers: HashMap<&'a [u8], Seq>,
     /// Messages that are in the log, by what they say, and their shapes.
@@ -128,6 +132,7 @@ impl<'a, 's> Reader<'a, 's> {
             to,
             shapes: Shapes::new(Order::default()),
             known: HashMap::default(),
+            residual_of: HashMap::new(),
             headers: HashMap::new(),
             messages: HashMap::new(),
             repeat_of: HashMap::new(),
@@ -225,12 +230,10 @@ impl<'a, 's> Reader<'a, 's> {
         let text = entry.line.text;
         let is_header = entry.kind == Record::Header;
         let is_node = !is_header && seen != Seen::Aside;
-        if is_header && let Some(&known) = self.headers.get(text) {
-            return Ok(known);
-        }
-        if seen == Seen::ByLoader
-            && let Some(&known) = self.known.get(&(text, above)).filter(|_| is_node)
-        {
+        let is_shared = is_node && seen == Seen::ByLoader;
+        let known = if is_header { self.headers.get(text) } else { self.known.get(&(text, above, file.parents)).filter(|_| is_shared) };
+        if let Some(&known) = known {
+            file.residuals.extend(self.residual_of.get(&known).map(|count| (known, *count)));
             return Ok(known);
         }
         let decoded = entry.text();
@@ -271,10 +274,11 @@ impl<'a, 's> Reader<'a, 's> {
             if rendered != text {
                 let count = self.to.residual((seq, seq), &rendered, text);
                 file.residuals.insert(seq, count);
+                self.residual_of.insert(seq, count);
             }
         }
         if seen == Seen::ByLoader {
-            self.known.insert((text, above), seq);
+            self.known.insert((text, above, file.parents), seq);
         }
         if is_node {
             self.last_node = seq;
