@@ -171,11 +171,14 @@ pub(in crate::adapters) fn has_a_name_twice(record: &[Member<'_>]) -> bool {
 impl Goes {
     /// Whether a value has a place of its own in an object, all of it.
     fn takes_whole(&self, value: &[u8], writer: Escapes) -> bool {
-        match self {
-            Goes::Constant(text) => value == text.as_bytes(),
-            Goes::To(_, takes) => takes.accepts(value),
-            Goes::Object(_, table) => table.object(value, writer).is_some(),
-            other => matches!(other, Goes::List) && json::kind_of(value) == Kind::Array,
+        if let Goes::Constant(text) = self {
+            value == text.as_bytes()
+        } else if let Goes::To(_, takes) = self {
+            takes.accepts(value)
+        } else if let Goes::Object(_, table) = self {
+            table.object(value, writer).is_some()
+        } else {
+            matches!(self, Goes::List) && json::kind_of(value) == Kind::Array
         }
     }
 }
