@@ -57,6 +57,7 @@ fn on_every_fixture(check: impl Fn(&Case, &mut Vec<String>) -> usize + Sync) {
     let wrong = wrong.into_inner().unwrap();
     assert!(wrong.is_empty(), "{} of {} mutations:\n{}", wrong.len(), tried.load(Ordering::Relaxed), wrong.join("\n"));
     assert!(tried.load(Ordering::Relaxed) >= cases.len(), "hardly anything was tried");
+    support::figure("mutations reported", tried.into_inner());
 }
 
 /// A fixture, migrated.

@@ -197,7 +197,7 @@ fn killed_at_any_step_a_prune_and_its_undo_end_as_they_should() {
         assert!(bytes_of(&bench.source) == before, "not undone after step {alive_for}");
         if disk.survived() && dying.survived() {
             assert!(alive_for > 20, "{alive_for} steps");
-            return;
+            return support::figure("crash points", 2 * alive_for);
         }
     }
 }

@@ -48,7 +48,7 @@ fn killed_at_any_step_each_file_is_old_or_new_and_the_repair_can_be_finished_or_
         }
         if !has_died {
             assert!(alive_for > 20, "only {alive_for} steps");
-            return eprintln!("{alive_for} steps to die at");
+            return support::figure("crash points", alive_for);
         }
     }
     panic!("it never ends");

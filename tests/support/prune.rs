@@ -1,5 +1,6 @@
 //! Prune in process, and Hermes sessions with turns in every state.
 
+use super::Said;
 use super::webui::Folder;
 use everlog::adapters::ALL;
 use everlog::commands::audit::{self, AuditJob};
@@ -14,36 +15,20 @@ use everlog::store::disk::{Disk, RealDisk};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex};
 
 pub const DAY_NS: i64 = 86_400_000_000_000;
 /// Files are written at 1.7e9 seconds; this is a hundred days later.
 pub const NOW_NS: i64 = 1_700_000_000_000_000_000 + 100 * DAY_NS;
 
-#[derive(Clone, Default)]
-pub struct Said(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Said {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().write(bytes)
-    }
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
+/// A printer in this process that says one object per row.
+fn printer(said: &Said) -> Printer {
+    Printer::to(Box::new(said.clone()), Form::Json, Talk::Quiet)
 }
 
-impl Said {
-    pub fn printer(&self) -> Printer {
-        Printer::to(Box::new(self.clone()), Form::Json, Talk::Quiet)
-    }
-
-    pub fn rows(&self) -> Vec<Value> {
-        let text = String::from_utf8(self.0.lock().unwrap().clone()).unwrap();
-        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
-    }
+fn rows(said: &Said) -> Vec<Value> {
+    said.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 /// A source, its store, and how it is pruned.
@@ -90,7 +75,7 @@ impl<'a> Bench<'a> {
             stop: &stop,
             disk: &RealDisk,
         };
-        migrate::run(&job, &Said::default().printer()).unwrap()
+        migrate::run(&job, &printer(&Said::default())).unwrap()
     }
 
     pub fn run(&self, action: Action) -> Result<(ExitStatus, Vec<Value>), String> {
@@ -112,10 +97,10 @@ impl<'a> Bench<'a> {
             disk: self.disk,
         };
         let said = Said::default();
-        let printer = said.printer();
+        let printer = printer(&said);
         let status = run(&job, &printer).map_err(|error| error.to_string())?;
         drop(printer);
-        Ok((status, said.rows()))
+        Ok((status, rows(&said)))
     }
 
     /// Each item of the plan with the code of why it stays; an empty one goes.
@@ -146,10 +131,10 @@ impl<'a> Bench<'a> {
             now_ns: self.now_ns,
             stop: &stop,
         };
-        let printer = said.printer();
+        let printer = printer(&said);
         audit::run(&job, &printer).unwrap();
         drop(printer);
-        said.rows().into_iter().filter(|row| matches!(row["severity"].as_str(), Some("warn" | "error"))).collect()
+        rows(&said).into_iter().filter(|row| matches!(row["severity"].as_str(), Some("warn" | "error"))).collect()
     }
 }
 
