@@ -109,3 +109,21 @@ fn jobs_that_openclaw_itself_moved_away_are_carried() {
     write(&bench, "cron/jobs.json.migrated", "{\n  \"version\": 1,\n  \"jobs\": []\n}\n");
     assert_eq!(formats(&bench), BTreeMap::from([("cron/jobs.json.migrated".to_owned(), "openclaw".to_owned())]));
 }
+
+#[test]
+fn a_retired_job_list_goes_with_all_its_files_and_comes_back_with_them() {
+    let bench = Bench::new();
+    for name in ["jobs.json", "jobs-state.json", "jobs.json.bak"] {
+        write(&bench, &format!("cron/{name}"), "{\n  \"version\": 1,\n  \"jobs\": []\n}\n");
+    }
+    let before = tree(&bench.source());
+    let retired = bench.migrate(&["--retire"]);
+    assert_eq!(code(&retired), Some(0), "{}", stderr(&retired));
+    assert!(tree(&bench.source()).keys().all(|name| name.ends_with(".migrated")), "{:?}", tree(&bench.source()).keys());
+    let again = bench.migrate(&[]);
+    assert_eq!(code(&again), Some(0), "{}", stderr(&again));
+    assert!(!bench.log("cron/jobs.json.migrated").exists(), "{}", stderr(&again));
+    let back = bench.migrate(&["--unretire"]);
+    assert_eq!(code(&back), Some(0), "{}", stderr(&back));
+    assert!(tree(&bench.source()) == before);
+}

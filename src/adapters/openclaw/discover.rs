@@ -72,12 +72,14 @@ fn jobs(folder: &FolderView<'_>, direct: &[(&str, &Listed)], found: &mut Found) 
     const LIVE: &str = "jobs.json";
     let moved = format!("{LIVE}{RETIRED_SUFFIX}");
     let is_jobs = |name: &str| folder.has_file(name) && memchr::memmem::find(&folder.first_bytes(name), b"\"jobs\"").is_some();
-    let files = direct.iter().filter(|(name, _)| names::judge(name) == Name::Jobs).map(|(name, _)| RelPath::new(*name)).collect();
+    let own = direct.iter().map(|(name, _)| *name).filter(|name| names::judge(name) == Name::Jobs);
+    let files: Vec<RelPath> = own.clone().map(RelPath::new).collect();
+    // What is left of them under their names would be a list of its own.
+    let retires = own.map(|name| RelPath::new(name.strip_suffix(RETIRED_SUFFIX).unwrap_or(name))).collect();
     if is_jobs(LIVE) {
-        found.units.push(unit(LIVE, files));
+        found.units.push(UnitClaim { retires, ..unit(LIVE, files) });
     } else if is_jobs(&moved) {
         // OpenClaw renames it so when it moves its jobs into a database.
-        let retires = vec![RelPath::new(LIVE)];
         found.units.push(UnitClaim { standing: Standing::PerhapsRetired, retires, ..unit(&moved, files) });
     }
 }
