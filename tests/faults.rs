@@ -10,12 +10,13 @@ use everlog::store::StoreError;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use support::bench::Bench;
 use support::dying::FailingDisk;
-use support::figure;
 use support::scenarios::{SCENARIOS, Scenario, contents, each_scenario, lines, migrate, scratch};
 use support::watched::{Step, Watch, Watched};
+use support::{figure, stderr};
 
 /// What a disk says that cannot: EIO, ENOSPC, EACCES, EROFS.
 const ERRORS: [i32; 4] = [5, 28, 13, 30];
@@ -157,5 +158,39 @@ fn a_destination_that_vanishes_at_any_step_is_made_again_by_the_next_run() {
         if steps <= at {
             break;
         }
+    }
+}
+
+#[test]
+fn a_full_disk_under_stdout_is_never_taken_for_success() {
+    let bench = Bench::with_tour();
+    bench.migrate(&[]);
+    let (source, dest) = (bench.source().display().to_string(), bench.dest().display().to_string());
+    let logs = fs::read_dir(bench.dest()).unwrap().flatten().map(|entry| entry.path());
+    let log = logs.filter(|path| path.is_file()).min().unwrap().display().to_string();
+    let commands: [&[&str]; 12] = [
+        &["replay", &log],
+        &["replay", &log, "--json"],
+        &["tree", &log],
+        &["verify", &dest],
+        &["verify", &dest, "--json"],
+        &["detect", &source],
+        &["migrate", &source, "-o", &dest, "--json"],
+        &["formats"],
+        &["completions", "bash"],
+        &["man"],
+        &["--help"],
+        &["--version"],
+    ];
+    for words in commands {
+        let run = |stdout: Stdio| Command::new(env!("CARGO_BIN_EXE_everlog")).args(words).stdout(stdout).output().unwrap();
+        let said = run(fs::File::options().write(true).open("/dev/full").unwrap().into());
+        assert_eq!(said.status.code(), Some(2), "{words:?}: {}", stderr(&said));
+        assert!(stderr(&said).contains("cannot write to stdout") && stderr(&said).contains("No space"), "{words:?}: {}", stderr(&said));
+        // A reader that went away is no failure.
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let unread = run(writer.into());
+        assert_eq!((unread.status.code(), stderr(&unread).as_str()), (Some(0), ""), "{words:?}");
     }
 }

@@ -370,3 +370,20 @@ fn a_second_run_at_once_ends_well_and_does_nothing() {
     drop(lock);
     assert_eq!(bench.apply()["files"], 3);
 }
+
+#[test]
+fn the_way_back_that_a_prune_names_is_the_whole_command() {
+    let folder = three_turns();
+    let logs = folder.home().join("it's my logs").display().to_string();
+    let source = folder.path().display().to_string();
+    assert_eq!(everlog(&["migrate", &source, "-o", &logs]).status.code(), Some(0));
+    let before = bytes_of(&folder.path());
+    let done = everlog(&["prune", &source, "-o", &logs, "--apply", "--now", "2030-01-01T00:00:00Z"]);
+    assert!(bytes_of(&folder.path()) != before, "{}{}", stdout(&done), stderr(&done));
+    let said = stdout(&done);
+    let command = said.split_once("back with: everlog ").unwrap().1.trim();
+    let typed = format!("{} {command}", env!("CARGO_BIN_EXE_everlog"));
+    let back = std::process::Command::new("sh").args(["-c", &typed]).output().unwrap();
+    assert_eq!(back.status.code(), Some(0), "{command}: {}", stderr(&back));
+    assert!(bytes_of(&folder.path()) == before);
+}

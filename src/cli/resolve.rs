@@ -5,7 +5,7 @@ use clap::{CommandFactory, Parser, error::ErrorKind};
 use glob::Pattern;
 use jiff::{Span, Timestamp, Zoned};
 use std::ffi::OsString;
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -50,13 +50,18 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> ExitStatus {
         Err(error) => {
             let told = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
             // Help goes to stdout and errors to stderr; a closed pipe is no news.
-            let _ = error.print();
-            return if told { ExitStatus::Well } else { ExitStatus::Failed };
+            return match error.print().and_then(|()| std::io::stdout().flush()) {
+                Err(failure) if told && failure.kind() != std::io::ErrorKind::BrokenPipe => {
+                    not_printed(failure, &Printer::new(Form::Text, Talk::Usual))
+                }
+                _ if told => ExitStatus::Well,
+                _ => ExitStatus::Failed,
+            };
         }
     };
     let form = if args.json { Form::Json } else { Form::Text };
     let out = Printer::new(form, if args.quiet { Talk::Quiet } else { Talk::Usual });
-    match dispatch(args, &out) {
+    let status = match dispatch(args, &out) {
         Ok(status) => status,
         Err(Problem::Usage(what)) => {
             out.complain(&format!("error: {what}\nhint: `everlog help` lists commands and options"));
@@ -66,7 +71,18 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> ExitStatus {
             out.complain(&text::error(&error, None, error.hint().as_deref()));
             ExitStatus::Failed
         }
+    };
+    match out.finish() {
+        Ok(()) => status,
+        Err(failure) => not_printed(failure, &out),
     }
+}
+
+/// Whoever reads stdout must not take a part for the whole.
+fn not_printed(failure: std::io::Error, out: &Printer) -> ExitStatus {
+    let error = crate::store::StoreError::io("write to", Path::new("stdout"))(failure);
+    out.complain(&text::error(&error, None, error.hint()));
+    ExitStatus::Failed
 }
 
 /// Why nothing was done.

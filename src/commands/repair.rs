@@ -181,7 +181,7 @@ fn print_plan(steps: &[Step], left: &[AuditItem], job: &RepairJob<'_>, out: &Pri
     } else if steps.is_empty() {
         out.summary("nothing to mend; nothing was changed");
     } else {
-        let source = visible(&job.source.display().to_string());
+        let source = text::shell_word(&job.source.display().to_string());
         out.summary(&format!(
             "{} to write; nothing was changed\nto do exactly this: everlog repair {source} --apply {print}",
             text::count(steps.len() as u64, "file")
@@ -279,8 +279,8 @@ fn print_applied(receipt: &RepairReceipt, left: &[AuditItem], job: &RepairJob<'_
             "{} written, {} kept\nto undo it: everlog repair {} --undo {}",
             text::count(receipt.files.len() as u64, "file"),
             text::count(kept as u64, "old one"),
-            visible(&job.source.display().to_string()),
-            visible(&path.display().to_string())
+            text::shell_word(&job.source.display().to_string()),
+            text::shell_word(&path.display().to_string())
         ));
     }
     if left.is_empty() { ExitStatus::Well } else { ExitStatus::Found }

@@ -107,14 +107,13 @@ fn rename_all<'p>(folder: &Path, paths: &'p [RelPath], disk: &dyn Disk) -> Resul
 /// what was proven; else takes it back. Returns the files renamed, by unit.
 ///
 /// # Errors
-/// When a file cannot be renamed.
+/// When a file cannot be renamed; before anything is, where a receipt names one
+/// elsewhere.
 pub(super) fn finish(source: &Source, known: &Receipts, store: &Store, disk: &dyn Disk) -> Result<Finished, StoreError> {
     let mut finished = Finished::new();
-    for (receipt, retired) in known.retired().filter(|(receipt, retired)| is_meant(source, receipt, retired)) {
-        let pairs = pairs(source, &RelPath::from_key(&receipt.unit), retired);
-        if !is_half_done(&pairs) {
-            continue;
-        }
+    let meant = known.retired().filter(|(receipt, retired)| is_meant(source, receipt, retired));
+    let found = meant.map(|(receipt, retired)| Ok((receipt, pairs(source, &RelPath::from_key(&receipt.unit), retired)?)));
+    for (receipt, pairs) in found.collect::<Result<Vec<_>, StoreError>>()?.into_iter().filter(|(_, pairs)| is_half_done(pairs)) {
         let is_proven = |pair: &Pair<'_>| match pair.place() {
             Place::Live => has_its_bytes(&pair.live, pair.was),
             Place::Retired | Place::Both | Place::Gone => has_its_bytes(&pair.retired, pair.was),

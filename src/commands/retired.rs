@@ -15,7 +15,9 @@ use crate::model::digest::sha256_hex;
 use crate::model::files::{Entry, RelPath};
 use crate::model::finding::{Finding, FindingCode, Findings};
 use crate::model::location::Location;
+use crate::store::StoreError;
 use crate::store::disk;
+use crate::store::inside::inside;
 use crate::store::layout::{Store, path_below};
 use crate::store::receipts::{FileReceipt, Receipt, Receipts, Retired};
 use crate::store::snapshot;
@@ -60,11 +62,14 @@ impl Pair<'_> {
 }
 
 /// The files that a session was retired with, where they lie in a source.
-pub(super) fn pairs<'r>(source: &Source, unit: &RelPath, retired: &'r Retired) -> Vec<Pair<'r>> {
+///
+/// # Errors
+/// When the receipt names one elsewhere.
+pub(super) fn pairs<'r>(source: &Source, unit: &RelPath, retired: &'r Retired) -> Result<Vec<Pair<'r>>, StoreError> {
     let root = root_of(source, unit, retired);
     let pair = |was: &'r FileReceipt| {
         let name = RelPath::from_key(&was.path).below(&root);
-        Pair { was, live: path_below(&source.root, &name), retired: path_below(&source.root, &retired_name(&name)), name }
+        Ok(Pair { was, live: inside(&source.root, &name)?, retired: inside(&source.root, &retired_name(&name))?, name })
     };
     retired.files.iter().map(pair).collect()
 }
@@ -86,7 +91,9 @@ fn root_of(source: &Source, unit: &RelPath, retired: &Retired) -> RelPath {
 /// sessions are chosen.
 pub(super) fn is_meant(source: &Source, receipt: &Receipt, retired: &Retired) -> bool {
     let is_named = source.only_file.as_ref().is_none_or(|file| {
-        pairs(source, &RelPath::from_key(&receipt.unit), retired).iter().any(|pair| pair.name == *file || retired_name(&pair.name) == *file)
+        let root = root_of(source, &RelPath::from_key(&receipt.unit), retired);
+        let mut names = retired.files.iter().map(|was| RelPath::from_key(&was.path).below(&root));
+        names.any(|name| name == *file || retired_name(&name) == *file)
     });
     let newest = retired.files.iter().map(|file| file.mtime_ns).max();
     let selection = &source.selection;
@@ -123,7 +130,8 @@ pub(super) fn settle(source: &mut Source, store: &Store, known: &Receipts) {
     let mut settled = Vec::new();
     for (receipt, retired) in known.retired().filter(|(receipt, retired)| is_meant(source, receipt, retired)) {
         let unit = RelPath::from_key(&receipt.unit);
-        let pairs = pairs(source, &unit, retired);
+        // What lies elsewhere is not of this source.
+        let Ok(pairs) = pairs(source, &unit, retired) else { continue };
         let renamed = pairs.iter().filter(|pair| matches!(pair.place(), Place::Retired | Place::Both));
         owners.extend(renamed.map(|pair| (retired_name(&pair.name), receipt.unit.clone())));
         let unchanged = pairs.iter().all(|pair| pair.place() != Place::Live || is_still(&pair.live, pair.was));

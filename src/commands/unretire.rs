@@ -53,7 +53,8 @@ struct Giving<'a> {
 /// renamed does not keep the others from it.
 ///
 /// # Errors
-/// When the receipts cannot be written.
+/// When the receipts cannot be written; before anything is renamed, where one
+/// of them names a file elsewhere.
 pub(super) fn unretire(
     source: &Source,
     store: &Store,
@@ -67,6 +68,7 @@ pub(super) fn unretire(
         .filter(|(receipt, retired)| is_meant(source, receipt, retired))
         .map(|(receipt, retired)| (RelPath::from_key(&receipt.unit), retired.clone()))
         .collect();
+    named.iter().try_for_each(|(unit, retired)| pairs(source, unit, retired).map(drop))?;
     let mut given = Vec::new();
     for (unit, retired) in &named {
         if giving.give_back(unit, retired) {
@@ -141,7 +143,8 @@ impl Giving<'_> {
 /// Renames the files of one session, all or none of them. Returns those that
 /// were, and the folders that they lie in.
 fn rename_all(source: &Source, unit: &RelPath, retired: &Retired, disk: &dyn Disk) -> Result<(Vec<String>, Vec<PathBuf>), Refusal> {
-    let pairs = pairs(source, unit, retired);
+    let elsewhere = |error: StoreError| Refusal { at: unit.clone(), why: error.to_string(), hint: RESTORE };
+    let pairs = pairs(source, unit, retired).map_err(elsewhere)?;
     for pair in &pairs {
         let refuse = |at: &RelPath, why: &str, hint| Err(Refusal { at: at.clone(), why: why.to_owned(), hint });
         match pair.place() {

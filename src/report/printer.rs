@@ -33,6 +33,8 @@ pub struct Printer {
     talk: Talk,
     out: Mutex<Box<dyn Write + Send>>,
     closed: AtomicBool,
+    /// Why data did not arrive, where somebody waits for it.
+    failure: Mutex<Option<io::Error>>,
     progress: Mutex<Option<ProgressBar>>,
 }
 
@@ -46,7 +48,8 @@ impl Printer {
     /// A printer whose data goes elsewhere.
     #[must_use]
     pub fn to(out: Box<dyn Write + Send>, form: Form, talk: Talk) -> Printer {
-        Printer { form, talk, out: Mutex::new(out), closed: AtomicBool::new(false), progress: Mutex::new(None) }
+        let (failure, progress) = (Mutex::new(None), Mutex::new(None));
+        Printer { form, talk, out: Mutex::new(out), closed: AtomicBool::new(false), failure, progress }
     }
 
     /// Which form data has.
@@ -61,7 +64,7 @@ impl Printer {
         self.talk
     }
 
-    /// Whether nobody reads stdout any more: the rest need not be made.
+    /// Whether nothing arrives on stdout any more: the rest need not be made.
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.closed.load(Ordering::Relaxed)
@@ -130,11 +133,21 @@ impl Printer {
         self.note(flushed);
     }
 
+    /// Hands on the rest, and says whether all data arrived.
+    ///
+    /// # Errors
+    /// When some did not: a full disk, say.
+    pub fn finish(&self) -> io::Result<()> {
+        self.flush();
+        self.failure.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take().map_or(Ok(()), Err)
+    }
+
     fn note(&self, done: io::Result<()>) {
-        // A reader that went away (`| head`) is no failure; neither is there
-        // anybody left to tell about another one.
-        if done.is_err() {
-            self.closed.store(true, Ordering::Relaxed);
+        let Err(error) = done else { return };
+        self.closed.store(true, Ordering::Relaxed);
+        // A reader that went away (`| head`) has what it wanted.
+        if error.kind() != io::ErrorKind::BrokenPipe {
+            self.failure.lock().unwrap_or_else(std::sync::PoisonError::into_inner).get_or_insert(error);
         }
     }
 

@@ -35,6 +35,13 @@ pub fn error(error: &dyn Error, at: Option<&str>, hint: Option<&str>) -> String 
     text
 }
 
+/// A word of a command as a shell takes it.
+#[must_use]
+pub fn shell_word(word: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-+:,@%=".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) { word.to_owned() } else { format!("'{}'", visible(&word.replace('\'', "'\\''"))) }
+}
+
 /// A size as people write it.
 #[must_use]
 pub fn size(bytes: u64) -> String {

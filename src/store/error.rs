@@ -42,7 +42,7 @@ pub enum StoreError {
         /// Where.
         path: PathBuf,
     },
-    /// A path of a log leads out of the folder it is restored to.
+    /// A path of a log or receipt leads out of the folder that it is below.
     Outside {
         /// The path.
         path: String,
@@ -79,7 +79,7 @@ impl StoreError {
             StoreError::Held { .. } => Some("run again when its program has closed it"),
             StoreError::Locked { .. } => Some("wait until the other run is done, or choose another destination with `-o`"),
             StoreError::Exists { .. } => Some("choose an empty folder with `-o`: nothing is ever overwritten"),
-            StoreError::Outside { .. } => Some("this log was not made by everlog, or was changed since"),
+            StoreError::Outside { .. } => Some("nothing was done: this log or receipt was not made by everlog, or was changed since"),
             StoreError::Blob { .. } => Some("blobs lie in `.everlog/blobs` beside the logs; copy that folder too"),
         }
     }

@@ -6,6 +6,7 @@ pub mod database;
 pub mod disk;
 pub mod error;
 pub mod extend;
+pub mod inside;
 pub mod layout;
 pub mod listing;
 pub mod live;

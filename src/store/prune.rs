@@ -17,7 +17,7 @@ use crate::model::stream::ReadAt;
 
 use super::disk::{self, Disk, Look, folder_of};
 use super::error::StoreError;
-use super::layout::path_below;
+use super::inside::{going_down, inside};
 use super::open_files::{FileId, id_of, open_elsewhere};
 use super::pruned::{State, Tombstone};
 use super::whole::{self, look_of};
@@ -117,6 +117,25 @@ pub struct Carried {
 }
 
 impl Pruner<'_> {
+    fn path_of(&self, stone: &Tombstone) -> Result<PathBuf, StoreError> {
+        inside(self.root, &stone.path())
+    }
+
+    /// Refuses tombstones of which one names a file outside the source, a log
+    /// outside its store, or a folder outside the trash.
+    ///
+    /// # Errors
+    /// At the first that does.
+    pub fn refuse_outside(&self, stones: &[Tombstone]) -> Result<(), StoreError> {
+        for stone in stones {
+            self.path_of(stone)?;
+            going_down(&RelPath::new(stone.prune.as_str()))?;
+            stone.lock.as_ref().map(|lock| inside(self.root, &RelPath::from_key(lock))).transpose()?;
+            stone.log.as_ref().map(|log| going_down(&RelPath::from_key(log))).transpose()?;
+        }
+        Ok(())
+    }
+
     /// Carries out what tombstones say, those of each bundle together or not at
     /// all. What has been done already is passed over.
     pub fn carry_out(&self, bundles: &[Vec<&Tombstone>]) -> Carried {
@@ -138,7 +157,7 @@ impl Pruner<'_> {
     fn prepare(&self, stones: &[&Tombstone]) -> Result<Bundle, StoreError> {
         let mut locks = Vec::new();
         for path in stones.iter().filter_map(|stone| stone.lock.as_ref()).collect::<BTreeSet<_>>() {
-            let path = path_below(self.root, &RelPath::from_key(path));
+            let path = inside(self.root, &RelPath::from_key(path))?;
             if let Ok((file, _)) = disk::open_regular(&path) {
                 lock(&file, &path)?;
                 locks.push(file);
@@ -153,7 +172,7 @@ impl Pruner<'_> {
 
     /// What a tombstone changes; nothing where that is done.
     fn change(&self, stone: &Tombstone) -> Result<Option<Change>, StoreError> {
-        let path = path_below(self.root, &stone.path());
+        let path = self.path_of(stone)?;
         let changed = || StoreError::Changed { path: path.clone() };
         let Some(held) = Held::take(path.clone())? else {
             return if stone.new.is_none() { Ok(None) } else { Err(changed()) };
@@ -277,8 +296,8 @@ impl Pruner<'_> {
         let mut bundle = Bundle { changes: Vec::new(), locks: Vec::new() };
         let mut missing = Vec::new();
         for (stone, old) in files {
-            let path = path_below(self.root, &stone.path());
-            let look = |with: Look| Look { mode: stone.mode, mtime_ns: Some(stone.mtime_ns), ..with };
+            let path = self.path_of(stone)?;
+            let look = |with: Look| Look { mode: stone.mode & 0o777, mtime_ns: Some(stone.mtime_ns), ..with };
             match Held::take(path.clone())? {
                 None if stone.new.is_none() => missing.push((path.clone(), old, look(look_of(&path, None)))),
                 None => return Err(StoreError::Changed { path }),
@@ -307,7 +326,10 @@ impl Pruner<'_> {
     /// # Errors
     /// When something cannot be removed.
     pub fn sweep(&self, stones: &[Tombstone]) -> Result<(), StoreError> {
-        let folders: BTreeSet<PathBuf> = stones.iter().map(|stone| folder_of(&path_below(self.root, &stone.path())).to_owned()).collect();
+        let mut folders = BTreeSet::new();
+        for stone in stones {
+            folders.insert(folder_of(&self.path_of(stone)?).to_owned());
+        }
         folders.iter().try_for_each(|folder| super::replace::sweep_one(self.disk, folder))
     }
 }

@@ -14,6 +14,7 @@ use crate::model::files::RelPath;
 
 use super::disk::{self, Disk, Look, folder_of};
 use super::error::StoreError;
+use super::inside::inside;
 use super::layout::path_below;
 use super::listing::mtime_ns;
 use super::replace::temporary_in;
@@ -124,11 +125,27 @@ impl Repair<'_> {
     /// The receipt that is there.
     ///
     /// # Errors
-    /// When there is one that cannot be read.
+    /// When there is one that cannot be read, or that names files elsewhere.
     pub fn receipt(&self) -> Result<Option<RepairReceipt>, StoreError> {
         let path = self.folder.join(RECEIPT);
         let Some((bytes, _)) = current(&path)? else { return Ok(None) };
-        serde_json::from_slice(&bytes).map(Some).map_err(|error| StoreError::io("read the receipt", &path)(error.into()))
+        let receipt: RepairReceipt =
+            serde_json::from_slice(&bytes).map_err(|error| StoreError::io("read the receipt", &path)(error.into()))?;
+        for file in &receipt.files {
+            self.target(file)?;
+            file.old.as_ref().map(|old| self.kept(old)).transpose()?;
+        }
+        Ok(Some(receipt))
+    }
+
+    /// Where a file of a receipt lies.
+    fn target(&self, file: &RepairedFile) -> Result<PathBuf, StoreError> {
+        inside(self.root, &RelPath::from_key(&file.path))
+    }
+
+    /// Where its old bytes are kept.
+    fn kept(&self, old: &OldFile) -> Result<PathBuf, StoreError> {
+        inside(&self.folder, &RelPath::new(old.kept.as_str()))
     }
 
     /// Keeps the old bytes, stages the new ones, and writes the receipt. No
@@ -173,7 +190,7 @@ impl Repair<'_> {
     pub fn carry_out(&self, receipt: &mut RepairReceipt) -> Result<(), StoreError> {
         let mut folders = BTreeSet::new();
         for (n, file) in receipt.files.iter().enumerate() {
-            let target = path_below(self.root, &RelPath::from_key(&file.path));
+            let target = self.target(file)?;
             folders.insert(folder_of(&target).to_owned());
             match self.state_of(file, &target)? {
                 State::New => {}
@@ -191,7 +208,7 @@ impl Repair<'_> {
     /// Before anything is done, if a file is neither what it was nor what the
     /// repair made of it; or when the disk fails.
     pub fn undo(&self, receipt: &mut RepairReceipt) -> Result<(), StoreError> {
-        let targets: Vec<PathBuf> = receipt.files.iter().map(|file| path_below(self.root, &RelPath::from_key(&file.path))).collect();
+        let targets = receipt.files.iter().map(|file| self.target(file)).collect::<Result<Vec<PathBuf>, StoreError>>()?;
         let mut states = Vec::new();
         for (file, target) in receipt.files.iter().zip(&targets) {
             states.push(self.state_of(file, target)?);
@@ -205,13 +222,15 @@ impl Repair<'_> {
             match &file.old {
                 None => self.disk.remove(target)?,
                 Some(old) => {
-                    let kept = self.folder.join(&old.kept);
-                    let bytes = disk::read(&kept)?;
-                    if sha256_hex(&bytes) != old.sha256 {
-                        return Err(StoreError::Changed { path: kept });
-                    }
+                    let kept = self.kept(old)?;
+                    let there = current(&kept)?.map(|(bytes, _)| bytes).filter(|bytes| sha256_hex(bytes) == old.sha256);
+                    let bytes = there.ok_or(StoreError::Changed { path: kept })?;
                     let now = current(target)?;
-                    let look = Look { mode: old.mode, mtime_ns: Some(old.mtime_ns), ..look_of(target, now.as_ref().map(|(_, meta)| meta)) };
+                    let look = Look {
+                        mode: old.mode & 0o777,
+                        mtime_ns: Some(old.mtime_ns),
+                        ..look_of(target, now.as_ref().map(|(_, meta)| meta))
+                    };
                     let back = self.folder.join("back");
                     self.write(&bytes, look, &back)?;
                     self.publish(&back, target, Over::TheOldOne)?;

@@ -8,7 +8,7 @@ use crate::model::files::RelPath;
 
 use super::disk::{Disk, Look, folder_of};
 use super::error::StoreError;
-use super::layout::path_below;
+use super::inside::inside;
 use super::replace::{Temporary, temporary_in};
 
 /// A folder that files are restored into.
@@ -29,25 +29,12 @@ impl<'d> RestoreFolder<'d> {
         Ok(RestoreFolder { root, disk })
     }
 
-    /// Where a path of a log lies below the folder. No path leads out: none is
-    /// absolute, none climbs, and no link is passed on the way.
+    /// Where a path of a log lies below the folder, and nothing stands yet.
     ///
     /// # Errors
-    /// When it would.
+    /// When it leads out, or something does.
     fn place(&self, path: &RelPath) -> Result<PathBuf, StoreError> {
-        let outside = || StoreError::Outside { path: path.to_string() };
-        let bytes = path.as_bytes();
-        if bytes.is_empty() || bytes.contains(&0) || bytes.split(|b| *b == b'/').any(|part| matches!(part, b"" | b"." | b"..")) {
-            return Err(outside());
-        }
-        let full = path_below(&self.root, path);
-        let mut above = full.parent();
-        while let Some(folder) = above.filter(|folder| *folder != self.root) {
-            if fs::symlink_metadata(folder).is_ok_and(|meta| meta.is_symlink()) {
-                return Err(outside());
-            }
-            above = folder.parent();
-        }
+        let full = inside(&self.root, path)?;
         if fs::symlink_metadata(&full).is_ok() {
             return Err(StoreError::Exists { path: full });
         }

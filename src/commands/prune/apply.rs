@@ -145,8 +145,10 @@ impl Work<'_> {
         let root = source.root.to_string_lossy().into_owned();
         let cut_short: Vec<_> = pruned.unfinished(&root).cloned().collect();
         let locks = HeldLocks::now();
+        let pruner = Pruner { disk: self.job.disk, root: &source.root };
+        cut_short.iter().try_for_each(|prune| pruner.refuse_outside(&prune.files))?;
         for prune in &cut_short {
-            Pruner { disk: self.job.disk, root: &source.root }.sweep(&prune.files)?;
+            pruner.sweep(&prune.files)?;
             let mut bundles: BTreeMap<u64, Vec<Tombstone>> = BTreeMap::new();
             for stone in &prune.files {
                 bundles.entry(stone.bundle).or_default().push(stone.clone());
@@ -165,13 +167,16 @@ impl Work<'_> {
     }
 
     /// What was right for these bytes then still is, unless somebody has the
-    /// file now, or its log is gone.
+    /// file now, its log is gone, or it was to go to a trash that nobody names.
     fn speaks_against(&self, source: &Source, stone: &Tombstone, locks: &HeldLocks) -> Option<Stay> {
         if stone.writer.is_some_and(|writer| evidence::writer_runs(writer, i64::MAX)) {
             return Some(Stay::new(StayCode::WriterRuns, "its writer runs again"));
         }
         if locks.holder(&path_below(&source.root, &stone.path())).is_some() {
             return Some(Stay::new(StayCode::Held, "a program has it locked"));
+        }
+        if stone.trash.is_some() && stone.trash != bundles::trash_of(self.job, &stone.prune, &stone.path()) {
+            return Some(Stay::new(StayCode::Unclear, "it was to go to another trash than the one that `--trash` names now"));
         }
         if stone.log.is_some() && logs::old_bytes(self.store, stone).is_err() {
             return Some(Stay::new(StayCode::NoLog, "no log has it any more"));

@@ -149,7 +149,7 @@ impl Burial<'_> {
                 Some(edited(&bytes, edits).ok_or_else(changed)?).filter(is_left)
             }
         };
-        let trash = self.job.trash.as_ref().map(|trash| path_below(&trash.join(&self.name), &path).to_string_lossy().into_owned());
+        let trash = trash_of(self.job, &self.name, &path);
         Ok(Tombstone {
             prune: self.name.clone(),
             at: time_text(self.job.now_ns),
@@ -192,6 +192,11 @@ impl Burial<'_> {
         }
         Ok(())
     }
+}
+
+/// Where a file of a prune is moved to, where a trash is named.
+pub(super) fn trash_of(job: &PruneJob<'_>, prune: &str, file: &RelPath) -> Option<String> {
+    job.trash.as_ref().map(|trash| path_below(&trash.join(prune), file).to_string_lossy().into_owned())
 }
 
 fn line_ends(bytes: &[u8]) -> u64 {

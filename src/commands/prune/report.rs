@@ -84,7 +84,7 @@ pub(super) fn plan(plan: &Plan, cut_short: usize, job: &PruneJob<'_>, out: &Prin
     } else {
         print_goes(plan, out);
         print_stays(plan, out);
-        let source = visible(&job.source.display().to_string());
+        let source = text::shell_word(&job.source.display().to_string());
         let how = if count > 0 { format!("\nto do it: everlog prune {source} --apply, with the same options") } else { String::new() };
         let would = format!("{} would go: {}; {} stay", parts_text(&parts), text::size(bytes), text::thousands(stay as u64));
         out.summary(&format!("{would}; nothing was changed{how}"));
@@ -184,8 +184,9 @@ pub(super) fn applied(tally: &Tally, job: &PruneJob<'_>, out: &Printer) -> ExitS
         // Said even by a quiet run: something is gone.
         Some(name) => {
             let (files, size) = (text::count(tally.files, "file"), text::size(tally.bytes));
-            let source = visible(&job.source.display().to_string());
-            out.text(&format!("{parts} pruned from {files}: {size}; {stay} stay; back with: everlog prune {source} --undo={name}"));
+            let [source, dest] = [&job.source, &job.dest].map(|path| text::shell_word(&path.display().to_string()));
+            let back = format!("everlog prune {source} -o {dest} --undo={}", text::shell_word(name));
+            out.text(&format!("{parts} pruned from {files}: {size}; {stay} stay; back with: {back}"));
         }
     }
     if tally.kept.is_empty() && tally.failed.is_empty() { ExitStatus::Well } else { ExitStatus::Found }

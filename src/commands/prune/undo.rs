@@ -26,6 +26,7 @@ pub(super) fn undo(
     let mut pruned = Pruned::load(store);
     let prune = chosen(&pruned, source, wanted)?;
     let pruner = Pruner { disk: job.disk, root: &source.root };
+    pruner.refuse_outside(&prune.files)?;
     pruner.sweep(&prune.files)?;
     let mut bundles: BTreeMap<u64, Vec<&Tombstone>> = BTreeMap::new();
     for stone in prune.files.iter().rev() {
