@@ -171,10 +171,13 @@ fn is_meant(source: &Source, folder: &RelPath, item: &AuditItem) -> bool {
     source.units.iter().filter(|unit| unit.found.root == *folder).any(owns)
 }
 
-/// What belongs to no session.
 fn of_source(source: &Source) -> Vec<Reported> {
-    let report =
-        |finding: Finding| Reported { format: None, item: AuditItem { finding, mending: Mending::ByHand, facts: BTreeMap::new() } };
+    let report = |finding| Reported { format: None, item: AuditItem { finding, mending: Mending::ByHand, facts: BTreeMap::new() } };
+    beyond_sessions(source).into_iter().map(report).collect()
+}
+
+/// What belongs to no session.
+pub(super) fn beyond_sessions(source: &Source) -> Vec<Finding> {
     let ties = source.discovery.ties.iter().map(|tie| {
         let message = format!("two formats fit equally well: {}; choose with `--format`", tie.formats.join(", "));
         AuditItem::new(FindingCode::FormatUnclear, Location::file(tie.folder.to_string()), message).finding
@@ -187,7 +190,7 @@ fn of_source(source: &Source) -> Vec<Reported> {
         finding.code == FindingCode::UnknownFile && databases.contains(&name)
     };
     let others = source.discovery.findings.list().iter().filter(|finding| !is_database(finding));
-    ties.chain(others.cloned()).map(report).collect()
+    ties.chain(others.cloned()).collect()
 }
 
 impl Summary {

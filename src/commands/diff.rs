@@ -5,16 +5,17 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use crate::log::LogView;
+use crate::model::stream::StreamError;
 use crate::report::differences::{Quoting, Showing, json_change};
 use crate::report::exit::ExitStatus;
 use crate::report::printer::{Form, Printer};
 use crate::report::terminal::{Tint, tinted};
 use crate::report::text;
-use crate::verify::compare::{Fate, Members, MessageChange, Spoken, message_changes, spoken};
+use crate::verify::compare::{Fate, Members, MessageChange, Multiset, Spoken, damaged, message_changes, salvaged, spoken};
 use crate::verify::difference::visible;
 
 use super::batch;
-use super::compare::{CompareJob, LogBytes, Side};
+use super::compare::{CompareJob, LogBytes, Opened, Side};
 use super::error::CommandError;
 
 /// How many changed members of one message are shown.
@@ -27,6 +28,8 @@ struct Compared {
     changes: Vec<Shown>,
     /// Heads that only one side has, in words.
     heads: Vec<String>,
+    /// Damage, and what was salvaged from it, that only one side has.
+    broken: Vec<Broken>,
     warnings: Vec<(&'static str, String)>,
 }
 
@@ -34,6 +37,15 @@ struct Compared {
 struct Shown {
     change: MessageChange,
     about: Spoken,
+}
+
+/// Something that only one side has.
+struct Broken {
+    /// `damage` or `salvaged`.
+    kind: &'static str,
+    /// `A` or `B`.
+    side: &'static str,
+    piece: Spoken,
 }
 
 /// What became of how many messages.
@@ -48,11 +60,14 @@ struct Totals {
     moved: u64,
     restamped: u64,
     heads: u64,
+    broken: u64,
+    not_compared: u64,
 }
 
 impl Totals {
     fn is_nothing(&self) -> bool {
-        self.only_in_a + self.only_in_b + self.added + self.removed + self.changed + self.moved + self.restamped + self.heads == 0
+        let messages = self.added + self.removed + self.changed + self.moved + self.restamped;
+        messages + self.only_in_a + self.only_in_b + self.heads + self.broken + self.not_compared == 0
     }
 }
 
@@ -61,13 +76,24 @@ impl Totals {
 /// # Errors
 /// When a side cannot be read.
 pub fn run(job: &CompareJob, out: &Printer) -> Result<ExitStatus, CommandError> {
-    let (a, b) = (Side::open(&job.a)?, Side::open(&job.b)?);
+    let (mut a, mut b) = (Side::open(&job.a)?, Side::open(&job.b)?);
     let (pairs, only_a, only_b) = paired(&a, &b);
     let results = batch::each(&pairs, job.jobs, |(first, second)| batch::caught(|| compare(&a, first, &b, second), CommandError::Bug));
     let mut totals = Totals { only_in_a: only_a.len() as u64, only_in_b: only_b.len() as u64, ..Totals::default() };
     let mut is_doubtful = false;
     for ((first, second), result) in pairs.iter().zip(results) {
-        let compared = result?;
+        let compared = match result {
+            Ok(compared) => compared,
+            Err(error) => {
+                let is_of_a = batch::caught(|| a.log(first).map(drop), CommandError::Bug).is_err();
+                if is_of_a {
+                    a.miss(first, &error)
+                } else {
+                    b.miss(second, &error)
+                }
+                continue;
+            }
+        };
         totals.sessions += 1;
         count(&compared, &mut totals);
         is_doubtful |= !compared.warnings.is_empty();
@@ -77,6 +103,9 @@ pub fn run(job: &CompareJob, out: &Printer) -> Result<ExitStatus, CommandError> 
     for (names, side, change) in [(&only_a, &a, "session_removed"), (&only_b, &b, "session_added")] {
         names.iter().for_each(|name| report_alone(name, side, change, out));
     }
+    a.tell_unseen(out);
+    b.tell_unseen(out);
+    totals.not_compared = a.unseen() + b.unseen();
     let is_same = totals.is_nothing();
     out.summary(&summary(&totals));
     if out.form() == Form::Json {
@@ -100,7 +129,8 @@ fn paired(a: &Side, b: &Side) -> (Vec<(String, String)>, Vec<String>, Vec<String
 }
 
 fn compare(a: &Side, first: &str, b: &Side, second: &str) -> Result<Compared, CommandError> {
-    let ((mut left, left_warning), (mut right, right_warning)) = (a.log(first)?, b.log(second)?);
+    let Opened { log: mut left, warning: left_warning, .. } = a.log(first)?;
+    let Opened { log: mut right, warning: right_warning, .. } = b.log(second)?;
     let formats = (left.session.format.clone(), right.session.format.clone());
     let stream = |side: &Side, name: &str| {
         let path = side.place(name).into();
@@ -118,9 +148,10 @@ fn compare(a: &Side, first: &str, b: &Side, second: &str) -> Result<Compared, Co
     let changes: Vec<Shown> = changes.into_iter().filter_map(|change| about(&change).map(|about| Shown { change, about })).collect();
     // Heads of different programs have different names.
     let heads = if members == Members::All { lone_heads(&left, &right) } else { Vec::new() };
+    let broken = lone_pieces(&mut left, &mut right).map_err(stream(a, first))?;
     let warnings = [(left_warning, a.place(first)), (right_warning, b.place(second))];
     let warnings = warnings.into_iter().filter_map(|(warning, place)| warning.map(|warning| (warning, place))).collect();
-    Ok(Compared { formats, counts: (old.len(), new.len()), changes, heads, warnings })
+    Ok(Compared { formats, counts: (old.len(), new.len()), changes, heads, broken, warnings })
 }
 
 fn lone_heads(a: &LogView<LogBytes>, b: &LogView<LogBytes>) -> Vec<String> {
@@ -130,6 +161,17 @@ fn lone_heads(a: &LogView<LogBytes>, b: &LogView<LogBytes>) -> Vec<String> {
         these.difference(those).map(|name| format!("{name} is only in {side}")).collect()
     };
     [only(&in_a, &in_b, "A"), only(&in_b, &in_a, "B")].concat()
+}
+
+/// Damage, and what was salvaged from it, that only one of two logs has.
+fn lone_pieces(a: &mut LogView<LogBytes>, b: &mut LogView<LogBytes>) -> Result<Vec<Broken>, StreamError> {
+    let mut list = Vec::new();
+    for (kind, in_a, in_b) in [("damage", damaged(a)?, damaged(b)?), ("salvaged", salvaged(a)?, salvaged(b)?)] {
+        let (only_a, only_b) = (Multiset::of(&in_b).lacks(in_a.clone()), Multiset::of(&in_a).lacks(in_b));
+        list.extend(only_a.into_iter().map(|piece| Broken { kind, side: "A", piece }));
+        list.extend(only_b.into_iter().map(|piece| Broken { kind, side: "B", piece }));
+    }
+    Ok(list)
 }
 
 fn count(compared: &Compared, totals: &mut Totals) {
@@ -143,6 +185,7 @@ fn count(compared: &Compared, totals: &mut Totals) {
         } += 1;
     }
     totals.heads += compared.heads.len() as u64;
+    totals.broken += compared.broken.len() as u64;
 }
 
 /// What `--json` says of one change.
@@ -173,22 +216,27 @@ fn name_of(fate: &Fate) -> &'static str {
 }
 
 fn report(compared: &Compared, (first, second): (&str, &str), job: &CompareJob, out: &Printer) {
+    let quotes = job.showing.quoting == Quoting::Windows;
     if out.form() == Form::Json {
         for Shown { change, about } in &compared.changes {
             let fields = match &change.fate {
                 Fate::Changed(changes) => changes.list.iter().map(|change| change.path.as_str()).collect(),
                 Fate::Added | Fate::Removed | Fate::Moved | Fate::Restamped { .. } => Vec::new(),
             };
-            let text = Some(about.excerpt.as_str()).filter(|_| job.showing.quoting == Quoting::Windows);
+            let text = Some(about.excerpt.as_str()).filter(|_| quotes);
             let (a, b) = (change.first, change.second);
             out.object(&Json { schema: 1, session: first, change: name_of(&change.fate), a, b, role: &about.role, text, fields });
         }
         for head in &compared.heads {
             out.object(&serde_json::json!({ "schema": 1, "session": first, "change": "head", "what": head }));
         }
+        for Broken { kind, side, piece } in &compared.broken {
+            let text = Some(&piece.excerpt).filter(|_| quotes);
+            out.object(&serde_json::json!({ "schema": 1, "session": first, "change": kind, "only_in": side, "event": piece.seq.number(), "text": text }));
+        }
         return;
     }
-    if compared.changes.is_empty() && compared.heads.is_empty() {
+    if compared.changes.is_empty() && compared.heads.is_empty() && compared.broken.is_empty() {
         return;
     }
     let names = if first == second { visible(first) } else { format!("{} and {}", visible(first), visible(second)) };
@@ -206,6 +254,15 @@ fn report(compared: &Compared, (first, second): (&str, &str), job: &CompareJob, 
         out.text(&format!("  and {}", text::count(rest, "more difference")));
     }
     compared.heads.iter().for_each(|head| out.text(&format!("  {}", visible(head))));
+    for Broken { kind, side, piece } in compared.broken.iter().take(job.most) {
+        let quoted = if quotes { format!(": {}", visible(&piece.excerpt)) } else { String::new() };
+        let what = if *kind == "damage" { "damaged bytes" } else { "a salvaged message" };
+        out.text(&format!("  ! {what} only in {side}, event {}{quoted}", piece.seq));
+    }
+    let rest = compared.broken.len().saturating_sub(job.most) as u64;
+    if rest > 0 {
+        out.text(&format!("  and {}", text::count(rest, "more damaged piece")));
+    }
 }
 
 /// One change on a line, or on a few.
@@ -257,8 +314,10 @@ fn summary(totals: &Totals) -> String {
         (totals.moved, "moved"),
         (totals.restamped, "re-stamped"),
         (totals.heads, "heads on one side"),
+        (totals.broken, "damaged pieces on one side"),
         (totals.only_in_a, "sessions only in A"),
         (totals.only_in_b, "sessions only in B"),
+        (totals.not_compared, "could not be looked at"),
     ];
     let list: Vec<String> =
         counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{} {what}", text::thousands(*count))).collect();

@@ -245,7 +245,7 @@ fn unit_name(key: &str) -> String {
 }
 
 /// `.everlog/earlier/a/b.0123456789abcdef.everlog.jsonl` is of `a/b`.
-fn earlier_unit_name(key: &str) -> String {
+pub(super) fn earlier_unit_name(key: &str) -> String {
     let name = unit_name(key);
     let name = name.strip_prefix(".everlog/earlier/").unwrap_or(&name);
     name.rsplit_once('.').map_or(name, |(unit, _)| unit).to_owned()

@@ -138,6 +138,17 @@ impl Files {
         &self.beside
     }
 
+    /// The same files, where some have other names; these take the place of
+    /// what has them.
+    #[must_use]
+    pub fn renamed(mut self, name_of: impl Fn(&RelPath) -> Option<RelPath>) -> Files {
+        let (others, same): (BTreeMap<_, _>, BTreeMap<_, _>) =
+            std::mem::take(&mut self.entries).into_iter().partition(|(path, _)| name_of(path).is_some());
+        self.entries = same;
+        self.entries.extend(others.into_iter().map(|(path, entry)| (name_of(&path).unwrap_or(path), entry)));
+        self
+    }
+
     /// Puts an entry at a path.
     pub fn insert(&mut self, path: RelPath, entry: Entry) {
         self.entries.insert(path, entry);

@@ -10,7 +10,7 @@ use std::ops::Range;
 use std::time::Duration;
 
 use crate::log::{LogView, Projection, Reach, Salvage};
-use crate::model::event::{EventKind, EventRef};
+use crate::model::event::{Damage, EventKind, EventRef, bytes_of};
 use crate::model::heads::HeadName;
 use crate::model::ids::Seq;
 use crate::model::json::{self, Kind};
@@ -86,8 +86,11 @@ fn texts(content: &[u8], most: usize) -> String {
 }
 
 fn excerpt(content: &[u8]) -> String {
-    let text = texts(content, EXCERPT + 1);
-    if text.chars().count() > EXCERPT { format!("{}…", text.chars().take(EXCERPT).collect::<String>()) } else { text }
+    shortened(&texts(content, EXCERPT + 1))
+}
+
+fn shortened(text: &str) -> String {
+    if text.chars().count() > EXCERPT { format!("{}…", text.chars().take(EXCERPT).collect::<String>()) } else { text.to_owned() }
 }
 
 /// The messages on the path of a head, in order.
@@ -118,6 +121,47 @@ pub fn all_spoken<R: ReadAt>(log: &mut LogView<R>) -> Result<Vec<Spoken>, Stream
     for seq in (1..=log.last().number()).map(Seq::new) {
         if log.kind(seq) == EventKind::Message && !on_path.contains(&seq) {
             list.push(Spoken::of(&log.event(seq)?));
+        }
+    }
+    Ok(list)
+}
+
+/// The damaged pieces of a log, by their bytes, as if each were said. Line ends do
+/// not count: a line that was cut off may have got one since.
+///
+/// # Errors
+/// When the log cannot be read.
+pub fn damaged<R: ReadAt>(log: &mut LogView<R>) -> Result<Vec<Spoken>, StreamError> {
+    let mut list = Vec::new();
+    for seq in (1..=log.last().number()).map(Seq::new) {
+        if log.kind(seq) != EventKind::Damage {
+            continue;
+        }
+        let event = log.event(seq)?;
+        let damage: Damage = serde_json::from_slice(event.payload).map_err(|error| StreamError::log(seq, error.to_string()))?;
+        let bytes = bytes_of(damage.text.as_deref(), damage.b64.as_deref()).unwrap_or_default();
+        let piece = bytes.trim_ascii_end();
+        if !piece.is_empty() {
+            let key = Sha256::new().chain_update(b"damage\0").chain_update(piece).finalize().into();
+            let excerpt = shortened(&String::from_utf8_lossy(piece));
+            list.push(Spoken { seq, role: "damage".to_owned(), ts: None, key, excerpt });
+        }
+    }
+    Ok(list)
+}
+
+/// The messages of a log that were salvaged from damage.
+///
+/// # Errors
+/// When the log cannot be read.
+pub fn salvaged<R: ReadAt>(log: &mut LogView<R>) -> Result<Vec<Spoken>, StreamError> {
+    let mut list = Vec::new();
+    for seq in (1..=log.last().number()).map(Seq::new) {
+        if log.kind(seq) == EventKind::Message {
+            let event = log.event(seq)?;
+            if event.is_hidden_from("loader") {
+                list.push(Spoken::of(&event));
+            }
         }
     }
     Ok(list)
@@ -316,5 +360,19 @@ impl Multiset {
             }
             Some(_) | None => false,
         }
+    }
+
+    /// Of these, those that are not left to take.
+    #[must_use]
+    pub fn lacks(mut self, messages: Vec<Spoken>) -> Vec<Spoken> {
+        messages.into_iter().filter(|message| !self.take(message)).collect()
+    }
+
+    /// A set of these.
+    #[must_use]
+    pub fn of(messages: &[Spoken]) -> Multiset {
+        let mut set = Multiset::default();
+        set.add(messages);
+        set
     }
 }
