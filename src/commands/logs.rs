@@ -7,7 +7,6 @@ use std::sync::Arc;
 use crate::adapters::adapter::Adapter;
 use crate::adapters::by_id;
 use crate::log::{LogView, SealState};
-use crate::model::event::bytes_of;
 use crate::model::files::RelPath;
 use crate::model::folder::ListedKind;
 use crate::model::ids::Seq;
@@ -111,6 +110,6 @@ pub fn seal_warning(seal: &SealState) -> Option<&'static str> {
 /// The folder that a log's session is, below the one its log lies in.
 #[must_use]
 pub fn session_folder<R: crate::model::stream::ReadAt>(view: &LogView<R>, log: &LogFile) -> RelPath {
-    let own = bytes_of(view.session.folder.as_deref(), view.session.folder_b64.as_deref()).unwrap_or_default();
-    if own.is_empty() { log.below.clone() } else { RelPath::new(own).below(&log.below) }
+    let own = view.session.own_folder();
+    if own.as_bytes().is_empty() { log.below.clone() } else { own.below(&log.below) }
 }

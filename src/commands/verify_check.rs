@@ -16,7 +16,7 @@ use crate::model::location::Location;
 use crate::model::stream::StreamError;
 use crate::store::layout::{LOG_SUFFIX, Store, path_below};
 use crate::store::{blobs, disk, snapshot};
-use crate::verify::alone::{check_heads, check_log_to, files_have_their_hashes, recorded_hashes, seal_difference};
+use crate::verify::alone::{check_heads, check_log_to, files_have_their_hashes, recorded_hashes, refused_path, seal_difference};
 use crate::verify::difference::Place;
 use crate::verify::explain::{Explained, Limits, altered_line, file_differences, replay_differences};
 use crate::verify::golden::{golden_difference, replay_text};
@@ -277,7 +277,11 @@ impl Checker<'_> {
             files_rebuild(view, adapter, files)?.map(|bytes| Proof { bytes, ..Proof::default() })
         };
         let Ok(proof) = proven else { return Ok(proven) };
-        if let Some(difference) = recorded_hashes(view, files, &self.blob())? {
+        let wrong = match refused_path(view)? {
+            None => recorded_hashes(view, files, &self.blob())?,
+            refused => refused,
+        };
+        if let Some(difference) = wrong {
             return Ok(Err(difference));
         }
         if self.job.level == Level::Full

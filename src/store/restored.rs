@@ -36,8 +36,7 @@ impl<'d> RestoreFolder<'d> {
     /// When it would.
     fn place(&self, path: &RelPath) -> Result<PathBuf, StoreError> {
         let outside = || StoreError::Outside { path: path.to_string() };
-        let bytes = path.as_bytes();
-        if bytes.is_empty() || bytes.contains(&0) || bytes.split(|b| *b == b'/').any(|part| matches!(part, b"" | b"." | b"..")) {
+        if !path.stays_inside() {
             return Err(outside());
         }
         let full = path_below(&self.root, path);
