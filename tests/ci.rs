@@ -178,3 +178,37 @@ fn a_junit_report_follows_the_schema_whatever_it_holds() {
     let odd = suite.children.iter().find(|case| case.attributes.get("name").is_some_and(|name| name.starts_with("odd"))).unwrap();
     assert_eq!(odd.attributes["name"], "odd <&\"'> ]]> name.everlog.jsonl");
 }
+
+#[test]
+fn what_a_strict_run_fails_for_is_in_every_report() {
+    let bench = Bench::new();
+    bench.conversation("chat", &lines(4));
+    bench.conversation("torn", &format!("{}{{\"role\": \"us", lines(2)));
+    bench.conversation("gone \u{1b}[2J", &lines(2));
+    bench.migrate(&[]);
+    // An earlier log that was broken when it was kept.
+    let log = fs::read_to_string(bench.log("chat")).unwrap();
+    fs::write(bench.log("chat"), log.replace("message 3", "message X")).unwrap();
+    bench.migrate(&["--rehash"]);
+    fs::remove_dir_all(bench.source().join("gone \u{1b}[2J")).unwrap();
+    let (source, dest, report, summary) = (bench.source(), bench.dest(), bench.path("report.xml"), bench.path("summary.md"));
+    let run = |more: &[&str]| {
+        let _ = fs::remove_file(&summary);
+        let words =
+            ["verify", dest.to_str().unwrap(), "--source", source.to_str().unwrap(), "--github", "--junit", report.to_str().unwrap()];
+        let done =
+            Command::new(env!("CARGO_BIN_EXE_everlog")).args(words).args(more).env("GITHUB_STEP_SUMMARY", &summary).output().unwrap();
+        let suite = parse(&fs::read_to_string(&report).unwrap()).unwrap().children.remove(0);
+        let rows = fs::read_to_string(&summary).unwrap().lines().filter(|line| line.starts_with("| ")).count();
+        let annotations = stdout(&done).lines().filter(|line| line.starts_with("::")).count();
+        (done.status.code(), suite.attributes["failures"].clone(), annotations, rows, done)
+    };
+    let (exit, failures, annotations, rows, _) = run(&[]);
+    assert_eq!((exit, failures.as_str(), annotations, rows), (Some(0), "0", 0, 0));
+    let (exit, failures, annotations, rows, done) = run(&["--strict"]);
+    assert_eq!((exit, failures.as_str(), annotations >= 4, rows), (Some(1), "4", true, 2 + 4), "{}", stdout(&done));
+    let said = stdout(&done) + &fs::read_to_string(&summary).unwrap();
+    assert!(said.contains("title=everlog%3A without source::the source no longer has this session"), "{said}");
+    assert!(said.contains("title=everlog%3A as damaged as when kept::") && said.contains("| torn\u{20}|"), "{said}");
+    assert!(!said.contains('\u{1b}'), "{said:?}");
+}

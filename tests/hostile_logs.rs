@@ -52,6 +52,9 @@ impl Forgery {
             assert!(file.starts_with("outer/back/") || before.get(&file) == Some(&content), "{name}: {file} was written");
         }
         let left = tree(&back).into_keys().collect();
+        // What cannot be restored must not be said to be as it should.
+        let verified = everlog(&["verify", log.to_str().unwrap()]);
+        assert_eq!(code(&verified) == Some(0), code(&done) == Some(0), "{name}: {}", stderr(&verified));
         (code(&done), left, stderr(&done))
     }
 }

@@ -311,3 +311,119 @@ fn a_state_that_never_was_is_refused_with_the_ones_that_were() {
     }
     assert_eq!(stdout(&everlog(&["replay", log.to_str().unwrap(), "--at", "2"])).lines().count(), 1);
 }
+
+#[test]
+fn a_log_that_was_written_and_is_gone_is_missed() {
+    use std::os::unix::fs::symlink;
+    let bench = three();
+    let (log, aside) = (bench.log("sub/c"), bench.path("aside"));
+    fs::rename(&log, &aside).unwrap();
+    let gone = [pair("a", "same"), pair("b", "same"), pair("sub/c", "log_gone")];
+    assert_eq!(verdicts(&bench, &[]), gone);
+    let source = bench.source();
+    assert_eq!(verdicts(&bench, &["--source", source.to_str().unwrap()]), gone);
+    let junit = bench.path("report.xml");
+    let done = verify(&bench, &["--github", "--junit", junit.to_str().unwrap()]);
+    assert_eq!(code(&done), Some(1));
+    assert!(stdout(&done).contains("2 logs checked by themselves: 2 the same, 1 gone"), "{}", stdout(&done));
+    assert!(stdout(&done).contains("sub/c.everlog.jsonl,title=everlog%3A gone::a log was written here"), "{}", stdout(&done));
+    assert!(stderr(&done).contains(&format!("and is gone\n  at {}\nhint: ", log.display())), "{}", stderr(&done));
+    assert!(fs::read_to_string(&junit).unwrap().contains("<failure type=\"log_gone\""));
+    // Something else in its place is no log.
+    fs::create_dir(&log).unwrap();
+    assert_eq!(verdicts(&bench, &[]), gone);
+    fs::remove_dir(&log).unwrap();
+    symlink(&aside, &log).unwrap();
+    assert_eq!(verdicts(&bench, &[]), gone);
+    fs::remove_file(&log).unwrap();
+    assert!(Command::new("mkfifo").arg(&log).status().unwrap().success());
+    assert_eq!(verdicts(&bench, &[]), gone);
+    // Nobody who asks for others is told.
+    assert_eq!(verdicts(&bench, &["--exclude", "sub/*"]), gone[..2]);
+    assert_eq!(code(&everlog(&["verify", bench.log("a").to_str().unwrap()])), Some(0));
+    ["a", "b"].iter().for_each(|name| fs::remove_file(bench.log(name)).unwrap());
+    assert_eq!(json(&bench, &[]).1["verdicts"]["log_gone"].as_u64(), Some(3));
+}
+
+#[test]
+fn only_what_was_asked_for_is_judged() {
+    let bench = three();
+    bench.conversation("sub/d", &lines(1));
+    bench.migrate(&[]);
+    let (source, kept) = (bench.source(), bench.path("golden"));
+    let (source, kept) = (source.to_str().unwrap(), kept.to_str().unwrap());
+    let keep = |logs: &Path| everlog(&["replay", logs.to_str().unwrap(), "--all", "--out", kept]);
+    keep(&bench.dest());
+    let rows = |logs: &Path, more: &[&str]| {
+        let done = everlog(&[&["verify", logs.to_str().unwrap(), "--json"], more].concat());
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let rows = stdout(&done).lines().map(|row| serde_json::from_str::<Value>(row).unwrap()).collect::<Vec<_>>();
+        rows.iter().filter(|row| row["summary"].is_null()).map(|row| (text(&row["log"]), text(&row["verdict"]))).collect::<Vec<_>>()
+    };
+    let (c, d) = ("sub/c.everlog.jsonl", "sub/d.everlog.jsonl");
+    let part = bench.dest().join("sub");
+    for against in [["--source", source], ["--golden", kept]] {
+        assert_eq!(rows(&bench.log("sub/c"), &against), [pair(c, "same")], "{against:?}");
+        assert_eq!(rows(&part, &against), [pair(c, "same"), pair(d, "same")], "{against:?}");
+    }
+    // A source may be the same part.
+    let same_part = bench.source().join("sub");
+    assert_eq!(rows(&part, &["--source", same_part.to_str().unwrap()]), [pair(c, "same"), pair(d, "same")]);
+    // Replays of a part are kept under the names that they have in the whole.
+    assert!(stdout(&keep(&part)).contains("2 replays kept") && stdout(&keep(&part)).contains("0 written, 2 unchanged"));
+    assert!(!stderr(&keep(&part)).contains("has no log"), "{}", stderr(&keep(&part)));
+    fs::remove_file(bench.log("sub/d")).unwrap();
+    assert_eq!(rows(&part, &["--source", source, "--golden", kept]), [pair(c, "same"), pair(d, "log_gone")]);
+}
+
+#[test]
+fn a_session_that_only_the_source_has_is_told_of_whatever_is_chosen() {
+    let bench = three();
+    bench.conversation("new", &lines(1));
+    let source = bench.source();
+    let against = ["--source", source.to_str().unwrap()];
+    assert_eq!(verdicts(&bench, &[&against[..], &["--include", "new"]].concat()), [pair("new", "no_log")]);
+    assert_eq!(code(&verify(&bench, &[&against[..], &["--include", "neither"]].concat())), Some(2));
+    fs::remove_dir_all(bench.dest()).unwrap();
+    fs::create_dir(bench.dest()).unwrap();
+    assert_eq!(code(&verify(&bench, &[])), Some(2));
+    let (rows, summary, exit) = json(&bench, &against);
+    assert_eq!((rows.len(), summary["verdicts"]["no_log"].as_u64(), exit), (4, Some(4), Some(1)));
+}
+
+#[test]
+fn what_neither_files_nor_messages_need_cannot_be_forged_beside_the_source() {
+    let bench = Bench::with_tour();
+    bench.migrate(&[]);
+    let source = bench.source();
+    let name = "2026-03-05-writing-gentle-finch";
+    let against = ["--source", source.to_str().unwrap(), "--include", name];
+    let good = fs::read_to_string(bench.log(name)).unwrap();
+    // A fork behind the first seal is ours.
+    let forked = everlog(&["fork", bench.log(name).to_str().unwrap(), "--at", "#2", "--name", "mine"]);
+    assert_eq!(code(&forked), Some(0), "{}", stderr(&forked));
+    assert_ne!(fs::read_to_string(bench.log(name)).unwrap(), good);
+    assert_eq!(verdicts(&bench, &against), [pair(name, "same")]);
+    let receipts = bench.dest().join(".everlog/receipts.jsonl");
+    let noted = fs::read(&receipts).unwrap();
+    fs::remove_file(&receipts).unwrap();
+    assert_eq!(verdicts(&bench, &against), [pair(name, "same")]);
+    fs::write(bench.log(name), &good).unwrap();
+    let title = good.find("\"title\":\"").unwrap() + "\"title\":\"".len();
+    fs::write(bench.log(name), format!("{}~forged: {}", &good[..title], &good[title..])).unwrap();
+    sealed_again(&bench.log(name));
+    for receipt in [false, true] {
+        if receipt {
+            fs::write(&receipts, &noted).unwrap();
+        }
+        let (rows, _, exit) = json(&bench, &against);
+        assert_eq!((exit, rows[0]["verdict"].as_str()), (Some(1), Some("differs")), "{rows:?}");
+        let found = &rows[0]["differences"][0];
+        assert_eq!((found["line"].as_u64(), found["byte"].as_u64()), (Some(1), Some(title as u64 + 1)), "{found}");
+    }
+    // An older receipt beside a log that the source gives is no difference.
+    fs::write(bench.log(name), &good).unwrap();
+    let other = String::from_utf8(noted).unwrap().replace("\"log_sha256\":\"", "\"log_sha256\":\"0");
+    fs::write(&receipts, other).unwrap();
+    assert_eq!(verdicts(&bench, &against), [pair(name, "same")]);
+}

@@ -10,14 +10,14 @@ use crate::report::exit::ExitStatus;
 use crate::report::printer::{Form, Printer};
 use crate::report::text;
 use crate::store::disk::{self, Disk};
-use crate::store::layout::{LOG_SUFFIX, Store, path_below};
+use crate::store::layout::{LOG_SUFFIX, path_below};
 use crate::store::{listing, replace};
 use crate::verify::difference::visible;
 use crate::verify::golden::{GOLDEN_SUFFIX, replay_text};
 
 use super::batch;
 use super::error::CommandError;
-use super::logs::{self, LogFile};
+use super::logs::{self, Asked, LogFile};
 
 /// Which replays to keep, and where.
 #[derive(Debug)]
@@ -45,9 +45,10 @@ enum Written {
 /// When nothing could be written at all.
 pub fn run(job: &GoldenJob<'_>, out: &Printer) -> Result<ExitStatus, CommandError> {
     let found = logs::find(&job.logs)?;
-    let keys: BTreeSet<String> = found.iter().map(|log| log.relative.key()).collect();
+    let asked = Asked::of(&job.logs);
+    let keys: BTreeSet<String> = found.iter().map(|log| asked.name_of(log).key()).collect();
     job.disk.create_folders(&job.out)?;
-    let results = batch::each(&found, job.jobs, |log| batch::caught(|| one(log, job), CommandError::Bug));
+    let results = batch::each(&found, job.jobs, |log| batch::caught(|| one(log, &asked, job), CommandError::Bug));
     let (mut changed, mut unchanged, mut status) = (0, 0, ExitStatus::Well);
     for (log, result) in found.iter().zip(results) {
         match result {
@@ -63,7 +64,7 @@ pub fn run(job: &GoldenJob<'_>, out: &Printer) -> Result<ExitStatus, CommandErro
             }
         }
     }
-    let left = if job.logs.is_dir() { left_over(&job.out, &keys)? } else { Vec::new() };
+    let left = left_over(&job.out, &asked, &keys)?;
     for name in &left {
         out.say(&format!(
             "note: a replay is kept of a session that has no log\n  at {}",
@@ -78,14 +79,13 @@ pub fn run(job: &GoldenJob<'_>, out: &Printer) -> Result<ExitStatus, CommandErro
     Ok(status)
 }
 
-fn one(log: &LogFile, job: &GoldenJob<'_>) -> Result<Written, CommandError> {
+fn one(log: &LogFile, asked: &Asked, job: &GoldenJob<'_>) -> Result<Written, CommandError> {
     let (mut view, adapter) = logs::open(&log.path, None)?;
     if let Some(warning) = logs::seal_warning(view.seal()) {
         return Ok(Written::Doubtful(warning));
     }
     let now = replay_text(&mut view, adapter).map_err(|source| CommandError::Stream { path: log.path.clone(), source })?;
-    let store = Store::of_log(&log.path);
-    let path = golden_path(&job.out, &logs::name_in_store(log, &job.logs, store.as_ref()));
+    let path = golden_path(&job.out, &asked.name_of(log));
     // Equal bytes are not written again: a second run must not touch mtimes.
     if path.is_file() && disk::read(&path)? == now.as_bytes() {
         return Ok(Written::Unchanged);
@@ -106,11 +106,15 @@ pub(super) fn path_of(folder: &Path, session: &str) -> PathBuf {
     folder.join(format!("{session}{GOLDEN_SUFFIX}"))
 }
 
-/// The sessions of which a replay is kept and none of these logs is.
-pub(super) fn left_over(folder: &Path, logs: &BTreeSet<String>) -> Result<Vec<String>, CommandError> {
+/// The sessions of which a replay is kept and none of these logs is, as far as
+/// they were asked for.
+pub(super) fn left_over(folder: &Path, asked: &Asked, logs: &BTreeSet<String>) -> Result<Vec<String>, CommandError> {
     let listing = listing::list(folder)?;
     let files = listing.entries().iter().filter(|entry| entry.kind == ListedKind::File);
     let sessions = files.filter_map(|entry| entry.path.as_bytes().strip_suffix(GOLDEN_SUFFIX.as_bytes()));
-    let left = sessions.filter(|session| !logs.contains(&RelPath::new([*session, LOG_SUFFIX.as_bytes()].concat()).key()));
-    Ok(left.map(|session| RelPath::new(session).to_string()).collect())
+    let is_left = |session: &&[u8]| {
+        let log = RelPath::new([*session, LOG_SUFFIX.as_bytes()].concat());
+        asked.takes(&log) && !logs.contains(&log.key())
+    };
+    Ok(sessions.filter(is_left).map(|session| RelPath::new(session).to_string()).collect())
 }

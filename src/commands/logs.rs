@@ -7,7 +7,6 @@ use std::sync::Arc;
 use crate::adapters::adapter::Adapter;
 use crate::adapters::by_id;
 use crate::log::{LogView, SealState};
-use crate::model::event::bytes_of;
 use crate::model::files::RelPath;
 use crate::model::folder::ListedKind;
 use crate::model::ids::Seq;
@@ -70,12 +69,66 @@ fn below(folder: &Path, from: &Path, is_wanted: impl Fn(&RelPath) -> bool) -> Re
     Ok(logs.collect())
 }
 
-/// A log's path below its store, even where it alone was asked for.
-#[must_use]
-pub fn name_in_store(log: &LogFile, asked: &Path, store: Option<&Store>) -> RelPath {
-    let full = std::path::absolute(&log.path).ok().filter(|_| !asked.is_dir());
-    let below = full.as_ref().and_then(|path| path.strip_prefix(store?.root()).ok());
-    below.map_or_else(|| log.relative.clone(), |path| RelPath::new(path.as_os_str().as_encoded_bytes()))
+/// What was asked for: the part of a store that is judged, and nothing else.
+#[derive(Debug)]
+pub struct Asked {
+    /// The store around it, if there is one.
+    pub store: Option<Store>,
+    /// The folder of that store that was named; none where it was one log.
+    folder: Option<RelPath>,
+}
+
+impl Asked {
+    /// What a path asks for.
+    #[must_use]
+    pub fn of(path: &Path) -> Asked {
+        if !path.is_dir() {
+            return Asked { store: Store::of_log(path), folder: None };
+        }
+        let whole = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let store = Store::of_log(&whole.join(LOG_SUFFIX));
+        let folder = store.as_ref().and_then(|store| whole.strip_prefix(store.root()).ok()).unwrap_or(Path::new(""));
+        Asked { folder: Some(RelPath::new(folder.as_os_str().as_encoded_bytes())), store }
+    }
+
+    /// Whether it is a store as a whole.
+    #[must_use]
+    pub fn is_whole_store(&self) -> bool {
+        self.store.is_some() && self.folder.as_ref().is_some_and(|folder| folder.as_bytes().is_empty())
+    }
+
+    /// Whether a log of this name, which may be missing, would be part of it.
+    #[must_use]
+    pub fn takes(&self, log: &RelPath) -> bool {
+        self.folder.as_ref().is_some_and(|folder| folder.as_bytes().is_empty() || log.folders().any(|above| above == *folder))
+    }
+
+    /// A log's path below its store, even where a part of it was asked for.
+    #[must_use]
+    pub fn name_of(&self, log: &LogFile) -> RelPath {
+        if let Some(folder) = &self.folder {
+            return log.relative.below(folder);
+        }
+        let full = std::path::absolute(&log.path).ok();
+        let below = full.as_ref().zip(self.store.as_ref()).and_then(|(path, store)| path.strip_prefix(store.root()).ok());
+        below.map_or_else(|| log.relative.clone(), |path| RelPath::new(path.as_os_str().as_encoded_bytes()))
+    }
+
+    /// Where a log of this name would lie, named as `path` was, which asks for it.
+    #[must_use]
+    pub fn place_of(&self, path: &Path, log: &RelPath) -> PathBuf {
+        let folder = self.folder.as_ref().map_or(0, |folder| folder.as_bytes().len());
+        let below = log.as_bytes().get(folder..).unwrap_or_default();
+        path_below(path, &RelPath::new(below.strip_prefix(b"/").unwrap_or(below)))
+    }
+
+    /// What the names of a source's sessions are below, where the source is the
+    /// same part of a whole as what was asked for.
+    #[must_use]
+    pub fn folder_like(&self, source: &Path) -> RelPath {
+        let is_same = |folder: &&RelPath| !folder.as_bytes().is_empty() && source.ends_with(path_below(Path::new(""), folder));
+        self.folder.as_ref().filter(is_same).cloned().unwrap_or_else(|| RelPath::new(""))
+    }
 }
 
 /// Opens a log of whatever format.
@@ -111,6 +164,6 @@ pub fn seal_warning(seal: &SealState) -> Option<&'static str> {
 /// The folder that a log's session is, below the one its log lies in.
 #[must_use]
 pub fn session_folder<R: crate::model::stream::ReadAt>(view: &LogView<R>, log: &LogFile) -> RelPath {
-    let own = bytes_of(view.session.folder.as_deref(), view.session.folder_b64.as_deref()).unwrap_or_default();
-    if own.is_empty() { log.below.clone() } else { RelPath::new(own).below(&log.below) }
+    let own = view.session.own_folder();
+    if own.as_bytes().is_empty() { log.below.clone() } else { own.below(&log.below) }
 }

@@ -8,17 +8,16 @@ use std::path::{Path, PathBuf};
 use crate::adapters::ALL;
 use crate::adapters::adapter::Standing;
 use crate::model::files::RelPath;
-use crate::model::finding::Finding;
 use crate::report::differences::Showing;
 use crate::report::exit::ExitStatus;
 use crate::report::printer::Printer;
 use crate::store::layout::{LOG_SUFFIX, Store};
 use crate::store::listing::mtime_ns;
-use crate::store::receipts::Receipts;
+use crate::store::receipts::{Receipt, Receipts};
 pub use crate::verify::Level;
 
 use super::error::CommandError;
-use super::logs::{self, LogFile};
+use super::logs::{self, Asked, LogFile};
 use super::sample::Sample;
 use super::source::{Selection, Source, SourceUnit};
 use super::verify_check::{Checked, Checker};
@@ -94,6 +93,8 @@ pub enum Verdict {
     Damaged,
     /// The log is good by itself, and its source has other bytes.
     SourceChanged,
+    /// A log was written, and no log stands there any more.
+    LogGone,
     /// The source has a session without a log.
     NoLog,
     /// The replay is not the one that was kept.
@@ -107,13 +108,14 @@ pub enum Verdict {
 }
 
 /// All verdicts, in the order in which they are counted.
-pub(super) const VERDICTS: [Verdict; 11] = [
+pub(super) const VERDICTS: [Verdict; 12] = [
     Verdict::Same,
     Verdict::NoSource,
     Verdict::KeptDamaged,
     Verdict::Differs,
     Verdict::Damaged,
     Verdict::SourceChanged,
+    Verdict::LogGone,
     Verdict::NoLog,
     Verdict::GoldenChanged,
     Verdict::GoldenMissing,
@@ -130,6 +132,7 @@ impl Verdict {
             Verdict::Differs
             | Verdict::Damaged
             | Verdict::SourceChanged
+            | Verdict::LogGone
             | Verdict::NoLog
             | Verdict::GoldenChanged
             | Verdict::GoldenMissing
@@ -149,8 +152,8 @@ pub(super) struct Item<'a> {
     pub kept: Kept,
     /// Its session in the source.
     pub unit: Option<&'a SourceUnit>,
-    /// What was found when it was made.
-    pub findings: Vec<Finding>,
+    /// What was noted when it was made.
+    pub receipt: Option<&'a Receipt>,
 }
 
 /// Which of a session's logs it is.
@@ -168,8 +171,14 @@ pub enum Kept {
 /// # Errors
 /// When nothing could be checked at all.
 pub fn run(job: &VerifyJob, out: &Printer) -> Result<ExitStatus, CommandError> {
-    let found = logs::find(&job.logs)?;
-    let store = Store::of_log(&found[0].path);
+    let asked = Asked::of(&job.logs);
+    let found = match logs::find(&job.logs) {
+        // Somebody may know of logs that should be there.
+        Err(CommandError::NoLogs { .. }) => Vec::new(),
+        found => found?,
+    };
+    // A folder around several stores is none.
+    let store = asked.store.clone().or_else(|| Store::of_log(&found.first()?.path));
     let mut source = match &job.source {
         Some(path) => Some(Source::open(path, ALL, &Selection::default())?),
         None => None,
@@ -179,11 +188,15 @@ pub fn run(job: &VerifyJob, out: &Printer) -> Result<ExitStatus, CommandError> {
         retired::settle(source, store, &receipts);
     }
     let source = source;
-    let units: BTreeMap<String, &SourceUnit> =
-        source.iter().flat_map(|source| &source.units).map(|unit| (Store::log_name(&unit.name).key(), unit)).collect();
-    let every = items(found, job, store.as_ref(), &receipts, &units)?;
-    let have: BTreeSet<String> = every.iter().map(|item| item.key.clone()).collect();
-    let chosen = choose(every, job, source.as_ref())?;
+    let units = source.as_ref().map(|source| units_by_log(source, &asked)).unwrap_or_default();
+    let every = items(found, job, &asked, &receipts, &units)?;
+    let nothing_meant = match every.len() {
+        0 => Some(CommandError::NoLogs { path: job.logs.clone() }),
+        _ if every.iter().any(|item| job.selection.takes_name(&item.unit_name)) => None,
+        of => Some(CommandError::NothingChosen { path: job.logs.clone(), of }),
+    };
+    let mut have: BTreeSet<String> = every.iter().map(|item| item.key.clone()).collect();
+    let chosen = choose(every, job, source.as_ref());
     let checker = Checker { job, source: source.as_ref(), store: store.as_ref() };
     let bytes = |item: &Item<'_>| item.log.path.metadata().map_or(0, |meta| meta.len());
     let progress = out.progress(chosen.iter().map(bytes).sum(), chosen.len() as u64);
@@ -193,18 +206,41 @@ pub fn run(job: &VerifyJob, out: &Printer) -> Result<ExitStatus, CommandError> {
         checked
     });
     drop(progress);
+    // A folder that is not in a store has none of the names of its receipts.
+    for receipt in receipts.iter().filter(|_| asked.store.is_some()) {
+        let (log, unit) = (RelPath::from_key(&receipt.log), RelPath::from_key(&receipt.unit).to_string());
+        if asked.takes(&log) && have.insert(receipt.log.clone()) && job.selection.takes_name(&unit) {
+            checked.push(Checked::gone(&log, unit, asked.place_of(&job.logs, &log)));
+        }
+    }
     if let Some(source) = &source {
-        let without = units.iter().filter(|(log, unit)| unit.found.standing == Standing::Live && !have.contains(*log));
-        let meant = without.filter(|(_, unit)| job.selection.takes(unit, &source.listing));
+        let is_without = |log: &str, unit: &SourceUnit| {
+            unit.found.standing == Standing::Live && asked.takes(&RelPath::from_key(log)) && !have.contains(log)
+        };
+        let meant = units.iter().filter(|(log, unit)| is_without(log, unit) && job.selection.takes(unit, &source.listing));
         checked.extend(meant.map(|(log, unit)| checker.without_log(log, unit)));
     }
-    if let Some(folder) = job.golden.as_ref().filter(|_| job.logs.is_dir()) {
-        let left = golden::left_over(folder, &have)?;
+    if let Some(folder) = &job.golden {
+        let left = golden::left_over(folder, &asked, &have)?;
         checked.extend(left.iter().filter(|name| job.selection.takes_name(name)).map(|name| Checked::golden_left(folder, name)));
+    }
+    if let Some(error) = nothing_meant.filter(|_| checked.is_empty()) {
+        return Err(error);
     }
     checked.sort_by(|a, b| a.order().cmp(&b.order()));
     verify_report::report(&checked, job, out)?;
     Ok(verify_report::exit_status(&checked, job.strictness))
+}
+
+/// The sessions of a source, by the logs that they have or should have.
+fn units_by_log<'a>(source: &'a Source, asked: &Asked) -> BTreeMap<String, &'a SourceUnit> {
+    let below = |folder: &RelPath| -> BTreeMap<String, &'a SourceUnit> {
+        source.units.iter().map(|unit| (Store::log_name(&unit.name).below(folder).key(), unit)).collect()
+    };
+    let units = below(&RelPath::new(""));
+    let folder = asked.folder_like(&source.root);
+    let is_named_so = folder.as_bytes().is_empty() || units.keys().any(|log| asked.takes(&RelPath::from_key(log)));
+    if is_named_so { units } else { below(&folder) }
 }
 
 /// Everything that could be checked: the logs that were named, and those that
@@ -212,29 +248,26 @@ pub fn run(job: &VerifyJob, out: &Printer) -> Result<ExitStatus, CommandError> {
 fn items<'a>(
     found: Vec<LogFile>,
     job: &VerifyJob,
-    store: Option<&Store>,
-    receipts: &Receipts,
+    asked: &Asked,
+    receipts: &'a Receipts,
     units: &BTreeMap<String, &'a SourceUnit>,
 ) -> Result<Vec<Item<'a>>, CommandError> {
     let by_log: BTreeMap<&str, _> = receipts.iter().map(|receipt| (receipt.log.as_str(), receipt)).collect();
     let mut items: Vec<Item<'a>> = Vec::new();
     for log in found {
-        let key = logs::name_in_store(&log, &job.logs, store).key();
-        let receipt = by_log.get(key.as_str());
+        let key = asked.name_of(&log).key();
+        let receipt = by_log.get(key.as_str()).copied();
         let unit_name = receipt.map(|receipt| RelPath::from_key(&receipt.unit).to_string()).unwrap_or_else(|| unit_name(&key));
-        let findings = receipt.map(|receipt| receipt.findings.clone()).unwrap_or_default();
         let unit = units.get(&key).copied();
-        items.push(Item { log, key, unit_name, kept: Kept::Current, unit, findings });
+        items.push(Item { log, key, unit_name, kept: Kept::Current, unit, receipt });
     }
     // A store as a whole is checked as a whole.
-    let whole = store.filter(|store| {
-        std::fs::canonicalize(&job.logs).is_ok_and(|logs| std::fs::canonicalize(store.root()).is_ok_and(|root| root == logs))
-    });
+    let whole = asked.store.as_ref().filter(|_| asked.is_whole_store());
     for mut log in whole.map(logs::earlier).transpose()?.unwrap_or_default() {
         log.path = job.logs.join(log.path.strip_prefix(whole.map_or(Path::new(""), Store::root)).unwrap_or(&log.path));
         let key = log.relative.key();
         let unit_name = earlier_unit_name(&key);
-        items.push(Item { log, key, unit_name, kept: Kept::Earlier, unit: None, findings: Vec::new() });
+        items.push(Item { log, key, unit_name, kept: Kept::Earlier, unit: None, receipt: None });
     }
     Ok(items)
 }
@@ -252,21 +285,17 @@ pub(super) fn earlier_unit_name(key: &str) -> String {
 }
 
 /// What of that is meant.
-fn choose<'a>(every: Vec<Item<'a>>, job: &VerifyJob, source: Option<&Source>) -> Result<Vec<Item<'a>>, CommandError> {
-    let count = every.len();
-    let named: Vec<Item<'a>> = every.into_iter().filter(|item| job.selection.takes_name(&item.unit_name)).collect();
-    if named.is_empty() && count > 0 {
-        return Err(CommandError::NothingChosen { path: job.logs.clone(), of: count });
-    }
+fn choose<'a>(every: Vec<Item<'a>>, job: &VerifyJob, source: Option<&Source>) -> Vec<Item<'a>> {
     let is_new = |item: &Item<'_>| {
         let log_is = item.log.path.metadata().is_ok_and(|meta| job.selection.takes_time(mtime_ns(&meta)));
         log_is || source.zip(item.unit).is_some_and(|(source, unit)| job.selection.takes_files(unit, &source.listing))
     };
-    let mut chosen: Vec<Item<'a>> = named.into_iter().filter(|item| is_new(item)).collect();
+    let named = every.into_iter().filter(|item| job.selection.takes_name(&item.unit_name));
+    let mut chosen: Vec<Item<'a>> = named.filter(|item| is_new(item)).collect();
     if let Some(sample) = job.sample {
         let names: Vec<&str> = chosen.iter().map(|item| item.unit_name.as_str()).collect();
         let mut taken = sample.choose(&names).into_iter();
         chosen.retain(|_| taken.next().unwrap_or(true));
     }
-    Ok(chosen)
+    chosen
 }

@@ -16,9 +16,9 @@ use crate::model::location::Location;
 use crate::model::stream::StreamError;
 use crate::store::layout::{LOG_SUFFIX, Store, path_below};
 use crate::store::{blobs, disk, snapshot};
-use crate::verify::alone::{check_heads, check_log_to, files_have_their_hashes, recorded_hashes, seal_difference};
+use crate::verify::alone::{check_heads, check_log_to, files_have_their_hashes, recorded_hashes, refused_path, seal_difference};
 use crate::verify::difference::Place;
-use crate::verify::explain::{Explained, Limits, altered_line, file_differences, replay_differences};
+use crate::verify::explain::{Explained, Limits, altered_line, file_differences, is_conversion, replay_differences};
 use crate::verify::golden::{golden_difference, replay_text};
 use crate::verify::proof::files_rebuild;
 use crate::verify::{Difference, Level, Proof, prove};
@@ -42,6 +42,8 @@ type View = LogView<Arc<File>>;
 pub(super) struct Checked {
     /// The log's name below the store.
     pub log: String,
+    /// Where it lies, as the user would name it.
+    pub path: PathBuf,
     pub session: String,
     pub kept: Kept,
     pub verdict: Verdict,
@@ -76,6 +78,7 @@ impl Checked {
     fn new(log: String, session: String, kept: Kept) -> Checked {
         Checked {
             log,
+            path: PathBuf::new(),
             session,
             kept,
             verdict: Verdict::Same,
@@ -95,6 +98,21 @@ impl Checked {
         checked.verdict = Verdict::GoldenLeft;
         let difference = Difference::in_file("a replay is kept of a session that has no log", Location::file(session));
         checked.differences.push(Located { difference, file: golden::path_of(folder, session), line: None, byte: None });
+        checked
+    }
+
+    /// A log that was written, and that is no more.
+    pub(super) fn gone(log: &RelPath, session: String, file: PathBuf) -> Checked {
+        let mut checked = Checked::new(log.to_string(), session, Kept::Current);
+        checked.verdict = Verdict::LogGone;
+        let what = match file.symlink_metadata() {
+            Err(_) => "a log was written here, and is gone",
+            Ok(meta) if meta.is_dir() => "a log was written here, and a folder stands in its place",
+            Ok(meta) if meta.is_symlink() => "a log was written here, and a link stands in its place",
+            Ok(_) => "a log was written here, and something that is no file stands in its place",
+        };
+        let difference = Difference::in_log(what, None);
+        checked.differences.push(Located { difference, file, line: None, byte: None });
         checked
     }
 
@@ -161,6 +179,7 @@ impl Checker<'_> {
     pub(super) fn check(&self, item: &Item<'_>) -> Checked {
         let begun = Instant::now();
         let mut checked = Checked::new(RelPath::from_key(&item.key).to_string(), item.unit_name.clone(), item.kept);
+        checked.path = item.log.path.clone();
         let mut found = Explained::default();
         let examined = batch::caught(|| self.examine(item, &mut checked, &mut found), |what| Stopped::unreadable(CommandError::Bug(what)));
         match examined {
@@ -180,8 +199,8 @@ impl Checker<'_> {
         checked.more = found.more;
         checked.differences = found.list.into_iter().map(|difference| self.located(difference, item)).collect();
         let folder = item.unit.map(|unit| self.shown_folder(unit));
-        checked.findings =
-            item.findings.iter().map(|finding| (self.finding_file(finding, folder.as_deref(), item), finding.clone())).collect();
+        let noted = item.receipt.map(|receipt| receipt.findings.as_slice()).unwrap_or_default();
+        checked.findings = noted.iter().map(|finding| (self.finding_file(finding, folder.as_deref(), item), finding.clone())).collect();
         checked.took = begun.elapsed();
         checked
     }
@@ -222,7 +241,10 @@ impl Checker<'_> {
             None => check_log_to(self.job.level, &mut view, adapter, &self.blob()).map_err(&stream)?,
             // What is left of a session is no session that could be loaded.
             Some(files) if item.unit.is_none() => self.against_remains(&mut view, adapter, files).map_err(&stream)?,
-            Some(files) => self.against(&mut view, adapter, files).map_err(&stream)?,
+            Some(files) => match self.against(&mut view, adapter, files).map_err(&stream)? {
+                Ok(proof) => self.as_written(item, &view, adapter, files)?.map_or(Ok(proof), Err),
+                differs => differs,
+            },
         };
         match (proven, files) {
             (Ok(proof), _) => (checked.bytes, checked.messages) = (proof.bytes, proof.messages),
@@ -277,7 +299,11 @@ impl Checker<'_> {
             files_rebuild(view, adapter, files)?.map(|bytes| Proof { bytes, ..Proof::default() })
         };
         let Ok(proof) = proven else { return Ok(proven) };
-        if let Some(difference) = recorded_hashes(view, files, &self.blob())? {
+        let wrong = match refused_path(view)? {
+            None => recorded_hashes(view, files, &self.blob())?,
+            refused => refused,
+        };
+        if let Some(difference) = wrong {
             return Ok(Err(difference));
         }
         if self.job.level == Level::Full
@@ -286,6 +312,23 @@ impl Checker<'_> {
             return Ok(Err(difference));
         }
         Ok(Ok(proof))
+    }
+
+    /// Whether a log that rebuilds and replays its source is the one that was
+    /// written: it says more than these two need, and can be sealed anew. Its
+    /// receipt tells, or else a conversion, since a run that was cut short may
+    /// have left an older receipt.
+    fn as_written(&self, item: &Item<'_>, view: &View, adapter: &dyn Adapter, files: &Files) -> Result<Option<Difference>, Stopped> {
+        let is_noted = item.receipt.is_some_and(|receipt| view.began_as(receipt.log_bytes, &receipt.log_sha256));
+        if self.job.level < Level::Full || is_noted {
+            return Ok(None);
+        }
+        let is_fine = is_conversion(view, adapter, files).map_err(Stopped::stream(&item.log.path))?;
+        if is_fine.unwrap_or(item.receipt.is_none()) {
+            return Ok(None);
+        }
+        let line = altered_line(&disk::read(&item.log.path)?, adapter, files, self.limits().context);
+        Ok(Some(line.unwrap_or_else(|| Difference::in_log("the log is not the one that was written", None))))
     }
 
     /// A log by itself, and its files against those that are left of them.

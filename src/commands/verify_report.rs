@@ -30,10 +30,19 @@ const SUMMARY_ROWS: usize = 100;
 
 /// What a run ends in: the worst of what it found.
 pub(super) fn exit_status(checked: &[Checked], strictness: Strictness) -> ExitStatus {
-    let worst = checked.iter().map(|one| one.verdict.exit()).max().unwrap_or(ExitStatus::Well);
-    let is_found = strictness == Strictness::Findings
-        && checked.iter().any(|one| matches!(one.verdict, Verdict::NoSource | Verdict::KeptDamaged) || counting(one).next().is_some());
-    worst.max(if is_found { ExitStatus::Found } else { ExitStatus::Well })
+    checked.iter().map(|one| status(one, strictness)).max().unwrap_or(ExitStatus::Well)
+}
+
+/// What one log comes to. Every report goes by this.
+fn status(one: &Checked, strictness: Strictness) -> ExitStatus {
+    let has_findings = strictness == Strictness::Findings && counting(one).next().is_some();
+    by_verdict(one.verdict, strictness).max(if has_findings { ExitStatus::Found } else { ExitStatus::Well })
+}
+
+/// The same by its verdict alone.
+fn by_verdict(verdict: Verdict, strictness: Strictness) -> ExitStatus {
+    let is_found = strictness == Strictness::Findings && matches!(verdict, Verdict::NoSource | Verdict::KeptDamaged);
+    verdict.exit().max(if is_found { ExitStatus::Found } else { ExitStatus::Well })
 }
 
 /// The findings that count in a strict run.
@@ -69,16 +78,24 @@ fn say(one: &Checked, job: &VerifyJob, out: &Printer) {
     if let Some(detail) = detail(one, job.showing).filter(|_| one.verdict != Verdict::KeptDamaged) {
         out.complain(&detail);
     }
-    let note = |what: &str| out.say(&format!("note: {what}\n  at {}", visible(&one.log)));
-    if one.verdict == Verdict::NoSource {
-        note("the source no longer has this session; its log is good by itself");
-    } else if one.verdict == Verdict::KeptDamaged {
-        note("this earlier log was not whole when it was kept, and is unchanged since");
+    if let Some(what) = note(one.verdict) {
+        out.say(&format!("note: {what}\n  at {}", visible(&one.log)));
     }
     if job.strictness == Strictness::Findings {
         for (file, finding) in counting(one) {
             out.say(&text::finding(&shown_finding(file, finding), ""));
         }
+    }
+}
+
+/// What there is to say where nothing differs.
+fn note(verdict: Verdict) -> Option<&'static str> {
+    if verdict == Verdict::NoSource {
+        Some("the source no longer has this session; its log is good by itself")
+    } else if verdict == Verdict::KeptDamaged {
+        Some("this earlier log was not whole when it was kept, and is unchanged since")
+    } else {
+        None
     }
 }
 
@@ -115,7 +132,7 @@ fn detail(one: &Checked, showing: Showing) -> Option<String> {
 fn hint(verdict: Verdict) -> Option<&'static str> {
     match verdict {
         Verdict::Same | Verdict::NoSource | Verdict::KeptDamaged | Verdict::Unreadable => None,
-        Verdict::Differs | Verdict::Damaged => Some("restore the log from a copy, or migrate its source again"),
+        Verdict::Differs | Verdict::Damaged | Verdict::LogGone => Some("restore the log from a copy, or migrate its source again"),
         Verdict::SourceChanged => Some("`everlog migrate` brings the log up to date and keeps what the source no longer has"),
         Verdict::NoLog => Some("`everlog migrate` makes one"),
         Verdict::GoldenChanged | Verdict::GoldenMissing => {
@@ -132,7 +149,8 @@ fn message(one: &Checked) -> String {
         let cause = error.source().map(|cause| format!(": {cause}")).unwrap_or_default();
         format!("{error}{cause}")
     });
-    visible(&error.or(first).unwrap_or_default())
+    let noted = note(one.verdict).map(str::to_owned);
+    visible(&error.or(noted).or(first).unwrap_or_default())
 }
 
 /// What `--json` says of one log.
@@ -242,7 +260,7 @@ struct Totals {
 }
 
 fn totals(checked: &[Checked], job: &VerifyJob) -> Totals {
-    let is_log = |one: &&Checked| !matches!(one.verdict, Verdict::NoLog | Verdict::GoldenLeft);
+    let is_log = |one: &&Checked| !matches!(one.verdict, Verdict::LogGone | Verdict::NoLog | Verdict::GoldenLeft);
     let kept = |kept| checked.iter().filter(is_log).filter(|one| one.kept == kept).count() as u64;
     Totals {
         level: match job.level {
@@ -273,6 +291,7 @@ fn counted_as(verdict: Verdict) -> &'static str {
         Verdict::Differs => "different",
         Verdict::Damaged => "damaged",
         Verdict::SourceChanged => "with a changed source",
+        Verdict::LogGone => "gone",
         Verdict::NoLog => "without log",
         Verdict::GoldenChanged => "with a changed replay",
         Verdict::GoldenMissing => "without a kept replay",
@@ -310,7 +329,7 @@ fn summary(checked: &[Checked], job: &VerifyJob) -> String {
 fn annotate(checked: &[Checked], job: &VerifyJob, workspace: &Path, out: &Printer) {
     let mut list: Vec<Annotation> = Vec::new();
     for one in checked {
-        if one.verdict.exit() != ExitStatus::Well {
+        if by_verdict(one.verdict, job.strictness) != ExitStatus::Well {
             let title = format!("everlog: {}", counted_as(one.verdict));
             let text = |what: String| if one.more > 0 { format!("{what} (and {} more)", one.more) } else { what };
             list.extend(one.differences.iter().map(|located| Annotation {
@@ -320,13 +339,10 @@ fn annotate(checked: &[Checked], job: &VerifyJob, workspace: &Path, out: &Printe
                 title: title.clone(),
                 message: text(visible(&located.difference.what)),
             }));
-            list.extend(one.error.iter().map(|_| Annotation {
-                notice: Notice::Error,
-                file: from_workspace(&job.logs.join(&one.log), workspace),
-                at: None,
-                title: title.clone(),
-                message: message(one),
-            }));
+            if one.differences.is_empty() || one.error.is_some() {
+                let file = from_workspace(&one.path, workspace);
+                list.push(Annotation { notice: Notice::Error, file, at: None, title, message: message(one) });
+            }
         }
         if job.strictness == Strictness::Findings {
             list.extend(counting(one).map(|(file, finding)| {
@@ -356,19 +372,14 @@ fn code_name(code: FindingCode) -> String {
 fn from_workspace(path: &Path, workspace: &Path) -> String {
     let whole = |path: &Path| std::fs::canonicalize(path).or_else(|_| std::path::absolute(path)).unwrap_or_else(|_| path.to_owned());
     let (path, workspace) = (whole(path), whole(workspace));
-    path.strip_prefix(&workspace).unwrap_or(&path).display().to_string()
+    visible(&path.strip_prefix(&workspace).unwrap_or(&path).display().to_string())
 }
 
 /// A summary of the job.
 fn markdown(checked: &[Checked], job: &VerifyJob) -> String {
     let mut text = format!("### everlog verify\n\n{}\n\n", summary(checked, job));
-    let wrong = checked.iter().filter(|one| one.verdict.exit() != ExitStatus::Well);
-    let rows: Vec<Vec<String>> = wrong
-        .map(|one| {
-            let place = one.differences.first().map(Located::at).unwrap_or_default();
-            vec![one.session.clone(), counted_as(one.verdict).to_owned(), message(one), visible(&place)]
-        })
-        .collect();
+    let wrong = checked.iter().filter(|one| status(one, job.strictness) != ExitStatus::Well);
+    let rows: Vec<Vec<String>> = wrong.map(|one| row(one, job.strictness)).collect();
     if !rows.is_empty() {
         text.push_str(&table(&["session", "verdict", "what", "where"], &rows[..rows.len().min(SUMMARY_ROWS)]));
         if rows.len() > SUMMARY_ROWS {
@@ -379,6 +390,21 @@ fn markdown(checked: &[Checked], job: &VerifyJob) -> String {
     text
 }
 
+/// One log in that summary: by its verdict, or else by its first finding.
+fn row(one: &Checked, strictness: Strictness) -> Vec<String> {
+    let (what, message, place) = match counting(one).next() {
+        Some((file, finding)) if by_verdict(one.verdict, strictness) == ExitStatus::Well => {
+            let shown = shown_finding(file, finding);
+            (code_name(finding.code), shown.message, shown.location.to_string())
+        }
+        Some(_) | None => {
+            let place = one.differences.first().map_or_else(|| one.path.display().to_string(), Located::at);
+            (counted_as(one.verdict).to_owned(), message(one), place)
+        }
+    };
+    [one.session.as_str(), &what, &message, &place].into_iter().map(visible).collect()
+}
+
 fn write_junit(checked: &[Checked], job: &VerifyJob, path: &Path) -> Result<(), CommandError> {
     let case = |one: &Checked| {
         let trouble = || Trouble {
@@ -386,7 +412,7 @@ fn write_junit(checked: &[Checked], job: &VerifyJob, path: &Path) -> Result<(), 
             message: message(one),
             detail: detail(one, job.showing.plain()).unwrap_or_default(),
         };
-        let result = match one.verdict.exit() {
+        let result = match by_verdict(one.verdict, job.strictness) {
             ExitStatus::Well if job.strictness == Strictness::Findings && counting(one).next().is_some() => {
                 let list: Vec<String> = counting(one).map(|(file, finding)| text::finding(&shown_finding(file, finding), "")).collect();
                 let message = list.first().and_then(|first| first.lines().next()).unwrap_or_default().to_owned();

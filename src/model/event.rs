@@ -6,6 +6,7 @@ use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use super::files::RelPath;
 use super::heads::{Head, Repeat};
 use super::ids::Seq;
 use super::json::{self, Kind};
@@ -167,6 +168,12 @@ pub struct Session {
 }
 
 impl Session {
+    /// The folder that it is, by the bytes of its name; empty where it is none.
+    #[must_use]
+    pub fn own_folder(&self) -> RelPath {
+        RelPath::new(bytes_of(self.folder.as_deref(), self.folder_b64.as_deref()).unwrap_or_default())
+    }
+
     /// A session of which nothing else is known yet.
     pub fn new(kind: SessionKind, format: &str, id: impl Into<String>) -> Session {
         Session {

@@ -47,6 +47,19 @@ impl RelPath {
         RelPath(bytes.unwrap_or_default())
     }
 
+    /// Whether it leads to something inside the folder that it is below: it is
+    /// not absolute, does not climb, and is spelt in the one way that it can be.
+    #[must_use]
+    pub fn stays_inside(&self) -> bool {
+        let parts = self.0.split(|b| *b == b'/');
+        !self.0.contains(&0) && parts.into_iter().all(|part| !matches!(part, b"" | b"." | b".."))
+    }
+
+    /// The folders that it lies in, the nearest first.
+    pub fn folders(&self) -> impl Iterator<Item = RelPath> + '_ {
+        memchr::memrchr_iter(b'/', &self.0).map(|at| RelPath::new(&self.0[..at]))
+    }
+
     /// This path below a folder.
     #[must_use]
     pub fn below(&self, folder: &RelPath) -> RelPath {

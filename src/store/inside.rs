@@ -14,11 +14,7 @@ use super::layout::path_below;
 /// # Errors
 /// When it does.
 pub fn going_down(path: &RelPath) -> Result<(), StoreError> {
-    let bytes = path.as_bytes();
-    if bytes.is_empty() || bytes.contains(&0) || bytes.split(|b| *b == b'/').any(|part| matches!(part, b"" | b"." | b"..")) {
-        return Err(StoreError::Outside { path: path.to_string() });
-    }
-    Ok(())
+    if path.stays_inside() { Ok(()) } else { Err(StoreError::Outside { path: path.to_string() }) }
 }
 
 /// Where a path lies below a folder. None leads out: none is absolute, none

@@ -1,12 +1,14 @@
 //! A log by itself: whether it is as it was sealed, rebuilds to the hashes
 //! that it records, and can be shown.
 
+use std::collections::BTreeMap;
+
 use crate::adapters::adapter::Adapter;
 use crate::log::restore::{FilePlan, file_plan, rebuild};
 use crate::log::{LogView, Projection, Reach, Salvage, SealState};
 use crate::model::digest::sha256_hex;
 use crate::model::event::{Compaction, Edit, EventKind, EventRef, FileKind, Hide};
-use crate::model::files::{Entry, Files};
+use crate::model::files::{Entry, Files, RelPath};
 use crate::model::heads::HeadName;
 use crate::model::ids::Seq;
 use crate::model::shown::{Place, Shower, Shown};
@@ -70,6 +72,9 @@ pub fn check_log_to<R: ReadAt>(
     }
     let mut proof = Proof::default();
     if level >= Level::Restore {
+        if let Some(difference) = refused_path(log)? {
+            return Ok(Err(difference));
+        }
         let mut first = None;
         proof.bytes = files_have_their_hashes(log, adapter, blobs, &mut |difference| {
             first.get_or_insert(difference);
@@ -82,6 +87,32 @@ pub fn check_log_to<R: ReadAt>(
         return Ok(check_heads(log, adapter)?.map(|heads| Proof { bytes: proof.bytes, ..heads }));
     }
     Ok(Ok(proof))
+}
+
+/// The first path of a log at which nothing can be restored, by the rules that
+/// `restore` has: it leads out of the folder, or something stands in its way.
+///
+/// # Errors
+/// When the log cannot be read.
+pub fn refused_path<R: ReadAt>(log: &mut LogView<R>) -> Result<Option<Difference>, StreamError> {
+    let folder = log.session.own_folder();
+    let mut taken: BTreeMap<RelPath, FileKind> = BTreeMap::new();
+    for seq in log.files().to_vec() {
+        let plan = file_plan(log, seq)?;
+        let refused = |why: &str| Ok(Some(Difference::at_event(format!("{} cannot be restored: {why}", plan.path), seq)));
+        if !plan.path.below(&folder).stays_inside() {
+            return refused("it leads out of the folder");
+        }
+        let inside = RelPath::new([plan.path.as_bytes(), b"/"].concat());
+        let first_inside = taken.range(&inside..).next();
+        let holds_some = first_inside.is_some_and(|(path, _)| path.as_bytes().starts_with(inside.as_bytes()));
+        let is_taken = holds_some || taken.contains_key(&plan.path);
+        if is_taken || plan.path.folders().any(|above| taken.get(&above).is_some_and(|kind| *kind != FileKind::Folder)) {
+            return refused("something else of the log stands there, or on the way there");
+        }
+        taken.insert(plan.path, plan.entry.kind);
+    }
+    Ok(None)
 }
 
 /// Rebuilds every file of a log and tells which do not come to the hash that

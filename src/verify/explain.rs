@@ -244,6 +244,26 @@ fn keys(values: &[&[u8]]) -> Vec<Vec<u8>> {
     values.iter().map(|value| json::normal_form(value)).collect()
 }
 
+/// Whether a conversion of these files gives this log, up to its first seal:
+/// what stands behind that are forks. `None` where that cannot be told, because
+/// the log has times of files in it, which copies of them do not keep.
+///
+/// # Errors
+/// When the files cannot be converted.
+pub fn is_conversion<R: ReadAt>(log: &LogView<R>, adapter: &dyn Adapter, files: &Files) -> Result<Option<bool>, StreamError> {
+    let mut has_times = false;
+    // A session may have been converted in either way.
+    for check in [Check::ByProof, Check::EachRecord] {
+        let mut writer = LogWriter::new(std::io::sink());
+        has_times |= adapter.read(files, check, &mut writer, &mut Findings::default())?.uses_file_times;
+        let (_, written) = writer.finish()?;
+        if log.began_as(written.bytes, &written.sha256) {
+            return Ok(Some(true));
+        }
+    }
+    Ok(if has_times { None } else { Some(false) })
+}
+
 /// Where a log whose bytes are not those that were sealed first differs from
 /// what its source gives today. Nothing where that cannot be told.
 #[must_use]
