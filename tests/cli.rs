@@ -10,6 +10,8 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use support::bench::{Bench, code, line, lines, words};
+use support::prune::{Last, Run, Seen, Turn, bytes_of, session};
+use support::webui::Folder;
 use support::{everlog, stderr, stdout, tree};
 
 #[test]
@@ -445,4 +447,23 @@ fn detect_says_who_has_a_session_open() {
     let open = row();
     assert_eq!(open["live"], true);
     assert_eq!(open["live_process"], std::process::id().to_string());
+}
+
+#[test]
+fn the_way_back_that_a_prune_names_is_the_whole_command() {
+    let folder = Folder::new();
+    session(&folder, "aaa", &[Turn::over(Last::Completed, Seen::Answer, Run::Done)]);
+    folder.index(&["aaa"]);
+    let logs = folder.home().join("it's my logs").display().to_string();
+    let source = folder.path().display().to_string();
+    assert_eq!(everlog(&["migrate", &source, "-o", &logs]).status.code(), Some(0));
+    let before = bytes_of(&folder.path());
+    let done = everlog(&["prune", &source, "-o", &logs, "--apply", "--now", "2030-01-01T00:00:00Z"]);
+    assert!(bytes_of(&folder.path()) != before, "{}{}", stdout(&done), stderr(&done));
+    let said = stdout(&done);
+    let command = said.split_once("back with: everlog ").unwrap().1.trim();
+    let typed = format!("{} {command}", env!("CARGO_BIN_EXE_everlog"));
+    let back = Command::new("sh").args(["-c", &typed]).output().unwrap();
+    assert_eq!(back.status.code(), Some(0), "{command}: {}", stderr(&back));
+    assert!(bytes_of(&folder.path()) == before);
 }

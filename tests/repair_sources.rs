@@ -4,6 +4,7 @@
 
 mod support;
 
+use everlog::commands::repair::Action;
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -76,8 +77,8 @@ fn sessions_of_a_profile_come_back_from_its_own_database() {
     fs::write(folder.home().join("profiles/work/state.db"), [7; 4096]).unwrap();
     let rows = audited(&folder);
     let bad = rows.iter().find(|row| row["code"] == "state_db_unreadable").unwrap();
-    assert_eq!(bad["file"], "profiles/work/state.db");
-    assert_eq!(bench.mend(), ["unknown.json", "_index.json"]);
+    assert_eq!(bad["file"], "../../profiles/work/state.db");
+    assert_eq!(bench.plan().0, Vec::<String>::new());
 }
 
 #[test]
@@ -110,4 +111,58 @@ fn names_from_outside_lead_nowhere() {
     let rows = audited(&folder);
     assert_eq!(rows.iter().filter(|row| row["code"] == "state_db_missing_sidecar").count(), 4, "{rows:#?}");
     assert!(rows.iter().all(|row| row["repairable"] == false), "{rows:#?}");
+}
+
+#[test]
+fn nothing_is_mended_that_a_database_which_cannot_be_read_may_know_better() {
+    let folder = Folder::new();
+    fs::write(folder.home().join("state.db"), [7; 4096]).unwrap();
+    folder.sidecar("orphan.json.bak", "orphan", &["hi", "ho"], "");
+    let journal = turn("submitted", "t", 9, r#""content":"one","#);
+    folder.write("_turn_journal/lost~1.jsonl", &journal.replace("aaa", "lost"));
+    let pending = "\n  \"active_stream_id\": \"run-p\",\n  \"pending_user_message\": \"go\",\n  \"pending_started_at\": 1699999999.5,";
+    folder.sidecar("waits.json", "waits", &["hi", "ho"], pending);
+    folder.sidecar("shrunken.json", "shrunken", &["hi"], "");
+    folder.sidecar("shrunken.json.bak", "shrunken", &["hi", "ho"], "");
+    folder.index(&["shrunken", "waits", "gone"]);
+    let rows = audited(&folder);
+    let found = |code: &str| rows.iter().find(|row| row["code"] == code).unwrap_or_else(|| panic!("no {code}: {rows:#?}"));
+    for code in ["orphan_backup", "orphan_journal", "stale_pending_turn", "index_missing_file"] {
+        assert_eq!(found(code)["repairable"], false, "{code}");
+    }
+    assert_eq!((&found("state_db_unreadable")["file"], &found("shrunken_live")["repairable"]), (&"../../state.db".into(), &true.into()));
+    let bench = Bench::of(&folder.path(), folder.home());
+    let (_, plan) = bench.run(Action::Plan).unwrap();
+    let left: Vec<&str> = plan.iter().filter_map(|row| row["left"]["file"].as_str()).collect();
+    assert_eq!(left, ["lost.json", "orphan.json", "waits.json"], "{plan:#?}");
+    // What needs no database is mended.
+    assert_eq!(bench.mend(), ["shrunken.json", "_index.json"]);
+    assert!(fs::read_to_string(folder.path().join("_index.json")).unwrap().contains("\"gone\""));
+    // From the home of the agent the database is where it is.
+    let done = everlog(&["audit", folder.home().to_str().unwrap(), "--json"]);
+    assert!(stdout(&done).contains("\"file\":\"state.db\""), "{}", stdout(&done));
+    fs::remove_file(folder.home().join("state.db")).unwrap();
+    assert_eq!(bench.mend(), ["lost.json", "orphan.json", "waits.json", "_index.json"]);
+}
+
+#[test]
+fn a_list_that_is_no_file_is_left_alone_and_the_rest_is_mended() {
+    for is_link in [true, false] {
+        let folder = Folder::new();
+        folder.sidecar("aaa.json", "aaa", &["hi"], "");
+        folder.sidecar("aaa.json.bak", "aaa", &["hi", "ho"], "");
+        let list = folder.path().join("_index.json");
+        if is_link {
+            symlink("elsewhere.json", &list).unwrap()
+        } else {
+            fs::create_dir(&list).unwrap()
+        }
+        let rows = audited(&folder);
+        let about: Vec<&Value> = rows.iter().filter(|row| row["code"].as_str().unwrap().starts_with("index")).collect();
+        assert!(!about.is_empty() && about.iter().all(|row| row["repairable"] == false), "{rows:#?}");
+        let bench = Bench::of(&folder.path(), folder.home());
+        assert_eq!(bench.mend(), ["aaa.json"]);
+        assert_eq!(messages(&folder.path().join("aaa.json")).len(), 2);
+        assert_eq!(list.symlink_metadata().unwrap().is_symlink(), is_link);
+    }
 }

@@ -6,6 +6,7 @@ mod support;
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::Path;
 use support::bench::{Bench, code, line, lines};
 use support::{copy_tree, everlog, stderr, stdout, tree};
@@ -282,4 +283,40 @@ fn a_session_that_its_program_has_open_is_not_renamed() {
     drop(lock);
     // What was live then is not said to be live now.
     assert!(!stdout(&bench.migrate(&["--json"])).contains("session_live"));
+}
+
+#[test]
+fn no_retired_file_gets_its_name_back_outside_its_source() {
+    let bench = Bench::new();
+    bench.conversation("chat", &lines(4));
+    bench.conversation("other", &lines(5));
+    assert_eq!(code(&bench.migrate(&["--retire"])), Some(0));
+    let outside = bench.path("outr");
+    fs::create_dir(&outside).unwrap();
+    fs::copy(bench.source().join("chat/conversation.jsonl.migrated"), outside.join("conversation.jsonl.migrated")).unwrap();
+    symlink(&outside, bench.source().join("door")).unwrap();
+    let receipts = bench.dest().join(".everlog/receipts.jsonl");
+    let good = fs::read_to_string(&receipts).unwrap();
+    let (folder, file) = ("\"retired\":{\"folder\":\"chat\"", "\"path\":\"conversation.jsonl\"");
+    assert!(good.contains(folder));
+    let in_folder = |name: &str| good.replace(folder, &format!("\"retired\":{{\"folder\":\"{name}\""));
+    let forged = [
+        in_folder("../outr"),
+        in_folder("door"),
+        in_folder(&outside.display().to_string()),
+        in_folder("other/../../outr"),
+        good.replace(file, "\"path\":\"../../outr/conversation.jsonl\""),
+    ];
+    for text in forged {
+        fs::write(&receipts, &text).unwrap();
+        let before = tree(bench.scratch.path());
+        let back = bench.migrate(&["--unretire"]);
+        assert_eq!(code(&back), Some(2), "{}", stderr(&back));
+        assert!(stderr(&back).contains("leads out of the folder"), "{}", stderr(&back));
+        assert!(tree(bench.scratch.path()) == before, "something was renamed");
+        bench.migrate(&["--retire"]);
+        assert!(outside.join("conversation.jsonl.migrated").exists() && !outside.join("conversation.jsonl").exists());
+    }
+    fs::write(&receipts, good).unwrap();
+    assert_eq!(code(&bench.migrate(&["--unretire"])), Some(0));
 }

@@ -154,7 +154,7 @@ fn of_folders(source: &Source, job: &AuditJob<'_>) -> Vec<Reported> {
             vec![AuditItem { finding, mending: Mending::ByHand, facts: BTreeMap::new() }]
         });
         for mut item in items.into_iter().filter(|item| is_meant(source, &folder, item)) {
-            item.finding.location.file = RelPath::new(item.finding.location.file.as_bytes()).below(&folder).to_string();
+            item.finding.location.file = evidence::seen_from_source(&item.finding.location.file, &folder);
             found.push(Reported { format: Some(adapter.id()), item });
         }
     }

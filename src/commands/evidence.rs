@@ -1,6 +1,7 @@
 //! What lies outside a folder of sessions and matters to it, fetched.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use crate::adapters::adapter::Adapter;
 use crate::model::audit::{Database, Evidence};
@@ -53,15 +54,17 @@ pub(super) fn with<R>(
     let view = FolderView::new(&source.listing, folder, &peek);
     let beside = path_below(&source.root, folder);
     let rule = adapter.database();
-    let copy = rule.and_then(|rule| database::find(&beside, rule.name, rule.levels_above)).map(|path| DatabaseCopy::of(&path));
-    let of_profiles: Vec<(String, Result<DatabaseCopy, StoreError>)> = rule
+    let path = rule.and_then(|rule| database::find(&beside, rule.name, rule.levels_above));
+    let copy = path.as_ref().map(|path| DatabaseCopy::of(path));
+    let of_profiles: Vec<(String, String, Result<DatabaseCopy, StoreError>)> = rule
         .into_iter()
         .flat_map(|rule| database::find_in_each(&beside, rule.profiles, rule.name, rule.levels_above))
-        .map(|(profile, path)| (profile, DatabaseCopy::of(&path)))
+        .map(|(profile, path)| (profile, seen_from(&beside, &path), DatabaseCopy::of(&path)))
         .collect();
     let evidence = Evidence {
         database: copy.as_ref().map_or(Database::None, opened),
-        profiles: of_profiles.iter().map(|(profile, copy)| (profile.clone(), opened(copy))).collect(),
+        place: path.as_ref().map(|path| seen_from(&beside, path)).unwrap_or_default(),
+        profiles: of_profiles.iter().map(|(profile, place, copy)| (profile.clone(), place.clone(), opened(copy))).collect(),
         now_ns: clock.now_ns,
         stamp_ns: clock.stamp_ns,
         still_runs: &writer_runs,
@@ -72,9 +75,26 @@ pub(super) fn with<R>(
 fn opened(copy: &Result<DatabaseCopy, StoreError>) -> Database<'_> {
     match copy {
         Ok(copy) => Database::Copy(copy as &dyn Tables),
-        Err(error) => Database::Unreadable(match std::error::Error::source(error) {
-            Some(cause) => format!("{error}: {cause}"),
-            None => error.to_string(),
-        }),
+        Err(error) => {
+            let cause = std::error::Error::source(error).map(|cause| format!(": {cause}")).unwrap_or_default();
+            Database::Unreadable { why: format!("{error}{cause}") }
+        }
     }
+}
+
+/// A path as it is seen from a folder: `../` for each level up.
+fn seen_from(folder: &Path, path: &Path) -> String {
+    let above = folder.ancestors().enumerate();
+    let found = above.filter_map(|(levels, above)| Some((levels, path.strip_prefix(above).ok()?))).next();
+    found.map_or_else(|| path.display().to_string(), |(levels, rest)| format!("{}{}", "../".repeat(levels), rest.display()))
+}
+
+/// A file that is seen from a folder, as it is seen from the source.
+pub(super) fn seen_from_source(file: &str, folder: &RelPath) -> String {
+    let (mut file, mut folder) = (file, folder.as_bytes());
+    while let Some(rest) = file.strip_prefix("../").filter(|_| !folder.is_empty()) {
+        folder = &folder[..memchr::memrchr(b'/', folder).unwrap_or(0)];
+        file = rest;
+    }
+    RelPath::new(file.as_bytes()).below(&RelPath::new(folder)).to_string()
 }

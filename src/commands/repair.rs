@@ -134,7 +134,7 @@ fn plan(source: &Source, job: &RepairJob<'_>, stamp: Stamp) -> Result<(Vec<Step>
             steps.push(Step { path, bytes: change.bytes, why: change.why, old });
         }
         left.extend(not_done.into_iter().map(|mut item| {
-            item.finding.location.file = RelPath::new(item.finding.location.file.as_bytes()).below(&folder).to_string();
+            item.finding.location.file = evidence::seen_from_source(&item.finding.location.file, &folder);
             item
         }));
     }

@@ -66,9 +66,11 @@ impl Pair<'_> {
 /// # Errors
 /// When the receipt names one elsewhere.
 pub(super) fn pairs<'r>(source: &Source, unit: &RelPath, retired: &'r Retired) -> Result<Vec<Pair<'r>>, StoreError> {
-    let root = root_of(source, unit, retired);
+    let (root, folder) = (root_of(source, unit, retired), RelPath::from_key(&retired.folder));
     let pair = |was: &'r FileReceipt| {
         let name = RelPath::from_key(&was.path).below(&root);
+        // Wherever it is found: a receipt that names another place is not ours.
+        inside(&source.root, &RelPath::from_key(&was.path).below(&folder))?;
         Ok(Pair { was, live: inside(&source.root, &name)?, retired: inside(&source.root, &retired_name(&name))?, name })
     };
     retired.files.iter().map(pair).collect()

@@ -87,7 +87,10 @@ pub enum Database<'e> {
     /// There is none.
     None,
     /// There is one, and it cannot be read.
-    Unreadable(String),
+    Unreadable {
+        /// Why not.
+        why: String,
+    },
     /// A copy of it, at which nobody else looks.
     Copy(&'e dyn Tables),
 }
@@ -96,8 +99,10 @@ pub enum Database<'e> {
 pub struct Evidence<'e> {
     /// The database beside it.
     pub database: Database<'e>,
-    /// Those of profiles, by the profile's name.
-    pub profiles: Vec<(String, Database<'e>)>,
+    /// Where that lies, seen from the folder.
+    pub place: String,
+    /// Those of profiles, by the profile's name, and where they lie.
+    pub profiles: Vec<(String, String, Database<'e>)>,
     /// The time, in nanoseconds since the epoch: whether something was written
     /// just now.
     pub now_ns: i64,
@@ -114,23 +119,30 @@ impl<'e> Database<'e> {
     pub fn tables(&self) -> Option<&'e dyn Tables> {
         match self {
             Database::Copy(tables) => Some(*tables),
-            Database::None | Database::Unreadable(_) => None,
+            Database::None | Database::Unreadable { .. } => None,
         }
     }
 }
 
 impl<'e> Evidence<'e> {
-    /// All databases, each with its profile: the one of no profile first.
-    pub fn databases(&self) -> impl Iterator<Item = (Option<&str>, &Database<'e>)> {
-        let of_profiles = self.profiles.iter().map(|(name, database)| (Some(name.as_str()), database));
-        std::iter::once((None, &self.database)).chain(of_profiles)
+    /// All databases, each with its profile and place: the one of no profile
+    /// first.
+    pub fn databases(&self) -> impl Iterator<Item = (Option<&str>, &str, &Database<'e>)> {
+        let of_profiles = self.profiles.iter().map(|(name, place, database)| (Some(name.as_str()), place.as_str(), database));
+        std::iter::once((None, self.place.as_str(), &self.database)).chain(of_profiles)
     }
 
-    /// The tables of a profile, where they can be read; one that has no
-    /// database of its own uses that of no profile.
+    /// The database of a profile; one that has none of its own uses that of no
+    /// profile.
+    #[must_use]
+    pub fn database_of(&self, profile: Option<&str>) -> &Database<'e> {
+        let own = self.profiles.iter().find(|(name, _, _)| Some(name.as_str()) == profile);
+        own.map_or(&self.database, |(_, _, database)| database)
+    }
+
+    /// The tables of a profile's database, where they can be read.
     #[must_use]
     pub fn tables_of(&self, profile: Option<&str>) -> Option<&'e dyn Tables> {
-        let own = self.profiles.iter().find(|(name, _)| Some(name.as_str()) == profile);
-        own.map_or(&self.database, |(_, database)| database).tables()
+        self.database_of(profile).tables()
     }
 }

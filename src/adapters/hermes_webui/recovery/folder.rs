@@ -48,6 +48,8 @@ pub(super) struct Folder<'f> {
     pub view: &'f FolderView<'f>,
     pub sessions: BTreeMap<&'f str, Files<'f>>,
     pub index: Option<Place<'f>>,
+    /// A link, a folder or something else stands where the list should be.
+    pub is_index_odd: bool,
     /// Sessions that were deleted for good.
     pub deleted: BTreeSet<String>,
     /// Whether anything in it is the program's own.
@@ -56,11 +58,13 @@ pub(super) struct Folder<'f> {
 
 impl<'f> Folder<'f> {
     pub(super) fn of(view: &'f FolderView<'f>) -> Folder<'f> {
-        let mut folder = Folder { view, sessions: BTreeMap::new(), index: None, deleted: BTreeSet::new(), is_sessions: false };
+        let mut folder =
+            Folder { view, sessions: BTreeMap::new(), index: None, is_index_odd: false, deleted: BTreeSet::new(), is_sessions: false };
         for (path, listed) in view.entries() {
             let Some((path, (role, id))) = std::str::from_utf8(path).ok().and_then(|path| Some((path, role(path, RETIRED_SUFFIX)?))) else {
                 continue;
             };
+            folder.is_index_odd |= role == Role::Index && listed.kind != ListedKind::File;
             if listed.kind == ListedKind::Folder {
                 continue;
             }

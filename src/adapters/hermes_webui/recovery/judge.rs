@@ -11,7 +11,7 @@ use crate::model::location::Location;
 use super::document::Document;
 use super::folder::{Files, Folder, Place, can_have_sidecar, writer};
 use super::rows::{Row, Shown, shown};
-use super::state::{self, Sessions};
+use super::state::{self, Sessions, Word};
 use super::turns::{Event, Journal};
 use super::{index, plan, runs, shrink};
 
@@ -81,8 +81,7 @@ impl<'f> Judge<'f, '_> {
 
     /// Sessions that only the database has.
     fn database(&mut self) {
-        for (profile, why) in std::mem::take(&mut self.known.unreadable) {
-            let file = profile.map_or_else(|| "state.db".to_owned(), |profile| format!("profiles/{profile}/state.db"));
+        for (file, why) in self.known.unreadable.clone() {
             let message = format!("the database beside the sessions cannot be read ({why}); nothing is known of what it holds");
             self.add(AuditItem::new(FindingCode::StateDbUnreadable, Location::file(file), message));
         }
@@ -179,12 +178,18 @@ impl<'f> Judge<'f, '_> {
         } else if self.folder.deleted.contains(id) {
             let message = "a backup of a session that was deleted for good; stays deleted";
             AuditItem::new(FindingCode::StateDbDeletedWebuiTombstone, Location::file(place.path), message)
-        } else if state::may_be_known(self.evidence, id) {
-            let message = format!("the session's own file is gone; this backup has {count} messages");
-            AuditItem::new(FindingCode::OrphanBackup, Location::file(place.path), message).mendable()
         } else {
-            let message = "a backup without its sidecar, of a session that the database does not know: deleted, or never the agent's";
-            AuditItem::new(FindingCode::OrphanBackupWithoutStateRow, Location::file(place.path), message)
+            let message = format!("the session's own file is gone; this backup has {count} messages");
+            let item = AuditItem::new(FindingCode::OrphanBackup, Location::file(place.path), message);
+            match state::word_of(self.evidence, id) {
+                Word::Known => item.mendable(),
+                Word::Unsure => item,
+                Word::Deleted => {
+                    let message =
+                        "a backup without its sidecar, of a session that the database does not know: deleted, or never the agent's";
+                    AuditItem::new(FindingCode::OrphanBackupWithoutStateRow, Location::file(place.path), message)
+                }
+            }
         };
         self.add(item.text("session_id", id).count("live_messages", -1).count("bak_messages", count));
     }
@@ -205,7 +210,7 @@ impl<'f> Judge<'f, '_> {
             // A database that knows nothing of it says that it was deleted.
             let journal = Journal::read(files.turns.iter().map(|place| (place.path, self.folder.bytes(place))));
             let has_prompts = can_have_sidecar(id) && journal.prompts().next().is_some();
-            if has_prompts && state::may_be_known(self.evidence, id) { item.mendable() } else { item }
+            if has_prompts && state::word_of(self.evidence, id) == Word::Known { item.mendable() } else { item }
         };
         self.add(item.text("session_id", id));
     }
@@ -262,7 +267,8 @@ impl<'f> Judge<'f, '_> {
             } else {
                 let message = "a prompt waits in the sidecar for a run that is over";
                 let item = AuditItem::new(FindingCode::StalePendingTurn, Location::file(place.path), message);
-                if is_mendable { item.mendable() } else { item }
+                let can_be_asked = state::active_messages(self.evidence, live.text("profile").as_deref(), id).is_some();
+                if is_mendable && can_be_asked { item.mendable() } else { item }
             };
             self.add(item.text("session_id", id));
         }
@@ -340,6 +346,10 @@ impl<'f> Judge<'f, '_> {
     }
 
     fn index(&mut self) {
+        if self.folder.is_index_odd {
+            let message = "no regular file stands where the list of sessions should be; it is left alone";
+            return self.add(AuditItem::new(FindingCode::IndexUnreadable, Location::file(super::INDEX), message));
+        }
         let Some(place) = self.folder.index else {
             if !self.updated.is_empty() {
                 let message = "there is no list of the sessions; the program makes a new one when it starts";
@@ -370,7 +380,11 @@ impl<'f> Judge<'f, '_> {
                 None if self.folder.deleted.contains(&id) => {}
                 None if self.folder.sessions.get(id.as_str()).is_some_and(|files| files.is_odd) => {}
                 None => {
-                    let item = item(FindingCode::IndexMissingFile, "the list names a session whose file is gone");
+                    let mut item = item(FindingCode::IndexMissingFile, "the list names a session whose file is gone");
+                    if !self.known.unreadable.is_empty() {
+                        // It may bring the file back.
+                        item.mending = Mending::ByHand;
+                    }
                     self.add(item.count("live_messages", -1).count("bak_messages", -1));
                 }
                 Some(updated) if !index::is_same_time(row.updated_at(), *updated) => {

@@ -16,7 +16,7 @@ use super::folder::{Files, Folder, Place, can_have_sidecar, writer};
 use super::fresh::Fresh;
 use super::mend::{self, Prompt};
 use super::rows::Row;
-use super::state::{self, Rows, Sessions};
+use super::state::{self, Rows, Sessions, Word};
 use super::turns::{Event, Journal};
 use super::{index, runs, shrink};
 
@@ -51,7 +51,7 @@ pub(super) fn plan(folder: &Folder<'_>, evidence: &Evidence<'_>) -> Repairs {
 pub(super) fn shown_again(folder: &Folder<'_>, evidence: &Evidence<'_>, files: &Files<'_>, journal: &Journal, sidecar: &[u8]) -> Vec<u8> {
     let stamp = evidence.stamp_ns as f64 / 1e9;
     let planner = Planner { folder, evidence, stamp, known: Sessions::default(), repairs: Repairs::default() };
-    let mut mended = Mended { bytes: sidecar.to_vec(), why: Vec::new() };
+    let mut mended = Mended { bytes: sidecar.to_vec(), why: Vec::new(), is_held_back: false };
     planner.turns(files, journal, &mut mended);
     mended.bytes
 }
@@ -69,6 +69,8 @@ struct Planner<'f, 'e> {
 struct Mended {
     bytes: Vec<u8>,
     why: Vec<Reason>,
+    /// Whether something waits for a database that cannot be read.
+    is_held_back: bool,
 }
 
 impl Mended {
@@ -84,10 +86,15 @@ impl Planner<'_, '_> {
             return;
         }
         let live = files.sidecar.map(|place| self.folder.bytes(&place));
-        let mut mended = Mended { bytes: live.clone().unwrap_or_default(), why: Vec::new() };
+        let mut mended = Mended { bytes: live.clone().unwrap_or_default(), why: Vec::new(), is_held_back: false };
         let journal = Journal::read(files.turns.iter().map(|place| (place.path, self.folder.bytes(place))));
         self.restore(id, files, live.as_deref(), &journal, &mut mended);
         self.turns(files, &journal, &mut mended);
+        if mended.is_held_back {
+            let message = "not mended: the database beside the sessions cannot be read, and may know better";
+            let place = Location::file(format!("{id}.json"));
+            self.repairs.left.push(AuditItem::new(FindingCode::StateDbUnreadable, place, message).text("session_id", id));
+        }
         if mended.why.is_empty() {
             return;
         }
@@ -122,9 +129,12 @@ impl Planner<'_, '_> {
                     let what = format!("put back its backup, which has {count} messages instead of {}", sidecar.count().max(0));
                     return mended.add(FindingCode::ShrunkenLive, what, bytes);
                 }
-                None if count >= 0 && state::may_be_known(self.evidence, id) => {
-                    return mended.add(FindingCode::OrphanBackup, format!("put back its backup, which has {count} messages"), bytes);
-                }
+                None if count >= 0 => match state::word_of(self.evidence, id) {
+                    Word::Known => {
+                        return mended.add(FindingCode::OrphanBackup, format!("put back its backup, which has {count} messages"), bytes);
+                    }
+                    word => mended.is_held_back = word == Word::Unsure,
+                },
                 _ => {}
             }
         }
@@ -141,8 +151,11 @@ impl Planner<'_, '_> {
             return;
         }
         // A database that knows nothing of a session says that it was deleted.
-        if sidecar.is_none() && files.backup.is_none() && state::may_be_known(self.evidence, id) {
-            self.journals_alone(id, files, journal, mended);
+        if sidecar.is_none() && files.backup.is_none() && journal.prompts().next().is_some() {
+            match state::word_of(self.evidence, id) {
+                Word::Known => self.journals_alone(id, files, journal, mended),
+                word => mended.is_held_back = word == Word::Unsure,
+            }
         }
     }
 
@@ -186,8 +199,11 @@ impl Planner<'_, '_> {
             };
         if let Some(prompt) = Prompt::waiting(&sidecar).filter(|prompt| can_be_mended(&sidecar) && is_over(self.evidence, prompt.at)) {
             let id = sidecar.text("session_id").unwrap_or_default();
-            let tables = self.evidence.tables_of(sidecar.text("profile").as_deref());
-            let messages = tables.and_then(|tables| state::messages(tables, &id, Rows::Active).ok()).unwrap_or_default();
+            let Some(messages) = state::active_messages(self.evidence, sidecar.text("profile").as_deref(), &id) else {
+                // It may have the answer that would be said to be missing.
+                mended.is_held_back = true;
+                return;
+            };
             match mend::merged(&sidecar, &prompt, &messages, self.stamp) {
                 Some(bytes) => {
                     mended.add(code(&prompt), "take over what the database has of the turn it waits for, and wait no more", bytes)
@@ -210,6 +226,9 @@ impl Planner<'_, '_> {
     /// The list: rows of what was mended or is missing, and none of what is
     /// gone.
     fn index(&mut self) {
+        if self.folder.is_index_odd {
+            return;
+        }
         let bytes = self.folder.index.map(|place| self.folder.bytes(&place));
         let rows = bytes.as_deref().map(index::rows);
         let mut why = Vec::new();
@@ -256,7 +275,9 @@ impl Planner<'_, '_> {
             }
             wanted.rows.insert(id.to_owned(), index::row(id, &sidecar));
         }
-        wanted.gone = listed.keys().filter(|id| !there.contains(*id) && !self.folder.deleted.contains(*id)).cloned().collect();
+        // A database that cannot be read may bring back what is gone.
+        let is_gone = |id: &&String| !there.contains(*id) && !self.folder.deleted.contains(*id) && self.known.unreadable.is_empty();
+        wanted.gone = listed.keys().filter(is_gone).cloned().collect();
         for id in &wanted.gone {
             reason(FindingCode::IndexMissingFile, format!("no longer name {id}, whose file is gone"));
         }

@@ -84,43 +84,73 @@ fn has(columns: &[String], wanted: &[&str]) -> bool {
     wanted.iter().all(|name| columns.iter().any(|known| known == name))
 }
 
-/// Whether a database knows a session, or there is none to say that it was
-/// deleted; unsure counts for yes.
-pub(super) fn may_be_known(evidence: &Evidence<'_>, id: &str) -> bool {
-    let mut databases =
-        evidence.databases().map(|(_, database)| database).filter(|database| !matches!(database, Database::None)).peekable();
-    databases.peek().is_none() || databases.any(|database| database.tables().is_none_or(|tables| knows(tables, id)))
+/// What databases say of a session that has no file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Word {
+    /// One knows it, or there is none to say that it was deleted.
+    Known,
+    /// None knows it: it was deleted.
+    Deleted,
+    /// One that cannot be read might know it.
+    Unsure,
 }
 
-fn knows(tables: &dyn Tables, id: &str) -> bool {
-    if tables.columns("sessions").is_empty() {
-        return true;
+/// What all databases together say of a session.
+pub(super) fn word_of(evidence: &Evidence<'_>, id: &str) -> Word {
+    let words: Vec<Word> = evidence
+        .databases()
+        .filter_map(|(_, _, database)| match database {
+            Database::None => None,
+            Database::Unreadable { .. } => Some(Word::Unsure),
+            Database::Copy(tables) => Some(word_in(*tables, id)),
+        })
+        .collect();
+    match words.is_empty() || words.contains(&Word::Known) {
+        true => Word::Known,
+        false if words.contains(&Word::Unsure) => Word::Unsure,
+        false => Word::Deleted,
     }
-    let mut found = false;
-    let query = Query { table: "sessions", columns: &["id"], only: Some(("id", id)), order: &[] };
-    tables.rows(&query, &mut |_| found = true).is_err() || found
 }
 
-/// The sessions that all databases have, and why one of a profile could not be
-/// read.
+fn word_in(tables: &dyn Tables, id: &str) -> Word {
+    if tables.columns("sessions").is_empty() {
+        return Word::Known;
+    }
+    let mut word = Word::Deleted;
+    let query = Query { table: "sessions", columns: &["id"], only: Some(("id", id)), order: &[] };
+    tables.rows(&query, &mut |_| word = Word::Known).map_or(Word::Unsure, |()| word)
+}
+
+/// The messages that a profile's database has of a session and that count;
+/// nothing where it cannot be read, and may have any.
+pub(super) fn active_messages(evidence: &Evidence<'_>, profile: Option<&str>, id: &str) -> Option<Vec<Message>> {
+    match evidence.database_of(profile) {
+        Database::None => Some(Vec::new()),
+        Database::Unreadable { .. } => None,
+        Database::Copy(tables) => messages(*tables, id, Rows::Active).ok(),
+    }
+}
+
+/// The sessions that all databases have, and which of them could not be read,
+/// and why.
 #[derive(Debug, Default)]
 pub(super) struct Sessions {
     pub rows: Vec<SessionRow>,
-    pub unreadable: Vec<(Option<String>, String)>,
+    pub unreadable: Vec<(String, String)>,
 }
 
 impl Sessions {
     pub(super) fn of(evidence: &Evidence<'_>) -> Sessions {
         let mut all = Sessions::default();
-        for (profile, database) in evidence.databases() {
+        for (profile, place, database) in evidence.databases() {
             let found = match database {
                 Database::None => continue,
-                Database::Unreadable(why) => Err(why.clone()),
+                Database::Unreadable { why } => Err(why.clone()),
                 Database::Copy(tables) => sessions(*tables).map_err(|error| error.to_string()),
             };
             match found {
                 Ok(rows) => all.rows.extend(rows.into_iter().map(|row| SessionRow { profile: profile.map(str::to_owned), ..row })),
-                Err(why) => all.unreadable.push((profile.map(str::to_owned), why)),
+                Err(why) => all.unreadable.push((place.to_owned(), why)),
             }
         }
         all
