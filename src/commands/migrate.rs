@@ -24,6 +24,7 @@ use super::earlier::existing;
 use super::error::CommandError;
 use super::migrate_report::{Status, UnitReport, report_all, report_of};
 use super::retire::{self, Finished};
+use super::prune::say_all_went;
 use super::source::{Selection, Source, SourceUnit};
 use super::unchanged::{Standing as LogStanding, as_before, log_standing};
 use super::{batch, retired, unretire};
@@ -98,8 +99,7 @@ pub fn run(job: &MigrateJob<'_>, out: &Printer) -> Result<ExitStatus, CommandErr
         return Ok(ExitStatus::Well);
     }
     if source.units.is_empty() && !source.discovery.recognised_any() && !has_receipts {
-        let looked_for = job.adapters.iter().map(|adapter| adapter.looked_for()).collect();
-        return Err(CommandError::NothingRecognised { path: job.source.clone(), looked_for });
+        say_all_went(&source, &job.source, &Pruned::load(&store), &job.adapters, out)?;
     }
     refuse_nesting(&source, &job.dest)?;
     let running = source.running();

@@ -4,6 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use crate::model::files::RelPath;
 use crate::model::retention::{Edit, Rule};
@@ -167,6 +168,12 @@ impl Pruned {
     /// Those of a source that were cut short.
     pub fn unfinished<'p>(&'p self, source: &'p str) -> impl Iterator<Item = &'p Prune> {
         self.prunes.iter().filter(move |prune| prune.progress.is_none() && prune.files.iter().any(|stone| stone.source == source))
+    }
+
+    /// Whether something went from a source and is not back.
+    #[must_use]
+    pub fn knows(&self, source: &Path) -> bool {
+        self.files().any(|stone| stone.source == source.to_string_lossy())
     }
 
     /// Every file that something was taken from and not brought back.
