@@ -10,6 +10,8 @@ use crate::model::retention::{Due, Goes, Item, Rule, Settled, Share, Stay, StayC
 use crate::store::receipts::Receipt;
 use crate::store::{listing, snapshot};
 
+use crate::commands::audit::of_files;
+use crate::commands::retired::{WHO_RENAMED, is_by_log_alone};
 use crate::commands::source::{Source, SourceUnit};
 
 /// The retired sessions of a folder.
@@ -19,7 +21,10 @@ pub(super) fn items(source: &Source, adapter: &'static dyn Adapter, folder: &Rel
 }
 
 fn item(unit: &SourceUnit, source: &Source) -> Item {
-    let mut standing = Ok(Settled::OwnWord("it was migrated and retired"));
+    let mut standing = match is_by_log_alone(unit) {
+        false => Ok(Settled::OwnWord("it was migrated and retired")),
+        true => Err(Stay::new(StayCode::Unclear, WHO_RENAMED)),
+    };
     let mut shares = Vec::new();
     for file in &unit.found.files {
         match source.listing.get(&file.below(&unit.found.root)) {
