@@ -147,6 +147,9 @@ pub(super) struct Earlier {
     /// Those that hold nothing which the new one lacks.
     pub superseded: Vec<PathBuf>,
     /// How many hold more, or cannot be judged.
+/// No message takes fewer bytes in a source: it has at least a role.
+const SHORTEST_MESSAGE: u64 = br#"{"role":"user"}"#.len() as u64;
+
     kept: u64,
     /// How many of them cannot.
     unjudged: u64,
@@ -212,7 +215,12 @@ impl Earlier {
         for stone in pruned.files().filter(|stone| stone.log.as_ref() == Some(&log_name.key())) {
             match stone.rule {
                 Rule::HiddenLines | Rule::EventLog => messages += stone.lines,
-                Rule::TurnJournal | Rule::RunJournal | Rule::CronRunLog | Rule::Retired => others += stone.lines,
+                // The line that ends a run repeats the whole transcript.
+                Rule::RunJournal => {
+                    others += stone.lines;
+                    messages += stone.old.bytes / SHORTEST_MESSAGE;
+                }
+                Rule::TurnJournal | Rule::CronRunLog | Rule::Retired => others += stone.lines,
             }
         }
         let is_some = messages + others > 0 && self.unjudged == 0;
