@@ -181,6 +181,14 @@ impl Pruned {
         self.prunes.iter().filter(|prune| prune.progress != Some(Progress::Undone)).flat_map(|prune| &prune.files)
     }
 
+    /// Whether something that went from a file can be brought back from the log
+    /// with this name and this hash in its seal, and was not yet.
+    #[must_use]
+    pub fn needs(&self, log: &RelPath, seal: &str) -> bool {
+        let log = log.key();
+        self.files().any(|stone| stone.log.as_ref() == Some(&log) && stone.log_sha256.as_deref() == Some(seal))
+    }
+
     /// Writes tombstones, safe from a power cut.
     ///
     /// # Errors
