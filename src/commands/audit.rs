@@ -10,13 +10,13 @@ use std::sync::atomic::AtomicBool;
 use crate::adapters::adapter::{Adapter, Check, Standing};
 use crate::log::LogWriter;
 use crate::model::audit::{AuditItem, Mending};
-use crate::model::files::RelPath;
+use crate::model::files::{Files, RelPath};
 use crate::model::finding::{Finding, FindingCode, Findings, Severity};
 use crate::model::location::Location;
 use crate::report::exit::ExitStatus;
 use crate::report::printer::{Form, Printer, Talk};
 use crate::report::text;
-use crate::store::snapshot;
+use crate::store::{StoreError, snapshot};
 use crate::verify::difference::visible;
 
 use super::convert::ConvertError;
@@ -107,15 +107,27 @@ fn of_units(source: &Source, job: &AuditJob<'_>) -> Result<Vec<Reported>, Comman
 
 /// What converting one session would find.
 pub(super) fn of_unit(unit: &SourceUnit, source: &Source) -> Vec<Finding> {
+    match unit.found.standing {
+        Standing::Retired => left_out(unit).into_list(),
+        Standing::Live | Standing::PerhapsRetired => {
+            of_files(unit, || snapshot::take(&source.folder_of(unit), unit.own_name(), &unit.found.files))
+        }
+    }
+}
+
+fn left_out(unit: &SourceUnit) -> Findings {
     let mut findings = Findings::default();
     for (path, code, message) in &unit.found.left_out {
         findings.add(*code, Location::file(path.to_string()), message.clone());
     }
-    if unit.found.standing == Standing::Retired {
-        return findings.into_list();
-    }
+    findings
+}
+
+/// What converting these files of a session would find.
+pub(super) fn of_files(unit: &SourceUnit, take: impl FnOnce() -> Result<Files, StoreError>) -> Vec<Finding> {
+    let mut findings = left_out(unit);
     let read = || -> Result<(), ConvertError> {
-        let files = snapshot::take(&source.folder_of(unit), unit.own_name(), &unit.found.files)?.with_beside(unit.found.beside.clone());
+        let files = take()?.with_beside(unit.found.beside.clone());
         let mut writer = LogWriter::new(std::io::sink());
         unit.found.adapter.read(&files, Check::ByProof, &mut writer, &mut findings)?;
         writer.finish()?;

@@ -15,12 +15,13 @@ use crate::model::location::Location;
 use crate::model::stream::StreamError;
 use crate::store::disk::Disk;
 use crate::store::layout::Store;
+use crate::store::pruned::Pruned;
 use crate::store::receipts::{Counts, FileReceipt, Receipt};
 use crate::store::replace::{Ready, Temporary, temporary_in};
 use crate::store::{StoreError, blobs, snapshot};
 use crate::verify::{Difference, Proof, prove};
 
-use super::earlier::{Earlier, Existing, Successor, existing, old_name};
+use super::earlier::{Earlier, Existing, Successor, existing, is_needed, old_name};
 use super::source::SourceUnit;
 
 /// Why a session could not be converted.
@@ -116,6 +117,8 @@ pub struct Target<'a> {
     pub store: &'a Store,
     /// The disk under it.
     pub disk: &'a dyn Disk,
+    /// What was pruned, and may be brought back from logs there.
+    pub pruned: &'a Pruned,
     /// Whether names may change.
     pub mode: Mode,
 }
@@ -283,6 +286,9 @@ impl Arrival<'_> {
                 if !lacking.is_nothing() || old.was_extended() {
                     keep_as = keep(old.seal())?;
                     earlier.add(lacking);
+                } else if is_needed(self.target, &self.log_name, old.seal()) {
+                    keep_as = keep(old.seal())?;
+                    earlier.add_needed();
                 }
                 Change::Changed
             }
@@ -293,7 +299,7 @@ impl Arrival<'_> {
             }
         };
         earlier.look(self.target, &self.log_name, keep_as.as_deref(), &mut new, &mut notes)?;
-        earlier.note(self.target.store, &self.log_name, &mut findings);
+        earlier.note(self.target.pruned, &self.log_name, &mut findings);
         add_forks(&temporary, new.forks(&self.log_name, &mut notes)?)?;
         drop(new);
         let receipt = self.receipt(&written, &summary, proof, findings.into_list());

@@ -15,7 +15,7 @@ use crate::model::heads::HeadName;
 use crate::model::location::Location;
 use crate::model::retention::Rule;
 use crate::report::text;
-use crate::store::layout::{LOG_SUFFIX, Store};
+use crate::store::layout::LOG_SUFFIX;
 use crate::store::pruned::Pruned;
 use crate::store::{StoreError, disk, extend};
 
@@ -83,6 +83,12 @@ pub(super) fn old_name(seal: &SealState, path: &Path) -> Result<String, StoreErr
     }
 }
 
+/// Whether a log has what was pruned and can be brought back from it: a new one
+/// may hold every fact of it and still not the bytes.
+pub(super) fn is_needed(target: Target<'_>, log_name: &RelPath, seal: &SealState) -> bool {
+    matches!(seal, SealState::Good { sha256 } if target.pruned.needs(log_name, sha256))
+}
+
 /// What an old log has that its successor lacks.
 pub(super) struct Lacking {
     missing: Missing,
@@ -141,6 +147,9 @@ impl Successor<'_> {
     }
 }
 
+/// No message takes fewer bytes in a source: it has at least a role.
+const SHORTEST_MESSAGE: u64 = br#"{"role":"user"}"#.len() as u64;
+
 /// The earlier logs of a unit, beside its new one.
 #[derive(Default)]
 pub(super) struct Earlier {
@@ -150,6 +159,8 @@ pub(super) struct Earlier {
     kept: u64,
     /// How many of them cannot.
     unjudged: u64,
+    /// How many hold no more, but bytes that were pruned.
+    needed: u64,
     missing: Missing,
     /// Forks that stand on what the source no longer has.
     forks: Vec<HeadName>,
@@ -180,7 +191,11 @@ impl Earlier {
             match existing(&path, target, notes)? {
                 Existing::Log(mut old) if !old.was_extended() => {
                     let lacking = new.lacks(&mut old)?;
-                    if lacking.is_nothing() { self.superseded.push(path) } else { self.add(lacking) }
+                    match lacking.is_nothing() {
+                        false => self.add(lacking),
+                        true if is_needed(target, log_name, old.seal()) => self.add_needed(),
+                        true => self.superseded.push(path),
+                    }
                 }
                 Existing::Log(_) | Existing::Doubtful(_) | Existing::Unreadable => self.add_unjudged(),
                 Existing::Nothing => {}
@@ -204,15 +219,24 @@ impl Earlier {
         self.unjudged += 1;
     }
 
+    /// One is kept for the bytes alone.
+    pub(super) fn add_needed(&mut self) {
+        self.needed += 1;
+    }
+
     /// Whether everything that the source no longer has can have been pruned: no
     /// more than went, and messages only where messages went.
-    fn was_pruned(&self, store: &Store, log_name: &RelPath) -> bool {
-        let pruned = Pruned::load(store);
+    fn was_pruned(&self, pruned: &Pruned, log_name: &RelPath) -> bool {
         let (mut messages, mut others) = (0, 0);
         for stone in pruned.files().filter(|stone| stone.log.as_ref() == Some(&log_name.key())) {
             match stone.rule {
                 Rule::HiddenLines | Rule::EventLog => messages += stone.lines,
-                Rule::TurnJournal | Rule::RunJournal | Rule::CronRunLog | Rule::Retired => others += stone.lines,
+                // The line that ends a run repeats the whole transcript.
+                Rule::RunJournal => {
+                    others += stone.lines;
+                    messages += stone.old.bytes / SHORTEST_MESSAGE;
+                }
+                Rule::TurnJournal | Rule::CronRunLog | Rule::Retired => others += stone.lines,
             }
         }
         let is_some = messages + others > 0 && self.unjudged == 0;
@@ -221,15 +245,19 @@ impl Earlier {
 
     /// Says what is kept, in every run: it stays true until the source has it
     /// again.
-    pub(super) fn note(&self, store: &Store, log_name: &RelPath, findings: &mut Findings) {
+    pub(super) fn note(&self, pruned: &Pruned, log_name: &RelPath, findings: &mut Findings) {
         for fork in &self.forks {
             let message = format!("the fork {fork} stands on what the source no longer has; the log that has it is kept");
             findings.add(FindingCode::ForkKept, Location::file(log_name.to_string()), message);
         }
+        if self.needed > 0 {
+            let message = format!("{} kept: what was pruned can be brought back from there", logs_are(self.needed, "earlier"));
+            findings.add(FindingCode::SourcePruned, Location::file(log_name.to_string()), message);
+        }
         if self.kept == 0 {
             return;
         }
-        let (code, why) = match self.was_pruned(store, log_name) {
+        let (code, why) = match self.was_pruned(pruned, log_name) {
             true => (FindingCode::SourcePruned, ", which were pruned"),
             false => (FindingCode::SourceShrunk, ""),
         };
@@ -237,8 +265,12 @@ impl Earlier {
             "the source no longer has {} and {} of earlier logs{why}; {} kept",
             text::count(self.missing.messages, "message"),
             text::count(self.missing.others, "other fact"),
-            if self.kept == 1 { "1 such log is".to_owned() } else { format!("{} such logs are", self.kept) }
+            logs_are(self.kept, "such")
         );
         findings.add(code, Location::file(log_name.to_string()), message);
     }
+}
+
+fn logs_are(count: u64, which: &str) -> String {
+    if count == 1 { format!("1 {which} log is") } else { format!("{count} {which} logs are") }
 }

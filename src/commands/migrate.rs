@@ -16,6 +16,7 @@ use crate::store::disk::Disk;
 use crate::store::layout::{Store, path_below};
 use crate::store::live::Running;
 use crate::store::lock::{HeldLocks, StoreLock};
+use crate::store::pruned::Pruned;
 use crate::store::receipts::{self, Receipt, Receipts};
 use crate::store::replace::{Ready, commit, sweep};
 
@@ -23,6 +24,7 @@ use super::convert::{ConvertError, Converted, Mode, Target, convert};
 use super::earlier::existing;
 use super::error::CommandError;
 use super::migrate_report::{Status, UnitReport, report_all, report_of};
+use super::prune::say_all_went;
 use super::retire::{self, Finished};
 use super::source::{Selection, Source, SourceUnit};
 use super::unchanged::{Standing as LogStanding, as_before, log_standing};
@@ -98,8 +100,7 @@ pub fn run(job: &MigrateJob<'_>, out: &Printer) -> Result<ExitStatus, CommandErr
         return Ok(ExitStatus::Well);
     }
     if source.units.is_empty() && !source.discovery.recognised_any() && !has_receipts {
-        let looked_for = job.adapters.iter().map(|adapter| adapter.looked_for()).collect();
-        return Err(CommandError::NothingRecognised { path: job.source.clone(), looked_for });
+        say_all_went(&source, &job.source, &Pruned::load(&store), &job.adapters, out)?;
     }
     refuse_nesting(&source, &job.dest)?;
     let running = source.running();
@@ -228,7 +229,8 @@ fn convert_all(
 ) -> Result<(Vec<UnitReport>, Option<usize>), CommandError> {
     let items: Vec<(&SourceUnit, u64)> = source.units.iter().map(|unit| (unit, unit.bytes(&source.listing))).collect();
     let progress = out.progress(items.iter().map(|(_, bytes)| bytes).sum(), items.len() as u64);
-    let target = Target { store, disk: job.disk, mode: job.mode };
+    let pruned = Pruned::load(store);
+    let target = Target { store, disk: job.disk, pruned: &pruned, mode: job.mode };
     let committer = Committer { store, disk: job.disk, group: Mutex::default(), committing: Mutex::default(), failed: Mutex::default() };
     let locks = HeldLocks::now();
     let taken = taken_names(source, store);

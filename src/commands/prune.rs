@@ -11,19 +11,20 @@ mod report;
 mod retired;
 mod undo;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use crate::adapters::adapter::Adapter;
 use crate::model::retention::{Policy, Rule};
 use crate::report::exit::ExitStatus;
-use crate::report::printer::Printer;
+use crate::report::printer::{Form, Printer};
 use crate::store::StoreError;
 use crate::store::disk::Disk;
 use crate::store::layout::Store;
 use crate::store::lock::StoreLock;
 use crate::store::pruned::Pruned;
 use crate::store::receipts::Receipts;
+use crate::verify::difference::visible;
 
 use super::error::CommandError;
 use super::migrate::refuse_nesting;
@@ -99,8 +100,7 @@ pub fn run(job: &PruneJob<'_>, out: &Printer) -> Result<ExitStatus, CommandError
         return undo::undo(&source, &store, wanted.as_deref(), job, out);
     }
     if source.units.is_empty() && source.recognised == 0 && !source.discovery.recognised_any() {
-        let looked_for = job.adapters.iter().map(|adapter| adapter.looked_for()).collect();
-        return Err(CommandError::NothingRecognised { path: job.source.clone(), looked_for });
+        say_all_went(&source, &job.source, &Pruned::load(&store), &job.adapters, out)?;
     }
     retired_before::settle(&mut source, &store, &Receipts::load(&store));
     if job.action == Action::Apply {
@@ -125,4 +125,25 @@ pub fn run(job: &PruneJob<'_>, out: &Printer) -> Result<ExitStatus, CommandError
         Action::Explain(file) => report::explain(&plan, &source, file, out),
         Action::Plan | Action::Check | Action::Apply | Action::Undo(_) => Ok(report::plan(&plan, cut_short, job, out)),
     }
+}
+
+/// Says why a source has no session, where that is because they were pruned.
+///
+/// # Errors
+/// When nobody knows of any.
+pub(super) fn say_all_went(
+    source: &Source,
+    named: &Path,
+    pruned: &Pruned,
+    adapters: &[&'static dyn Adapter],
+    out: &Printer,
+) -> Result<(), CommandError> {
+    if !pruned.knows(&source.root) {
+        let looked_for = adapters.iter().map(|adapter| adapter.looked_for()).collect();
+        return Err(CommandError::NothingRecognised { path: named.to_owned(), looked_for });
+    }
+    if out.form() == Form::Text {
+        out.summary(&format!("no session is left in {}: what was there was pruned", visible(&named.display().to_string())));
+    }
+    Ok(())
 }

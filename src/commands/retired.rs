@@ -198,6 +198,15 @@ fn settle_without_receipt(unit: &mut SourceUnit, folder: &Path, store: &Store, k
     }
 }
 
+/// Whether a log is all that says that a session was retired, where its program
+/// makes such names too: it was found under the name that its file has now.
+pub(super) fn is_by_log_alone(unit: &SourceUnit) -> bool {
+    unit.found.standing == Standing::Retired && !unit.found.name.as_bytes().is_empty() && unit.found.name != unit.name
+}
+
+/// Said of such a session.
+pub(super) const WHO_RENAMED: &str = "the receipts are lost, and without them nobody can say who renamed it";
+
 /// What a log says of the files that a session would be retired with: a receipt
 /// made again. Nothing where there is no good log.
 pub(super) fn from_log(found: &Unit, name: &RelPath, store: &Store) -> Option<Retired> {

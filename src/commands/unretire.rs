@@ -17,7 +17,7 @@ use crate::store::receipts::{Receipts, Retired};
 use crate::verify::difference::visible;
 
 use super::migrate::MigrateJob;
-use super::retired::{Place, from_log, has_its_bytes, is_meant, pairs, retired_name};
+use super::retired::{Place, WHO_RENAMED, from_log, has_its_bytes, is_meant, pairs, retired_name};
 use super::source::{Source, SourceUnit};
 
 /// One session's line in the report.
@@ -125,9 +125,7 @@ impl Giving<'_> {
                 None => "retired, but neither a receipt nor a log says what it was",
             },
             // Its program makes such names too, and would import it again.
-            (Standing::PerhapsRetired, Some(was)) if has_log(&was) => {
-                "the receipts are lost, and without them nobody can say who renamed it"
-            }
+            (Standing::PerhapsRetired, Some(was)) if has_log(&was) => WHO_RENAMED,
             (Standing::PerhapsRetired | Standing::Live, _) => return,
         };
         self.failed += 1;

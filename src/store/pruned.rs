@@ -4,6 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use crate::model::files::RelPath;
 use crate::model::retention::{Edit, Rule};
@@ -169,9 +170,23 @@ impl Pruned {
         self.prunes.iter().filter(move |prune| prune.progress.is_none() && prune.files.iter().any(|stone| stone.source == source))
     }
 
+    /// Whether something went from a source and is not back.
+    #[must_use]
+    pub fn knows(&self, source: &Path) -> bool {
+        self.files().any(|stone| stone.source == source.to_string_lossy())
+    }
+
     /// Every file that something was taken from and not brought back.
     pub fn files(&self) -> impl Iterator<Item = &Tombstone> {
         self.prunes.iter().filter(|prune| prune.progress != Some(Progress::Undone)).flat_map(|prune| &prune.files)
+    }
+
+    /// Whether something that went from a file can be brought back from the log
+    /// with this name and this hash in its seal, and was not yet.
+    #[must_use]
+    pub fn needs(&self, log: &RelPath, seal: &str) -> bool {
+        let log = log.key();
+        self.files().any(|stone| stone.log.as_ref() == Some(&log) && stone.log_sha256.as_deref() == Some(seal))
     }
 
     /// Writes tombstones, safe from a power cut.

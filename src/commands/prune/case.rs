@@ -213,15 +213,17 @@ fn is_proven(receipt: &Receipt, log_path: &RelPath, share: &Share, listed: &List
 
 /// What a conversion of a unit finds: as its receipt has it, or looked for.
 fn own_findings(unit: &SourceUnit, source: &Source, receipt: Option<&Receipt>) -> Vec<Finding> {
-    let same = receipt.and_then(|receipt| as_before(unit, source, receipt, Trust::SizeAndTime).ok().flatten());
-    let found = same.map_or_else(|| of_unit(unit, source), |receipt| receipt.findings);
+    let found = retired::findings(unit, source, receipt).unwrap_or_else(|| {
+        let same = receipt.and_then(|receipt| as_before(unit, source, receipt, Trust::SizeAndTime).ok().flatten());
+        same.map_or_else(|| of_unit(unit, source), |receipt| receipt.findings)
+    });
     found.into_iter().filter(|finding| !unit.found.adapter.audit_covers(finding) && !OF_THE_STORE.contains(&finding.code)).collect()
 }
 
 /// Whether a finding about a folder is about this unit.
 fn concerns(unit: &SourceUnit, item: &AuditItem) -> bool {
     let file = RelPath::new(item.finding.location.file.as_bytes());
-    if unit.found.files.contains(&file) || unit.found.name == file.below(&unit.found.root) {
+    if unit.found.files.contains(&file) || unit.found.retires.contains(&file) || unit.found.name == file.below(&unit.found.root) {
         return true;
     }
     let Some(Fact::Text(id)) = item.facts.get("session_id") else { return false };

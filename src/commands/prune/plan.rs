@@ -133,9 +133,16 @@ fn folder_items(
             })
             .collect();
         screen(&mut judged, source, depth, job);
+        let audit = || {
+            let mut found = adapter.audit(view, evidence);
+            if let Some(was) = retired::AsItWas::of(source, folder) {
+                found.extend(was.show(source, folder, |view| adapter.audit(view, evidence)));
+            }
+            found
+        };
         for one in &mut judged {
             if depth.asks(one) {
-                cases.look(one, &|| adapter.audit(view, evidence), evidence, depth);
+                cases.look(one, &audit, evidence, depth);
             }
         }
         judged

@@ -1,10 +1,17 @@
 //! Sessions that were retired: all their files go, or none.
 
-use crate::adapters::adapter::{Adapter, RETIRED_SUFFIX, Standing};
-use crate::model::files::RelPath;
-use crate::model::folder::ListedKind;
-use crate::model::retention::{Due, Goes, Item, Rule, Settled, Share, Stay, StayCode};
+use std::collections::BTreeMap;
 
+use crate::adapters::adapter::{Adapter, RETIRED_SUFFIX, Standing};
+use crate::model::files::{Files, RelPath};
+use crate::model::finding::Finding;
+use crate::model::folder::{FolderView, ListedKind, Listing};
+use crate::model::retention::{Due, Goes, Item, Rule, Settled, Share, Stay, StayCode};
+use crate::store::receipts::Receipt;
+use crate::store::{listing, snapshot};
+
+use crate::commands::audit::of_files;
+use crate::commands::retired::{WHO_RENAMED, is_by_log_alone};
 use crate::commands::source::{Source, SourceUnit};
 
 /// The retired sessions of a folder.
@@ -14,7 +21,10 @@ pub(super) fn items(source: &Source, adapter: &'static dyn Adapter, folder: &Rel
 }
 
 fn item(unit: &SourceUnit, source: &Source) -> Item {
-    let mut standing = Ok(Settled::OwnWord("it was migrated and retired"));
+    let mut standing = match is_by_log_alone(unit) {
+        false => Ok(Settled::OwnWord("it was migrated and retired")),
+        true => Err(Stay::new(StayCode::Unclear, WHO_RENAMED)),
+    };
     let mut shares = Vec::new();
     for file in &unit.found.files {
         match source.listing.get(&file.below(&unit.found.root)) {
@@ -34,5 +44,53 @@ pub(super) fn log_path(unit: &SourceUnit, file: &RelPath) -> RelPath {
     match was.filter(|was| unit.found.standing == Standing::Retired && unit.found.retires.contains(was)) {
         Some(was) => was,
         None => file.clone(),
+    }
+}
+
+/// What converting a retired session found: as its receipt has it, or looked for
+/// under the names that its files had. Nothing for a session that is live.
+pub(super) fn findings(unit: &SourceUnit, source: &Source, receipt: Option<&Receipt>) -> Option<Vec<Finding>> {
+    if unit.found.standing != Standing::Retired {
+        return None;
+    }
+    if let Some(receipt) = receipt.filter(|receipt| receipt.retired.is_some()) {
+        return Some(receipt.findings.clone());
+    }
+    Some(of_files(unit, || {
+        let now = snapshot::take(&source.folder_of(unit), unit.own_name(), &unit.found.files)?;
+        let mut files = Files::new(unit.own_name());
+        now.iter().for_each(|(path, entry)| files.insert(log_path(unit, path), entry.clone()));
+        Ok(files)
+    }))
+}
+
+/// A folder as it was before sessions in it were retired: an audit of it as it is
+/// would not see them.
+pub(super) struct AsItWas {
+    listing: Listing,
+    /// What was renamed: its name then, and its name now, below the source.
+    renamed: BTreeMap<RelPath, RelPath>,
+}
+
+impl AsItWas {
+    /// Nothing where nothing there was retired.
+    pub fn of(source: &Source, folder: &RelPath) -> Option<AsItWas> {
+        let retired = source.units.iter().filter(|unit| unit.found.root == *folder && unit.found.standing == Standing::Retired);
+        let names = retired.flat_map(|unit| unit.found.files.iter().map(|now| (log_path(unit, now).below(folder), now.below(folder))));
+        let renamed: BTreeMap<RelPath, RelPath> = names.filter(|(was, now)| was != now).collect();
+        let was: BTreeMap<&RelPath, &RelPath> = renamed.iter().map(|(was, now)| (now, was)).collect();
+        let mut entries = source.listing.entries().to_vec();
+        for listed in &mut entries {
+            if let Some(was) = was.get(&listed.path) {
+                listed.path = (*was).clone();
+            }
+        }
+        (!renamed.is_empty()).then(|| AsItWas { listing: Listing::new(entries), renamed })
+    }
+
+    /// Shows it.
+    pub fn show<R>(&self, source: &Source, folder: &RelPath, look: impl FnOnce(&FolderView<'_>) -> R) -> R {
+        let peek = |path: &RelPath, limit: u64| listing::first_bytes(&source.root, self.renamed.get(path).unwrap_or(path), limit);
+        look(&FolderView::new(&self.listing, folder, &peek))
     }
 }

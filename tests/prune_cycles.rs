@@ -1,0 +1,192 @@
+//! Prune between other commands: what each leaves to the next.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stderr, clippy::disallowed_methods)]
+
+mod support;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Output;
+use support::prune::{Last, Run, Seen, Turn, read, session, write_aged};
+use support::webui::Folder;
+use support::{copy_tree, everlog, set_mtime, stderr, stdout, tree};
+use tempfile::TempDir;
+
+/// A source long ago, and its store.
+struct Place {
+    _scratch: TempDir,
+    source: PathBuf,
+    dest: PathBuf,
+}
+
+impl Place {
+    /// A copy of a fixture.
+    fn of(name: &str) -> Place {
+        let place = Place::empty();
+        copy_tree(&Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(name).join("input"), &place.source);
+        place
+    }
+
+    fn empty() -> Place {
+        let scratch = TempDir::new().unwrap();
+        let (source, dest) = (scratch.path().join("source"), scratch.path().join("dest"));
+        fs::create_dir(&source).unwrap();
+        Place { _scratch: scratch, source, dest }
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        let path = self.source.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+        set_mtime(&path, 1_700_000_000_000_000_000);
+    }
+
+    fn run(&self, command: &str, words: &[&str]) -> Output {
+        let (source, dest) = (self.source.display().to_string(), self.dest.display().to_string());
+        everlog(&[&[command, &source, "-o", &dest], words].concat())
+    }
+
+    fn migrate(&self, words: &[&str]) -> Output {
+        let said = self.run("migrate", words);
+        assert!(said.status.code() < Some(2), "{}", stderr(&said));
+        said
+    }
+
+    /// Prunes in the year 2030.
+    fn prune(&self, words: &[&str]) -> Output {
+        self.run("prune", &[&["--now", "2030-01-01T00:00:00Z"], words].concat())
+    }
+
+    fn lose_receipts(&self) {
+        fs::remove_file(self.dest.join(".everlog/receipts.jsonl")).unwrap();
+    }
+}
+
+/// Prune, migrate twice, undo: the only copy must outlive the migrations.
+fn comes_back(place: &Place) {
+    place.migrate(&[]);
+    let before = tree(&place.source);
+    place.prune(&["--apply"]);
+    assert!(tree(&place.source) != before, "nothing went: {}", stdout(&place.prune(&[])));
+    let said = place.migrate(&[]);
+    assert_eq!(said.status.code(), Some(0), "{}{}", stdout(&said), stderr(&said));
+    place.lose_receipts();
+    place.migrate(&[]);
+    let back = place.run("prune", &["--undo"]);
+    assert_eq!(back.status.code(), Some(0), "{}", stderr(&back));
+    assert!(tree(&place.source) == before, "not as before");
+    // What is back is in the log again: nothing more is kept for it.
+    place.migrate(&[]);
+    let kept: Vec<String> = tree(&place.dest).into_keys().filter(|name| name.contains("earlier/")).collect();
+    assert_eq!(kept, [""; 0]);
+}
+
+#[test]
+fn what_was_pruned_outlives_a_new_log_that_has_all_the_messages() {
+    let place = Place::empty();
+    // Each message stands in the transcript, in an event, and in the checkpoint.
+    let messages: Vec<String> = (10..60)
+        .map(|n| format!("{{\"role\": \"user\", \"content\": \"m{n}\", \"timestamp\": \"2023-02-10T07:00:{n}.390054\"}}"))
+        .collect();
+    let event = |n: usize, kind: &str, payload: &str| {
+        format!("{{\"seq\": {n}, \"ts\": \"2023-02-10T07:01:00.5+00:00\", \"type\": \"{kind}\", \"payload\": {{{payload}}}}}\n")
+    };
+    let mut events: String =
+        messages.iter().enumerate().map(|(n, text)| event(n + 1, "message_append", &format!("\"message\": {text}"))).collect();
+    events += &event(messages.len() + 1, "checkpoint", &format!("\"messages\": [{}]", messages.join(", ")));
+    place.write("counting/conversation.jsonl", &(messages.join("\n") + "\n"));
+    place.write("counting/events.jsonl", &events);
+    comes_back(&place);
+}
+
+#[test]
+fn hidden_lines_that_are_repeated_further_down_come_back() {
+    comes_back(&Place::of("picoclaw/repeats"));
+}
+
+#[test]
+fn what_was_wrong_with_a_session_still_is_after_it_was_retired() {
+    for name in ["hermes-webui/torn_journals", "gptme/torn", "picoclaw/torn"] {
+        for receipts in ["there", "lost"] {
+            let place = Place::of(name);
+            let wrong = everlog(&["audit", &place.source.display().to_string()]);
+            assert_eq!(wrong.status.code(), Some(1), "{name}");
+            place.migrate(&["--retire"]);
+            if receipts == "lost" {
+                place.lose_receipts();
+            }
+            let before = tree(&place.source);
+            let retired = before.keys().find(|name| name.ends_with(".migrated")).unwrap();
+            let said = stdout(&place.prune(&[]));
+            assert!(said.contains("(audit_findings)"), "{name}, receipts {receipts}: {said}");
+            let file = place.source.join(retired).display().to_string();
+            let case = stdout(&place.prune(&["--explain", &file]));
+            assert!(!case.contains("nothing was found"), "{name}, receipts {receipts}: {case}");
+        }
+    }
+}
+
+#[test]
+fn a_turn_that_never_ended_keeps_its_session_though_it_was_retired() {
+    let place = Place::of("hermes-webui/torn_journals");
+    place.migrate(&["--retire"]);
+    let before = tree(&place.source);
+    let said = place.prune(&["--apply"]);
+    assert_eq!(said.status.code(), Some(0), "{}", stderr(&said));
+    assert!(tree(&place.source) == before, "{}", stdout(&said));
+}
+
+#[test]
+fn a_source_whose_last_session_was_pruned_is_no_mistake() {
+    let place = Place::of("gptme/tour");
+    place.migrate(&["--retire"]);
+    place.prune(&["--apply"]);
+    for (command, words) in
+        [("prune", &[][..]), ("prune", &["--check"]), ("prune", &["--apply"]), ("migrate", &[]), ("migrate", &["--retire"])]
+    {
+        let said = place.run(command, words);
+        assert_eq!(said.status.code(), Some(0), "{command} {words:?}: {}", stderr(&said));
+        assert!(stdout(&said).contains("no session is left in"), "{command} {words:?}: {}", stdout(&said));
+    }
+    // Another source that has none is.
+    let other = Place { dest: place.dest.clone(), ..Place::empty() };
+    assert_eq!(other.run("prune", &[]).status.code(), Some(2));
+    assert_eq!(other.run("migrate", &[]).status.code(), Some(2));
+    assert_eq!(place.run("prune", &["--undo"]).status.code(), Some(0));
+}
+
+#[test]
+fn a_file_that_nobody_knows_who_renamed_stays() {
+    let place = Place::of("picoclaw/legacy");
+    place.migrate(&[]);
+    let old: Vec<String> = tree(&place.source).into_keys().filter(|name| name.ends_with(".json")).collect();
+    for name in &old {
+        fs::rename(place.source.join(name), place.source.join(format!("{name}.migrated"))).unwrap();
+    }
+    place.lose_receipts();
+    let before = tree(&place.source);
+    let said = stdout(&place.prune(&["--apply"]));
+    assert!(tree(&place.source) == before, "{said}");
+    let said = stdout(&place.prune(&[]));
+    assert!(said.contains("nobody can say who renamed it"), "{said}");
+}
+
+#[test]
+fn messages_that_only_a_run_repeated_were_pruned_with_it() {
+    let place = Place::empty();
+    let folder = Folder::below(place.source.clone());
+    session(&folder, "5e55a0000001", &[Turn::over(Last::Completed, Seen::Answer, Run::Done)]);
+    // More of them than lines, and none of them in the transcript, which was cleared.
+    let cleared: Vec<String> = (0..6).map(|n| format!("{{\"role\":\"user\",\"content\":\"cleared {n}\",\"timestamp\":{n}.5}}")).collect();
+    let payload = format!("\"payload\":{{\"session\":{{\"session_id\":\"5e55a0000001\",\"messages\":[{}]}}}}", cleared.join(","));
+    let run = "_run_journal/5e55a0000001/run-5e55a0000001-t0.jsonl";
+    let (first, last) = read(&folder, run).split_once('\n').map(|(first, last)| (first.to_owned(), last.to_owned())).unwrap();
+    write_aged(&folder, run, &format!("{first}\n{}", last.replace("\"payload\":{\"text\":\"x\"}", &payload)), 99);
+    place.migrate(&[]);
+    place.prune(&["--apply"]);
+    assert!(!folder.path().join(run).exists());
+    let said = place.migrate(&[]);
+    assert_eq!(said.status.code(), Some(0), "{}", stderr(&said));
+    let kept: Vec<String> = tree(&place.dest).into_keys().filter(|name| name.contains("earlier/")).collect();
+    assert_eq!(kept.len(), 1, "the log that has them is kept");
+}
