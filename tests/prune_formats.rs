@@ -7,6 +7,7 @@ mod support;
 
 use everlog::commands::prune::{Action, Copies};
 use everlog::model::retention::Policy;
+use everlog::report::ExitStatus;
 use std::fs;
 use std::path::Path;
 use support::dying::DyingDisk;
@@ -64,6 +65,18 @@ fn a_conversation_that_gptme_has_open_stays() {
     lock.lock().unwrap();
     assert_eq!(bench.apply()["files"], 0);
     assert!(fs::read(&events).unwrap() == old);
+    drop(lock);
+    // Nor is anything put back while it has one of them.
+    assert_eq!(bench.apply()["files"], 1);
+    let new = fs::read(&events).unwrap();
+    for name in [".lock", ".events.jsonl.lock"] {
+        let lock = fs::File::open(bench.source.join("counting-033").join(name)).unwrap();
+        lock.lock().unwrap();
+        assert_eq!(bench.run(Action::Undo(None)).unwrap().0, ExitStatus::Found, "{name}");
+        assert!(fs::read(&events).unwrap() == new, "{name}");
+    }
+    assert_eq!(bench.run(Action::Undo(None)).unwrap().0, ExitStatus::Well);
+    assert!(fs::read(&events).unwrap() == old);
 }
 
 fn run_line(n: u32, action: &str) -> String {
@@ -120,6 +133,24 @@ fn hidden() -> (TempDir, Bench<'static>) {
 fn sessions(source: &Path) -> std::path::PathBuf {
     let named = tree(source).into_keys().find(|name| name.ends_with(".jsonl")).unwrap();
     source.join(named).parent().unwrap().to_owned()
+}
+
+#[test]
+fn hidden_lines_do_not_come_back_while_the_gateway_runs() {
+    let (scratch, bench) = hidden();
+    bench.apply();
+    let pruned = bytes_of(&bench.source);
+    let program = scratch.path().join("picoclaw");
+    fs::copy("/bin/sleep", &program).unwrap();
+    let mut gateway = std::process::Command::new(&program).arg("60").spawn().unwrap();
+    let pid_file = sessions(&bench.source).join("../.picoclaw.pid");
+    fs::write(&pid_file, format!("{{\"pid\":{}}}", gateway.id())).unwrap();
+    assert_eq!(bench.run(Action::Undo(None)).unwrap().0, ExitStatus::Found);
+    gateway.kill().unwrap();
+    gateway.wait().unwrap();
+    fs::remove_file(pid_file).unwrap();
+    assert!(bytes_of(&bench.source) == pruned);
+    assert_eq!(bench.run(Action::Undo(None)).unwrap().0, ExitStatus::Well);
 }
 
 #[test]

@@ -95,7 +95,7 @@ fn direct() -> Vec<(String, toml::Value)> {
 /// All the code, in one string.
 fn code() -> String {
     let mut all = String::new();
-    let mut open = vec![root().join("src"), root().join("tests")];
+    let mut open = vec![root().join("src"), root().join("tests"), root().join("benches")];
     while let Some(folder) = open.pop() {
         for entry in fs::read_dir(folder).unwrap().flatten() {
             if entry.file_type().unwrap().is_dir() {

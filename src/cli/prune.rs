@@ -1,5 +1,7 @@
 //! `everlog prune`: options and settings to a job.
 
+use std::path::Path;
+
 use crate::commands::prune::{Action, Copies, PruneJob};
 use crate::commands::source::Selection;
 use crate::model::retention::{Policy, Rule};
@@ -21,12 +23,10 @@ pub(super) fn job(args: Prune, jobs: usize) -> Result<PruneJob<'static>, Problem
         Trouble::Unreadable(error) => Problem::from(error),
         Trouble::Wrong(what) => Problem::Usage(what),
     })?;
-    let named = args.source.is_some();
     let source = args.source.clone().or_else(|| config.source.clone());
     let source = source.ok_or_else(|| Problem::Usage(format!("name a SOURCE, here or in {}", config::NAME)))?;
-    // A store that is set down for one source is not that of another.
-    let of_config = config.dest.clone().filter(|_| !named || config.source.as_ref() == Some(&source));
-    let dest = match args.output.clone().or(of_config) {
+    let config = config_for(config, &source);
+    let dest = match args.output.clone().or_else(|| config.dest.clone()) {
         Some(dest) => dest,
         None => beside(&source, ".everlog")?,
     };
@@ -49,6 +49,17 @@ pub(super) fn job(args: Prune, jobs: usize) -> Result<PruneJob<'static>, Problem
         stop: &STOP,
         disk: &RealDisk,
     })
+}
+
+/// What of the settings counts for a source. Those of another one do not; those
+/// of none in particular say neither where its logs are nor that it is done.
+fn config_for(config: PruneConfig, source: &Path) -> PruneConfig {
+    let real = |path: &Path| std::fs::canonicalize(path).or_else(|_| std::path::absolute(path)).ok();
+    match &config.source {
+        None => PruneConfig { dest: None, apply: false, ..config },
+        Some(meant) if meant == source || real(meant).is_some_and(|meant| Some(meant) == real(source)) => config,
+        Some(_) => PruneConfig::default(),
+    }
 }
 
 fn unusable(error: std::io::Error) -> Problem {
@@ -85,7 +96,10 @@ fn policy(args: &Prune, config: &PruneConfig) -> Result<Policy, Problem> {
     let is_silent = age.is_none() && keep_last.is_none() && most.is_none();
     let age = age.or(is_silent.then_some(USUAL_AGE)).map(span).transpose()?;
     let wrong = |text: &str| Problem::Usage(format!("{text:?} is no size (2GiB, 500MB)"));
-    let most = most.map(|text| size(text).ok_or_else(|| wrong(text))).transpose()?;
+    // Less than a byte would be taken for no limit.
+    let is_nothing = |text: &str| text.bytes().all(|b| !matches!(b, b'1'..=b'9'));
+    let meant = |text: &str| size(text).filter(|bytes| *bytes > 0 || is_nothing(text));
+    let most = most.map(|text| meant(text).ok_or_else(|| wrong(text))).transpose()?;
     // 0 disables.
     Ok(Policy { older_than_ns: age.filter(|ns| *ns > 0), keep_last: keep_last.unwrap_or(0), max_bytes: most.filter(|bytes| *bytes > 0) })
 }

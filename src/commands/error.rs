@@ -139,6 +139,13 @@ pub enum CommandError {
         /// The file.
         file: String,
     },
+    /// A program works with a file that something would come back to.
+    InUse {
+        /// The file.
+        file: String,
+        /// Who does what.
+        why: String,
+    },
     /// A panic: a bug in everlog, kept to its log.
     Bug(String),
     /// Stopped by Ctrl-C.
@@ -195,6 +202,7 @@ impl CommandError {
             }
             CommandError::NothingPruned { known, .. } => Some(format!("there are {}", visible(&known.join(", ")))),
             CommandError::NoOldBytes { .. } => Some("look for it in the trash, if one was named, or in a backup".to_owned()),
+            CommandError::InUse { .. } => Some("run again when that program has ended".to_owned()),
             CommandError::Bug(_) => Some("this is a bug in everlog, please report it".to_owned()),
             CommandError::Interrupted { .. } => Some("run the same command again: it goes on where it stopped".to_owned()),
         }
@@ -232,6 +240,7 @@ impl fmt::Display for CommandError {
             }
             CommandError::NothingPruned { wanted, .. } => write!(f, "no prune of this source can be undone: {wanted}"),
             CommandError::NoOldBytes { file } => write!(f, "no log has what {file} was"),
+            CommandError::InUse { file, why } => write!(f, "{file} is in use: {why}"),
             CommandError::Bug(what) => write!(f, "a bug in everlog: {what}"),
             CommandError::Interrupted { done, of } => write!(f, "interrupted: {done} of {of} sessions are done, the others untouched"),
         }
@@ -262,6 +271,7 @@ impl std::error::Error for CommandError {
             | CommandError::PlanChanged { .. }
             | CommandError::NothingPruned { .. }
             | CommandError::NoOldBytes { .. }
+            | CommandError::InUse { .. }
             | CommandError::Bug(_)
             | CommandError::Interrupted { .. } => None,
         }

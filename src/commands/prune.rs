@@ -10,6 +10,7 @@ mod plan;
 mod report;
 mod retired;
 mod undo;
+mod users;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -103,10 +104,10 @@ pub fn run(job: &PruneJob<'_>, out: &Printer) -> Result<ExitStatus, CommandError
         say_all_went(&source, &job.source, &Pruned::load(&store), &job.adapters, out)?;
     }
     retired_before::settle(&mut source, &store, &Receipts::load(&store));
+    if job.copies == Copies::GivenUp && job.trash.is_none() && matches!(job.action, Action::Plan | Action::Apply) {
+        out.complain("warning: without logs: what goes cannot be brought back");
+    }
     if job.action == Action::Apply {
-        if job.copies == Copies::GivenUp {
-            out.complain("warning: without logs: what goes now cannot be brought back");
-        }
         [Some(&job.dest), job.trash.as_ref()].into_iter().flatten().try_for_each(|folder| refuse_nesting(&source, folder))?;
         let _lock = match StoreLock::take(&store, job.disk) {
             Err(StoreError::Locked { path }) => {

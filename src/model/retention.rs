@@ -70,6 +70,8 @@ pub enum StayCode {
     NotEnded,
     /// What it has come to is not clear.
     Unclear,
+    /// A line of it holds something else, too.
+    SharedLine,
     /// It was interrupted, and nobody can see that.
     NoMarker,
     /// Nothing but its own word says that it is over.

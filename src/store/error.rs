@@ -75,7 +75,9 @@ impl StoreError {
                 hints.iter().find(|(kind, _)| *kind == source.kind()).map(|(_, hint)| *hint)
             }
             StoreError::Unsteady { .. } => Some("stop the program that writes it, and run again"),
-            StoreError::Changed { .. } => Some("nothing more was done; make a new plan with `everlog repair SOURCE`"),
+            StoreError::Changed { .. } => {
+                Some("nothing more was done; see what wrote it, then make a new plan (`everlog repair SOURCE`, `everlog prune SOURCE`)")
+            }
             StoreError::Held { .. } => Some("run again when its program has closed it"),
             StoreError::Locked { .. } => Some("wait until the other run is done, or choose another destination with `-o`"),
             StoreError::Exists { .. } => Some("choose an empty folder with `-o`: nothing is ever overwritten"),

@@ -154,7 +154,8 @@ impl Pruner<'_> {
         Carried { bundles, writers: self.see_off(leaving) }
     }
 
-    fn prepare(&self, stones: &[&Tombstone]) -> Result<Bundle, StoreError> {
+    /// Takes the locks that programs take to write these files.
+    fn locks_of(&self, stones: &[&Tombstone]) -> Result<Vec<File>, StoreError> {
         let mut locks = Vec::new();
         for path in stones.iter().filter_map(|stone| stone.lock.as_ref()).collect::<BTreeSet<_>>() {
             let path = inside(self.root, &RelPath::from_key(path))?;
@@ -163,6 +164,11 @@ impl Pruner<'_> {
                 locks.push(file);
             }
         }
+        Ok(locks)
+    }
+
+    fn prepare(&self, stones: &[&Tombstone]) -> Result<Bundle, StoreError> {
+        let locks = self.locks_of(stones)?;
         let mut changes = Vec::new();
         for stone in stones {
             changes.extend(self.change(stone)?);
@@ -233,8 +239,10 @@ impl Pruner<'_> {
         let folder = folder_of(trash);
         self.disk.create_folders(folder)?;
         match self.disk.link(&held.path, trash) {
-            // Kept by a run that was cut short.
-            Ok(()) | Err(StoreError::Exists { .. }) => {}
+            Ok(()) => {}
+            // Kept by a run that was cut short; or something else has the name.
+            Err(StoreError::Exists { .. }) if disk::read(trash)? == held.bytes => {}
+            Err(error @ StoreError::Exists { .. }) => return Err(error),
             Err(_) => {
                 let staged = whole::stage(self.disk, folder, &held.bytes, held.look)?;
                 self.disk.rename(&staged, trash)?;
@@ -288,12 +296,14 @@ impl Pruner<'_> {
     }
 
     /// Gives files their old bytes again, all or none of them. What was written
-    /// behind the new bytes since stays behind the old ones.
+    /// behind the new bytes since stays behind the old ones, on lines of its own.
     ///
     /// # Errors
-    /// When one of them is no longer what prune made of it, or the disk fails.
+    /// When one of them is no longer what prune made of it, a program has it
+    /// locked or open, or the disk fails.
     pub fn put_back(&self, files: &[(&Tombstone, Vec<u8>)]) -> Result<(), StoreError> {
-        let mut bundle = Bundle { changes: Vec::new(), locks: Vec::new() };
+        let stones: Vec<&Tombstone> = files.iter().map(|(stone, _)| *stone).collect();
+        let mut bundle = Bundle { changes: Vec::new(), locks: self.locks_of(&stones)? };
         let mut missing = Vec::new();
         for (stone, old) in files {
             let path = self.path_of(stone)?;
@@ -301,14 +311,20 @@ impl Pruner<'_> {
             match Held::take(path.clone())? {
                 None if stone.new.is_none() => missing.push((path.clone(), old, look(look_of(&path, None)))),
                 None => return Err(StoreError::Changed { path }),
-                Some(held) if sha256_hex(&held.bytes) == stone.old.sha256 => {}
+                // Put back by an undo that was cut short, and perhaps written on.
+                Some(held) if held.bytes.starts_with(old) => {}
                 Some(held) => {
                     let rest = written_since(stone, &held.bytes).ok_or_else(|| StoreError::Changed { path: path.clone() })?;
-                    let new = [old.as_slice(), rest].concat();
+                    let new = with_behind(old, &held.bytes[..held.bytes.len() - rest.len()], rest);
                     let look = if rest.is_empty() { look(held.look) } else { Look { mtime_ns: None, ..held.look } };
                     bundle.changes.push(Change { held, new: Some(new), look, trash: None });
                 }
             }
+        }
+        let ids: BTreeSet<FileId> = bundle.changes.iter().map(|change| change.held.id).collect();
+        let open = if ids.is_empty() { ids } else { open_elsewhere(&ids) };
+        if let Some(change) = bundle.changes.iter().find(|change| open.contains(&change.held.id)) {
+            return Err(StoreError::Held { path: change.held.path.clone() });
         }
         for (path, old, look) in missing {
             self.disk.create_folders(folder_of(&path))?;
@@ -344,4 +360,12 @@ fn written_since<'b>(stone: &Tombstone, now: &'b [u8]) -> Option<&'b [u8]> {
         None => (0, sha256_hex(b"")),
     };
     (sha256_hex(now.get(..left)?) == sha256).then(|| &now[left..])
+}
+
+/// Old bytes with what was written since behind them: on a line of its own,
+/// unless it goes on with a line that prune left at the end.
+fn with_behind(old: &[u8], left: &[u8], rest: &[u8]) -> Vec<u8> {
+    let is_whole = |bytes: &[u8]| bytes.is_empty() || bytes.ends_with(b"\n");
+    let between: &[u8] = if !rest.is_empty() && is_whole(left) && !is_whole(old) { b"\n" } else { b"" };
+    [old, between, rest].concat()
 }

@@ -125,7 +125,6 @@ fn kind(members: &[Member<'_>]) -> Line {
         // Our own logs begin with a numbered line of that type.
         return match (is_text("id"), is_text("cwd") || is_text("timestamp")) {
             (true, true) => Line::Header(Confidence::Sure),
-            (true, false) | (false, true) if !is_number("seq") => Line::Header(Confidence::Likely),
             _ if is_number("version") && !is_number("seq") => Line::Header(Confidence::Likely),
             _ => Line::Other,
         };

@@ -10,17 +10,16 @@ use crate::report::exit::ExitStatus;
 use crate::report::printer::Printer;
 use crate::store::StoreError;
 use crate::store::layout::{Store, path_below};
-use crate::store::lock::HeldLocks;
 use crate::store::prune::Pruner;
 use crate::store::pruned::{Fate, Progress, Pruned, Tombstone};
 use crate::store::receipts::Receipts;
 use crate::store::repairs;
 
 use super::bundles::{self, Burial};
+use super::users::Users;
 use super::{PruneJob, logs, plan, report};
 use crate::commands::batch;
 use crate::commands::error::CommandError;
-use crate::commands::evidence;
 use crate::commands::retired as retired_before;
 use crate::commands::source::Source;
 
@@ -144,7 +143,7 @@ impl Work<'_> {
     fn resume(&self, source: &Source, pruned: &mut Pruned, tally: &mut Tally) -> Result<bool, CommandError> {
         let root = source.root.to_string_lossy().into_owned();
         let cut_short: Vec<_> = pruned.unfinished(&root).cloned().collect();
-        let locks = HeldLocks::now();
+        let users = Users::now(source);
         let pruner = Pruner { disk: self.job.disk, root: &source.root };
         cut_short.iter().try_for_each(|prune| pruner.refuse_outside(&prune.files))?;
         for prune in &cut_short {
@@ -155,7 +154,7 @@ impl Work<'_> {
             }
             let mut graves = Vec::new();
             for stones in bundles.into_values() {
-                match stones.iter().find_map(|stone| self.speaks_against(source, stone, &locks)) {
+                match stones.iter().find_map(|stone| self.speaks_against(stone, &users)) {
                     None => graves.push(stones),
                     Some(stay) => self.keep(source, pruned, &stones, &stay, tally)?,
                 }
@@ -168,20 +167,12 @@ impl Work<'_> {
 
     /// What was right for these bytes then still is, unless somebody has the
     /// file now, its log is gone, or it was to go to a trash that nobody names.
-    fn speaks_against(&self, source: &Source, stone: &Tombstone, locks: &HeldLocks) -> Option<Stay> {
-        if stone.writer.is_some_and(|writer| evidence::writer_runs(writer, i64::MAX)) {
-            return Some(Stay::new(StayCode::WriterRuns, "its writer runs again"));
-        }
-        if locks.holder(&path_below(&source.root, &stone.path())).is_some() {
-            return Some(Stay::new(StayCode::Held, "a program has it locked"));
-        }
-        if stone.trash.is_some() && stone.trash != bundles::trash_of(self.job, &stone.prune, &stone.path()) {
+    fn speaks_against(&self, stone: &Tombstone, users: &Users<'_>) -> Option<Stay> {
+        if stone.trash.as_ref().is_some_and(|place| !bundles::is_in_trash(self.job, place)) {
             return Some(Stay::new(StayCode::Unclear, "it was to go to another trash than the one that `--trash` names now"));
         }
-        if stone.log.is_some() && logs::old_bytes(self.store, stone).is_err() {
-            return Some(Stay::new(StayCode::NoLog, "no log has it any more"));
-        }
-        None
+        let is_lost = || stone.log.is_some() && logs::old_bytes(self.store, stone).is_err();
+        users.of(stone).or_else(|| is_lost().then(|| Stay::new(StayCode::NoLog, "no log has it any more")))
     }
 }
 

@@ -2,12 +2,14 @@
 //! the bytes that are there now.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
 use crate::model::digest::sha256_hex;
 use crate::model::files::RelPath;
 use crate::model::retention::{Edit, Goes, Rule, Share, Stay, StayCode, edited};
+use crate::store::disk;
 use crate::store::layout::{Store, path_below};
 use crate::store::pruned::{State, Tombstone};
 use crate::store::repairs;
@@ -149,7 +151,7 @@ impl Burial<'_> {
                 Some(edited(&bytes, edits).ok_or_else(changed)?).filter(is_left)
             }
         };
-        let trash = trash_of(self.job, &self.name, &path);
+        let trash = self.job.trash.as_ref().map(|trash| self.place_in(trash, &path, &bytes).to_string_lossy().into_owned());
         Ok(Tombstone {
             prune: self.name.clone(),
             at: time_text(self.job.now_ns),
@@ -176,6 +178,18 @@ impl Burial<'_> {
         })
     }
 
+    /// Where an old file is kept: a second prune of the same name, by another
+    /// store, takes another folder.
+    fn place_in(&self, trash: &Path, path: &RelPath, bytes: &[u8]) -> PathBuf {
+        let names = std::iter::once(self.name.clone()).chain((2_u64..).map(|n| format!("{}.{n}", self.name)));
+        let mut places = names.map(|name| path_below(&trash.join(name), path));
+        let is_free = |place: &PathBuf| match disk::read(place) {
+            Ok(kept) => kept == bytes,
+            Err(_) => place.symlink_metadata().is_err(),
+        };
+        places.find(is_free).unwrap_or_else(|| path_below(trash, path))
+    }
+
     /// Rebuilds what goes of a unit from its log.
     fn prove(&self, unit: usize, stones: &mut [&mut Tombstone]) -> Result<(), Stay> {
         let log = Store::log_name(&self.source.units[unit].name);
@@ -194,9 +208,11 @@ impl Burial<'_> {
     }
 }
 
-/// Where a file of a prune is moved to, where a trash is named.
-pub(super) fn trash_of(job: &PruneJob<'_>, prune: &str, file: &RelPath) -> Option<String> {
-    job.trash.as_ref().map(|trash| path_below(&trash.join(prune), file).to_string_lossy().into_owned())
+/// Whether a place lies in the trash that is named now.
+pub(super) fn is_in_trash(job: &PruneJob<'_>, place: &str) -> bool {
+    let place = Path::new(place);
+    let climbs = place.components().any(|part| part == std::path::Component::ParentDir);
+    !climbs && job.trash.as_ref().is_some_and(|trash| place.starts_with(trash))
 }
 
 fn line_ends(bytes: &[u8]) -> u64 {

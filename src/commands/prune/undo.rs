@@ -10,6 +10,7 @@ use crate::store::prune::Pruner;
 use crate::store::pruned::{Fate, Progress, Prune, Pruned, Tombstone};
 use crate::verify::difference::visible;
 
+use super::users::Users;
 use super::{PruneJob, logs};
 use crate::commands::error::CommandError;
 use crate::commands::source::Source;
@@ -33,8 +34,9 @@ pub(super) fn undo(
         bundles.entry(stone.bundle).or_default().push(stone);
     }
     let (mut files, mut bytes, mut failed) = (0, 0, 0);
+    let users = Users::now(source);
     for stones in bundles.into_values().rev() {
-        match back(&pruner, store, &stones) {
+        match back(&pruner, &users, store, &stones) {
             Ok(()) => {
                 for stone in stones {
                     pruned.note(store, job.disk, stone, Fate::Back)?;
@@ -72,7 +74,10 @@ fn chosen(pruned: &Pruned, source: &Source, wanted: Option<&str>) -> Result<Prun
     })
 }
 
-fn back(pruner: &Pruner<'_>, store: &Store, stones: &[&Tombstone]) -> Result<(), CommandError> {
+fn back(pruner: &Pruner<'_>, users: &Users<'_>, store: &Store, stones: &[&Tombstone]) -> Result<(), CommandError> {
+    if let Some((stone, stay)) = stones.iter().find_map(|stone| Some((stone, users.of(stone)?))) {
+        return Err(CommandError::InUse { file: stone.path().to_string(), why: stay.why });
+    }
     let mut files = Vec::new();
     for stone in stones {
         files.push((*stone, logs::old_bytes(store, stone)?));

@@ -41,6 +41,8 @@ pub(super) fn items(folder: &Folder<'_>, outlook: &Outlook<'_>) -> Vec<Item> {
 struct Session<'f> {
     files: &'f Files<'f>,
     journal: Journal,
+    /// The lines that hold more than events of one turn, by file.
+    shared: BTreeSet<(String, u64)>,
     shards: BTreeMap<&'f str, Shard>,
     rows: Vec<Row>,
     /// The run that the sidecar waits for.
@@ -73,9 +75,11 @@ impl<'f> Session<'f> {
             is_true(get(&members, "_pending_journal_recovery")).then(|| get(&members, "_journal_retry_stream_id").map(text_of))?
         });
         let waits = document.says("pending_user_message") || document.says("active_stream_id");
+        let journal = Journal::read(texts.into_iter());
         Session {
             files,
-            journal: Journal::read(texts.into_iter()),
+            shared: journal.shared_lines(),
+            journal,
             shards,
             rows: document.elements("messages").map(Row::of).collect(),
             active: waits.then(|| document.text("active_stream_id").unwrap_or_default()),
@@ -165,6 +169,9 @@ impl<'f> Looked<'f, '_> {
         if !last.is_end() || !ends_where_it_should(told) {
             let why = "its events do not say what it has come to: an unknown one, or something behind its end";
             return Err(Stay::new(StayCode::Unclear, why));
+        }
+        if told.iter().any(|(session, event)| session.shared.contains(&(event.path.clone(), event.line))) {
+            return Err(Stay::new(StayCode::SharedLine, "a line of it holds something else, too: lines go as a whole"));
         }
         let streams: BTreeSet<&str> = told.iter().map(|(_, event)| event.stream.as_str()).filter(|stream| !stream.is_empty()).collect();
         let sessions: Vec<&Session<'f>> = told.iter().map(|(session, _)| *session).collect();

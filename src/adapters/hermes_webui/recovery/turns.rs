@@ -1,6 +1,6 @@
 //! Turn journals as their own reader takes them, each event with its place.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::adapters::hermes_webui::journal::broken;
 use crate::model::json::{self, Dialect};
@@ -91,6 +91,19 @@ impl Journal {
     pub(super) fn latest(&self) -> BTreeMap<&str, &Event> {
         // Sorted by time: a later event is never an earlier one's.
         self.events.iter().filter(|event| !event.turn.is_empty()).map(|event| (event.turn.as_str(), event)).collect()
+    }
+
+    /// Lines, by file, that hold more than events of one turn: the reader also
+    /// ends lines where no line feed stands.
+    pub(super) fn shared_lines(&self) -> BTreeSet<(String, u64)> {
+        let mut turns: BTreeMap<(&str, u64), &str> = BTreeMap::new();
+        let mut shared: BTreeSet<(String, u64)> = self.malformed.iter().map(|bad| (bad.path.clone(), bad.line)).collect();
+        for event in &self.events {
+            if *turns.entry((&event.path, event.line)).or_insert(&event.turn) != event.turn {
+                shared.insert((event.path.clone(), event.line));
+            }
+        }
+        shared
     }
 
     /// Turns that end more than once, each with its last end.
