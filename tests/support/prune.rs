@@ -107,7 +107,7 @@ impl<'a> Bench<'a> {
             drop(printer);
             let is_locked = match &done {
                 Ok(_) => job.action == Action::Apply && said.text().is_empty(),
-                Err(error) => error.contains("another run"),
+                Err(error) => error.contains("another run is"),
             };
             if !is_locked {
                 return done.map(|status| (status, rows(&said)));
