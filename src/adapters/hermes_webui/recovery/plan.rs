@@ -133,7 +133,8 @@ impl Planner<'_, '_> {
                     Word::Known => {
                         return mended.add(FindingCode::OrphanBackup, format!("put back its backup, which has {count} messages"), bytes);
                     }
-                    word => mended.is_held_back = word == Word::Unsure,
+                    Word::Unsure => mended.is_held_back = true,
+                    Word::Deleted => {}
                 },
                 _ => {}
             }
@@ -154,7 +155,8 @@ impl Planner<'_, '_> {
         if sidecar.is_none() && files.backup.is_none() && journal.prompts().next().is_some() {
             match state::word_of(self.evidence, id) {
                 Word::Known => self.journals_alone(id, files, journal, mended),
-                word => mended.is_held_back = word == Word::Unsure,
+                Word::Unsure => mended.is_held_back = true,
+                Word::Deleted => {}
             }
         }
     }
