@@ -22,7 +22,7 @@ use super::logs::{self, LogFile};
 use super::sample::Sample;
 use super::source::{Selection, Source, SourceUnit};
 use super::verify_check::{Checked, Checker};
-use super::{batch, golden, retired, verify_report};
+use super::{audit, batch, golden, retired, verify_report};
 
 /// What to verify, and how strictly.
 #[derive(Debug)]
@@ -96,6 +96,8 @@ pub enum Verdict {
     SourceChanged,
     /// The source has a session without a log.
     NoLog,
+    /// The source has something that is recognised and cannot be converted.
+    NotConverted,
     /// The replay is not the one that was kept.
     GoldenChanged,
     /// No replay was kept of this session.
@@ -107,7 +109,7 @@ pub enum Verdict {
 }
 
 /// All verdicts, in the order in which they are counted.
-pub(super) const VERDICTS: [Verdict; 11] = [
+pub(super) const VERDICTS: [Verdict; 12] = [
     Verdict::Same,
     Verdict::NoSource,
     Verdict::KeptDamaged,
@@ -115,6 +117,7 @@ pub(super) const VERDICTS: [Verdict; 11] = [
     Verdict::Damaged,
     Verdict::SourceChanged,
     Verdict::NoLog,
+    Verdict::NotConverted,
     Verdict::GoldenChanged,
     Verdict::GoldenMissing,
     Verdict::GoldenLeft,
@@ -131,6 +134,7 @@ impl Verdict {
             | Verdict::Damaged
             | Verdict::SourceChanged
             | Verdict::NoLog
+            | Verdict::NotConverted
             | Verdict::GoldenChanged
             | Verdict::GoldenMissing
             | Verdict::GoldenLeft => ExitStatus::Found,
@@ -197,6 +201,9 @@ pub fn run(job: &VerifyJob, out: &Printer) -> Result<ExitStatus, CommandError> {
         let without = units.iter().filter(|(log, unit)| unit.found.standing == Standing::Live && !have.contains(*log));
         let meant = without.filter(|(_, unit)| job.selection.takes(unit, &source.listing));
         checked.extend(meant.map(|(log, unit)| checker.without_log(log, unit)));
+        let unconverted = audit::beyond_sessions(source).into_iter().filter(|finding| finding.code.is_unconverted());
+        let meant = unconverted.filter(|finding| job.selection.takes_name(&finding.location.file));
+        checked.extend(meant.map(|finding| checker.not_converted(&finding)));
     }
     if let Some(folder) = job.golden.as_ref().filter(|_| job.logs.is_dir()) {
         let left = golden::left_over(folder, &have)?;
