@@ -1,4 +1,5 @@
-//! `everlog contains` and `everlog diff` say nothing of what they did not look at.
+//! `everlog contains`, `diff` and `verify` do not call well what they did not look
+//! at.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stderr, clippy::disallowed_methods)]
 
@@ -34,6 +35,24 @@ fn database(path: &Path) {
     bytes.resize(4096, 0);
     bytes[60..64].copy_from_slice(&1_u32.to_be_bytes());
     fs::write(path, bytes).unwrap();
+}
+
+#[test]
+fn verify_is_not_green_while_something_of_the_source_has_no_log() {
+    let bench = Bench::new();
+    bench.conversation("chat", &lines(2));
+    bench.migrate(&[]);
+    let (source, dest) = (bench.source(), bench.dest());
+    let verify = |more: &[&str]| everlog(&[&["verify", dest.to_str().unwrap(), "--source", source.to_str().unwrap()], more].concat());
+    assert_eq!(code(&verify(&[])), Some(0));
+    database(&source.join("openclaw.sqlite"));
+    let said = verify(&[]);
+    assert_eq!(code(&said), Some(1), "{}", stdout(&said));
+    let place = source.join("openclaw.sqlite");
+    assert!(stderr(&said).contains("an OpenClaw database") && stderr(&said).contains(place.to_str().unwrap()), "{}", stderr(&said));
+    assert!(stdout(&said).contains("1 log checked against their source: 1 the same, 1 not converted"), "{}", stdout(&said));
+    assert!(stdout(&verify(&["--json"])).contains("\"verdict\":\"not_converted\""));
+    assert_eq!(code(&verify(&["--exclude", "openclaw*"])), Some(0));
 }
 
 #[test]

@@ -21,7 +21,7 @@ use super::logs::{self, Asked, LogFile};
 use super::sample::Sample;
 use super::source::{Selection, Source, SourceUnit};
 use super::verify_check::{Checked, Checker};
-use super::{batch, golden, retired, verify_report};
+use super::{audit, batch, golden, retired, verify_report};
 
 /// What to verify, and how strictly.
 #[derive(Debug)]
@@ -97,6 +97,8 @@ pub enum Verdict {
     LogGone,
     /// The source has a session without a log.
     NoLog,
+    /// The source has something that is recognised and cannot be converted.
+    NotConverted,
     /// The replay is not the one that was kept.
     GoldenChanged,
     /// No replay was kept of this session.
@@ -117,6 +119,7 @@ pub(super) const VERDICTS: [Verdict; 12] = [
     Verdict::SourceChanged,
     Verdict::LogGone,
     Verdict::NoLog,
+    Verdict::NotConverted,
     Verdict::GoldenChanged,
     Verdict::GoldenMissing,
     Verdict::GoldenLeft,
@@ -134,6 +137,7 @@ impl Verdict {
             | Verdict::SourceChanged
             | Verdict::LogGone
             | Verdict::NoLog
+            | Verdict::NotConverted
             | Verdict::GoldenChanged
             | Verdict::GoldenMissing
             | Verdict::GoldenLeft => ExitStatus::Found,
@@ -219,6 +223,9 @@ pub fn run(job: &VerifyJob, out: &Printer) -> Result<ExitStatus, CommandError> {
         };
         let meant = units.iter().filter(|(log, unit)| is_without(log, unit) && job.selection.takes(unit, &source.listing));
         checked.extend(meant.map(|(log, unit)| checker.without_log(log, unit)));
+        let unconverted = audit::beyond_sessions(source).into_iter().filter(|finding| finding.code.is_unconverted());
+        let meant = unconverted.filter(|finding| job.selection.takes_name(&finding.location.file));
+        checked.extend(meant.map(|finding| checker.not_converted(&finding)));
     }
     if let Some(folder) = &job.golden {
         let left = golden::left_over(folder, &asked, &have)?;

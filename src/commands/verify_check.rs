@@ -216,6 +216,16 @@ impl Checker<'_> {
         checked
     }
 
+    /// Something of the source that is recognised and cannot be converted.
+    pub(super) fn not_converted(&self, finding: &Finding) -> Checked {
+        let name = &finding.location.file;
+        let mut checked = Checked::new(name.clone(), name.clone(), Kept::Current);
+        checked.verdict = Verdict::NotConverted;
+        let difference = Difference::in_file(&finding.message, finding.location.clone());
+        checked.differences.push(Located { difference, file: self.shown_base().join(name), line: None, byte: None });
+        checked
+    }
+
     fn limits(&self) -> Limits {
         Limits { context: self.job.showing.context, most: self.job.most }
     }
@@ -455,12 +465,16 @@ impl Checker<'_> {
 
     /// Where a session's files lie, as the user would name it.
     fn shown_folder(&self, unit: &SourceUnit) -> PathBuf {
+        path_below(&self.shown_base(), &unit.found.root)
+    }
+
+    /// The folder that the source's paths are relative to, in the same way.
+    fn shown_base(&self) -> PathBuf {
         let (Some(source), Some(typed)) = (self.source, &self.job.source) else { return PathBuf::new() };
-        let base = match (&source.only_file, typed.parent()) {
-            (Some(_), Some(parent)) => parent,
-            _ => typed,
-        };
-        path_below(base, &unit.found.root)
+        match (&source.only_file, typed.parent()) {
+            (Some(_), Some(parent)) => parent.to_owned(),
+            _ => typed.clone(),
+        }
     }
 }
 

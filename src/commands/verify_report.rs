@@ -135,6 +135,7 @@ fn hint(verdict: Verdict) -> Option<&'static str> {
         Verdict::Differs | Verdict::Damaged | Verdict::LogGone => Some("restore the log from a copy, or migrate its source again"),
         Verdict::SourceChanged => Some("`everlog migrate` brings the log up to date and keeps what the source no longer has"),
         Verdict::NoLog => Some("`everlog migrate` makes one"),
+        Verdict::NotConverted => Some("no log has what is in there: keep the source"),
         Verdict::GoldenChanged | Verdict::GoldenMissing => {
             Some("where that is meant to be, `everlog replay DEST --all --out` keeps the new one: review its diff")
         }
@@ -260,7 +261,7 @@ struct Totals {
 }
 
 fn totals(checked: &[Checked], job: &VerifyJob) -> Totals {
-    let is_log = |one: &&Checked| !matches!(one.verdict, Verdict::LogGone | Verdict::NoLog | Verdict::GoldenLeft);
+    let is_log = |one: &&Checked| !matches!(one.verdict, Verdict::LogGone | Verdict::NoLog | Verdict::NotConverted | Verdict::GoldenLeft);
     let kept = |kept| checked.iter().filter(is_log).filter(|one| one.kept == kept).count() as u64;
     Totals {
         level: match job.level {
@@ -293,6 +294,7 @@ fn counted_as(verdict: Verdict) -> &'static str {
         Verdict::SourceChanged => "with a changed source",
         Verdict::LogGone => "gone",
         Verdict::NoLog => "without log",
+        Verdict::NotConverted => "not converted",
         Verdict::GoldenChanged => "with a changed replay",
         Verdict::GoldenMissing => "without a kept replay",
         Verdict::GoldenLeft => "kept replays left over",

@@ -135,6 +135,12 @@ codes! {
 }
 
 impl FindingCode {
+    /// Whether it says that something is recognised and becomes no log.
+    #[must_use]
+    pub fn is_unconverted(self) -> bool {
+        matches!(self, FindingCode::UnsupportedVersion | FindingCode::FormatUnclear | FindingCode::Unreadable)
+    }
+
     /// Whether it says how sessions belong to each other: a fact that people
     /// look for, though nothing is wrong.
     #[must_use]
