@@ -409,8 +409,9 @@ fn what_neither_files_nor_messages_need_cannot_be_forged_beside_the_source() {
     fs::remove_file(&receipts).unwrap();
     assert_eq!(verdicts(&bench, &against), [pair(name, "same")]);
     fs::write(bench.log(name), &good).unwrap();
+    // As long as before: checkpoints know where lines begin.
     let title = good.find("\"title\":\"").unwrap() + "\"title\":\"".len();
-    fs::write(bench.log(name), format!("{}~forged: {}", &good[..title], &good[title..])).unwrap();
+    fs::write(bench.log(name), format!("{}~{}", &good[..title], &good[title + 1..])).unwrap();
     sealed_again(&bench.log(name));
     for receipt in [false, true] {
         if receipt {
