@@ -147,9 +147,6 @@ impl Successor<'_> {
     }
 }
 
-/// No message takes fewer bytes in a source: it has at least a role.
-const SHORTEST_MESSAGE: u64 = br#"{"role":"user"}"#.len() as u64;
-
 /// The earlier logs of a unit, beside its new one.
 #[derive(Default)]
 pub(super) struct Earlier {
