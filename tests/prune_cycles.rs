@@ -7,8 +7,6 @@ mod support;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Output;
-use support::prune::{Last, Run, Seen, Turn, read, session, write_aged};
-use support::webui::Folder;
 use support::{copy_tree, everlog, set_mtime, stderr, stdout, tree};
 use tempfile::TempDir;
 
@@ -169,24 +167,4 @@ fn a_file_that_nobody_knows_who_renamed_stays() {
     assert!(tree(&place.source) == before, "{said}");
     let said = stdout(&place.prune(&[]));
     assert!(said.contains("nobody can say who renamed it"), "{said}");
-}
-
-#[test]
-fn messages_that_only_a_run_repeated_were_pruned_with_it() {
-    let place = Place::empty();
-    let folder = Folder::below(place.source.clone());
-    session(&folder, "5e55a0000001", &[Turn::over(Last::Completed, Seen::Answer, Run::Done)]);
-    // More of them than lines, and none of them in the transcript, which was cleared.
-    let cleared: Vec<String> = (0..6).map(|n| format!("{{\"role\":\"user\",\"content\":\"cleared {n}\",\"timestamp\":{n}.5}}")).collect();
-    let payload = format!("\"payload\":{{\"session\":{{\"session_id\":\"5e55a0000001\",\"messages\":[{}]}}}}", cleared.join(","));
-    let run = "_run_journal/5e55a0000001/run-5e55a0000001-t0.jsonl";
-    let (first, last) = read(&folder, run).split_once('\n').map(|(first, last)| (first.to_owned(), last.to_owned())).unwrap();
-    write_aged(&folder, run, &format!("{first}\n{}", last.replace("\"payload\":{\"text\":\"x\"}", &payload)), 99);
-    place.migrate(&[]);
-    place.prune(&["--apply"]);
-    assert!(!folder.path().join(run).exists());
-    let said = place.migrate(&[]);
-    assert_eq!(said.status.code(), Some(0), "{}", stderr(&said));
-    let kept: Vec<String> = tree(&place.dest).into_keys().filter(|name| name.contains("earlier/")).collect();
-    assert_eq!(kept.len(), 1, "the log that has them is kept");
 }

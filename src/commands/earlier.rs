@@ -147,9 +147,6 @@ impl Successor<'_> {
     }
 }
 
-/// No message takes fewer bytes in a source: it has at least a role.
-const SHORTEST_MESSAGE: u64 = br#"{"role":"user"}"#.len() as u64;
-
 /// The earlier logs of a unit, beside its new one.
 #[derive(Default)]
 pub(super) struct Earlier {
@@ -231,12 +228,7 @@ impl Earlier {
         for stone in pruned.files().filter(|stone| stone.log.as_ref() == Some(&log_name.key())) {
             match stone.rule {
                 Rule::HiddenLines | Rule::EventLog => messages += stone.lines,
-                // The line that ends a run repeats the whole transcript.
-                Rule::RunJournal => {
-                    others += stone.lines;
-                    messages += stone.old.bytes / SHORTEST_MESSAGE;
-                }
-                Rule::TurnJournal | Rule::CronRunLog | Rule::Retired => others += stone.lines,
+                Rule::TurnJournal | Rule::RunJournal | Rule::CronRunLog | Rule::Retired => others += stone.lines,
             }
         }
         let is_some = messages + others > 0 && self.unjudged == 0;
