@@ -110,7 +110,7 @@ pub enum Verdict {
 }
 
 /// All verdicts, in the order in which they are counted.
-pub(super) const VERDICTS: [Verdict; 12] = [
+pub(super) const VERDICTS: [Verdict; 13] = [
     Verdict::Same,
     Verdict::NoSource,
     Verdict::KeptDamaged,

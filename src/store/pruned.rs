@@ -104,15 +104,25 @@ pub enum Fate {
     Back,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Default, Serialize, Deserialize)]
 struct Mark {
     prune: String,
+    /// So many tombstones are all that it has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    buried: Option<usize>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     file: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     fate: Option<Fate>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     progress: Option<Progress>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Line<'s> {
+    Stone(&'s Tombstone),
+    Mark(Mark),
 }
 
 /// One prune: its tombstones and how far it is.
@@ -135,26 +145,34 @@ pub struct Pruned {
 }
 
 impl Pruned {
-    /// Reads them. What cannot be read was never finished writing, and nothing
-    /// went for it.
+    /// Reads them. A prune whose tombstones were never all written took nothing:
+    /// part of a plan is another plan.
     #[must_use]
     pub fn load(store: &Store) -> Pruned {
         let bytes = disk::read(&store.pruned()).unwrap_or_default();
         let mut pruned = Pruned { prunes: Vec::new(), is_torn: !bytes.is_empty() && !bytes.ends_with(b"\n") };
         let mut place: BTreeMap<String, usize> = BTreeMap::new();
+        let mut is_buried: Vec<bool> = Vec::new();
         for line in bytes.split(|b| *b == b'\n') {
             if let Ok(stone) = serde_json::from_slice::<Tombstone>(line) {
                 let at = *place.entry(stone.prune.clone()).or_insert_with(|| {
                     pruned.prunes.push(Prune { name: stone.prune.clone(), ..Prune::default() });
+                    is_buried.push(false);
                     pruned.prunes.len() - 1
                 });
                 pruned.prunes[at].files.push(stone);
             } else if let Ok(mark) = serde_json::from_slice::<Mark>(line)
-                && let Some(prune) = place.get(&mark.prune).map(|at| &mut pruned.prunes[*at])
+                && let Some(at) = place.get(&mark.prune).copied()
             {
+                let prune = &mut pruned.prunes[at];
+                is_buried[at] |= mark.buried == Some(prune.files.len());
                 prune.progress = mark.progress.or(prune.progress);
                 prune.files.retain(|stone| mark.file.as_ref() != Some(&stone.file));
             }
+        }
+        for (prune, _) in pruned.prunes.iter_mut().zip(is_buried).filter(|(_, is_buried)| !is_buried) {
+            prune.files.clear();
+            prune.progress = Some(Progress::Undone);
         }
         pruned
     }
@@ -194,7 +212,13 @@ impl Pruned {
     /// # Errors
     /// When it cannot.
     pub fn bury(&mut self, store: &Store, disk: &dyn Disk, stones: &[Tombstone]) -> Result<(), StoreError> {
-        self.append(store, disk, stones)
+        let mut of_prune: BTreeMap<&str, usize> = BTreeMap::new();
+        for stone in stones {
+            *of_prune.entry(&stone.prune).or_default() += 1;
+        }
+        let marks = of_prune.into_iter().map(|(prune, count)| Mark { prune: prune.to_owned(), buried: Some(count), ..Mark::default() });
+        let lines: Vec<Line<'_>> = stones.iter().map(Line::Stone).chain(marks.map(Line::Mark)).collect();
+        self.append(store, disk, &lines)
     }
 
     /// Says how far a prune is.
@@ -202,7 +226,7 @@ impl Pruned {
     /// # Errors
     /// When it cannot.
     pub fn mark(&mut self, store: &Store, disk: &dyn Disk, prune: &str, progress: Progress) -> Result<(), StoreError> {
-        self.append(store, disk, &[Mark { prune: prune.to_owned(), file: None, fate: None, progress: Some(progress) }])
+        self.append(store, disk, &[Mark { prune: prune.to_owned(), progress: Some(progress), ..Mark::default() }])
     }
 
     /// Says that a file of a prune is not as its tombstone says.
@@ -210,7 +234,7 @@ impl Pruned {
     /// # Errors
     /// When it cannot.
     pub fn note(&mut self, store: &Store, disk: &dyn Disk, stone: &Tombstone, fate: Fate) -> Result<(), StoreError> {
-        let mark = Mark { prune: stone.prune.clone(), file: Some(stone.file.clone()), fate: Some(fate), progress: None };
+        let mark = Mark { prune: stone.prune.clone(), file: Some(stone.file.clone()), fate: Some(fate), ..Mark::default() };
         self.append(store, disk, &[mark])
     }
 
