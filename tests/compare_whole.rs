@@ -38,7 +38,7 @@ fn database(path: &Path) {
 }
 
 #[test]
-fn verify_is_not_green_while_something_of_the_source_has_no_log() {
+fn verify_names_what_of_the_source_cannot_have_a_log_and_strictly_counts_it() {
     let bench = Bench::new();
     bench.conversation("chat", &lines(2));
     bench.migrate(&[]);
@@ -47,7 +47,8 @@ fn verify_is_not_green_while_something_of_the_source_has_no_log() {
     assert_eq!(code(&verify(&[])), Some(0));
     database(&source.join("openclaw.sqlite"));
     let said = verify(&[]);
-    assert_eq!(code(&said), Some(1), "{}", stdout(&said));
+    assert_eq!(code(&said), Some(0), "{}", stdout(&said));
+    assert_eq!(code(&verify(&["--strict"])), Some(1));
     let place = source.join("openclaw.sqlite");
     assert!(stderr(&said).contains("an OpenClaw database") && stderr(&said).contains(place.to_str().unwrap()), "{}", stderr(&said));
     assert!(stdout(&said).contains("1 log checked against their source: 1 the same, 1 not converted"), "{}", stdout(&said));

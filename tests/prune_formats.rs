@@ -143,6 +143,11 @@ fn hidden_lines_do_not_come_back_while_the_gateway_runs() {
     let program = scratch.path().join("picoclaw");
     fs::copy("/bin/sleep", &program).unwrap();
     let mut gateway = std::process::Command::new(&program).arg("60").spawn().unwrap();
+    // A process has its name a moment after it began.
+    let name = format!("/proc/{}/comm", gateway.id());
+    while !fs::read_to_string(&name).unwrap().contains("picoclaw") {
+        std::thread::yield_now();
+    }
     let pid_file = sessions(&bench.source).join("../.picoclaw.pid");
     fs::write(&pid_file, format!("{{\"pid\":{}}}", gateway.id())).unwrap();
     assert_eq!(bench.run(Action::Undo(None)).unwrap().0, ExitStatus::Found);

@@ -131,13 +131,12 @@ impl Verdict {
     #[must_use]
     pub fn exit(self) -> ExitStatus {
         match self {
-            Verdict::Same | Verdict::NoSource | Verdict::KeptDamaged => ExitStatus::Well,
+            Verdict::Same | Verdict::NoSource | Verdict::NotConverted | Verdict::KeptDamaged => ExitStatus::Well,
             Verdict::Differs
             | Verdict::Damaged
             | Verdict::SourceChanged
             | Verdict::LogGone
             | Verdict::NoLog
-            | Verdict::NotConverted
             | Verdict::GoldenChanged
             | Verdict::GoldenMissing
             | Verdict::GoldenLeft => ExitStatus::Found,

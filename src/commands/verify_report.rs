@@ -41,7 +41,8 @@ fn status(one: &Checked, strictness: Strictness) -> ExitStatus {
 
 /// The same by its verdict alone.
 fn by_verdict(verdict: Verdict, strictness: Strictness) -> ExitStatus {
-    let is_found = strictness == Strictness::Findings && matches!(verdict, Verdict::NoSource | Verdict::KeptDamaged);
+    let is_found =
+        strictness == Strictness::Findings && matches!(verdict, Verdict::NoSource | Verdict::NotConverted | Verdict::KeptDamaged);
     verdict.exit().max(if is_found { ExitStatus::Found } else { ExitStatus::Well })
 }
 
