@@ -227,6 +227,29 @@ fn what_is_not_converted_is_named() {
 }
 
 #[test]
+fn versions_and_types_that_nobody_knows_yet_are_said() {
+    let bench = Bench::new();
+    let newer = |version: &str| support::pi::header().replace("\"version\":3", version);
+    let unknown = support::pi::entry("leaf", "aaaa0002", "aaaa0001", "\"targetId\":\"aaaa0001\"");
+    for (folder, text) in [
+        ("agent/sessions/--w--", newer("\"version\":7") + &support::pi::said("aaaa0001", "", "one") + &unknown),
+        ("agents/main/sessions", newer("\"version\":99") + &support::pi::said("aaaa0001", "", "one")),
+    ] {
+        let name = if folder.starts_with("agents") { "d95950a8-32ac-435b-b1d4-d23b9111f0b1.jsonl" } else { support::pi::NAME };
+        let home = bench.path(if folder.starts_with("agents") { "openclaw" } else { "pi" });
+        fs::create_dir_all(home.join(folder)).unwrap();
+        fs::write(home.join(folder).join(name), text).unwrap();
+        if folder.starts_with("agents") {
+            fs::write(home.join(folder).join("sessions.json"), "{}").unwrap();
+        }
+        let done = everlog(&["audit", home.to_str().unwrap(), "--json"]);
+        assert_eq!(done.status.code(), Some(1), "{}", stdout(&done));
+        assert!(stdout(&done).contains("\"newer_version\""), "{}", stdout(&done));
+        assert_eq!(stdout(&done).contains("\"unknown_record\""), !folder.starts_with("agents"), "{}", stdout(&done));
+    }
+}
+
+#[test]
 fn every_session_carries_its_entry_of_the_store() {
     let mut logs = logs(&fixture("openclaw/store"));
     let mut metas = |file: &str| {

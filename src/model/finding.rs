@@ -119,6 +119,7 @@ codes! {
     SpecialFile Warn "Neither a file nor a folder nor a link.",
     NotASession Info "A file that looks like a session and is none.",
     UnsupportedVersion Warn "A session in a format that is known and not converted yet.",
+    NewerVersion Warn "A session of a newer version than is known.",
     FormatUnclear Warn "Two formats fit a folder equally well.",
     UnknownFile Info "A file that belongs to no session.",
     StoreSkipped Info "A folder of logs, which is not a source.",

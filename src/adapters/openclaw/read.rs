@@ -108,6 +108,7 @@ fn transcript<'a>(mut reader: Reader<'a, '_>, parts: &Parts<'a>) -> Result<ReadS
     let mut failures = heads(&mut reader, path, &scan, &judged, &failing, &seqs)?;
     note_oddities(reader.to.findings, &path.to_string(), &scan, &judged);
     notes::repeats(reader.to.findings, path, PROGRAM, &scan.entries, &judged.placed.is_named);
+    notes::newer_version(reader.to.findings, path, PROGRAM, &scan.entries, judged.version.as_deref());
     let is_unknown = |n: usize| judged.placed.is_node[n] && !judged.is_entry(n) && !scan.entries[n].is_other("leaf");
     let unknown = scan.entries.iter().enumerate().filter(|(n, _)| is_unknown(*n)).map(|(_, entry)| entry);
     notes::unknown_types(reader.to.findings, path, PROGRAM, unknown);

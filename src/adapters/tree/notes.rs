@@ -7,6 +7,8 @@ use crate::model::finding::{FindingCode, Findings};
 use crate::model::location::Location;
 
 use super::entry::Entry;
+use super::js;
+use super::tables::Record;
 
 /// Says which ids stand twice.
 pub(in crate::adapters) fn repeats(findings: &mut Findings, path: &RelPath, program: &str, entries: &[Entry<'_>], is_named: &[bool]) {
@@ -22,6 +24,26 @@ pub(in crate::adapters) fn repeats(findings: &mut Findings, path: &RelPath, prog
                 format!("its id is that of line {}; {program} takes the last of that id wherever it is named", before.line.number);
             findings.add(FindingCode::RepeatedId, place, message);
         }
+    }
+}
+
+/// The newest version of these sessions that is known: pi's and OpenClaw's.
+const NEWEST: f64 = 3.0;
+
+/// Says where a header names a version that nobody knew when this was written.
+pub(in crate::adapters) fn newer_version(
+    findings: &mut Findings,
+    path: &RelPath,
+    program: &str,
+    entries: &[Entry<'_>],
+    version: Option<&str>,
+) {
+    let header = entries.iter().find(|entry| entry.kind == Record::Header && entry.id_text.is_some());
+    let (Some(header), Some(version)) = (header, version) else { return };
+    if js::number_of(version.as_bytes()).is_ok_and(|number| number > NEWEST) {
+        let message =
+            format!("a session of version {version}, and {program}'s are known up to {NEWEST}; what is new in it is carried as it is");
+        findings.add(FindingCode::NewerVersion, Location::at(path.to_string(), header.line.number, 1), message);
     }
 }
 
