@@ -53,8 +53,8 @@ pub(super) fn read(files: &Files, check: Check, events: &mut dyn EventSink, find
     note_oddities(reader.to.findings, &path.to_string(), &scan, &judged, error.as_deref());
     notes::repeats(reader.to.findings, path, PROGRAM, &scan.entries, &judged.placed.is_named);
     notes::newer_version(reader.to.findings, path, PROGRAM, &scan.entries, judged.version.as_deref());
-    let is_harness = |entry: &&TreeEntry<'_>| entry.is_other("leaf") || entry.is_other("active_tools_change") || entry.is_other("event");
-    let is_known = |entry: &&TreeEntry<'_>| judged.writer != Writer::Pi && is_harness(entry);
+    let is_harness = |entry: &&TreeEntry<'_>| entry.is_other("leaf") || entry.is_other("active_tools_change");
+    let is_known = |entry: &&TreeEntry<'_>| entry.is_other("event") || (judged.writer != Writer::Pi && is_harness(entry));
     notes::unknown_types(reader.to.findings, path, PROGRAM, scan.entries.iter().filter(|entry| !is_known(entry)));
     let active = HeadName::main().to_string();
     let mut outcome = Outcome { active: Some(active.clone()), error, failures, ..Outcome::default() };
