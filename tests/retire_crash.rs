@@ -5,21 +5,18 @@
 
 mod support;
 
-use everlog::adapters::ALL;
-use everlog::commands::convert::Mode;
-use everlog::commands::migrate::{Live, MigrateJob, Sources, Trust, run};
-use everlog::commands::source::Selection;
-use everlog::report::printer::{Form, Printer, Talk};
+use everlog::commands::migrate::Sources;
 use everlog::store::StoreError;
 use everlog::store::disk::{Disk, RealDisk};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use support::dying::DyingDisk;
+use support::scenarios::migrate_from;
 use support::watched::{Step, Watch, Watched};
 use support::{everlog, tree};
 use tempfile::TempDir;
@@ -29,21 +26,7 @@ use tempfile::TempDir;
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 fn migrate(source: &Path, dest: &Path, disk: &dyn Disk, sources: Sources) -> bool {
-    let stop = AtomicBool::new(false);
-    let job = MigrateJob {
-        source: source.to_owned(),
-        dest: dest.to_owned(),
-        selection: Selection::default(),
-        adapters: ALL.to_vec(),
-        mode: Mode::Replace,
-        sources,
-        live: Live::Refused,
-        trust: Trust::SizeAndTime,
-        jobs: 1,
-        stop: &stop,
-        disk,
-    };
-    run(&job, &Printer::to(Box::new(std::io::sink()), Form::Json, Talk::Quiet)).is_ok()
+    migrate_from(source, dest, disk, sources).is_ok()
 }
 
 /// Sessions of two files each, and of one, one of them beside the lines of its

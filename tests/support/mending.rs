@@ -89,12 +89,7 @@ impl<'a> Bench<'a> {
 /// backup alone, a list that names what is gone.
 pub fn worn() -> Folder {
     let folder = Folder::new();
-    folder.sidecar("aaa.json", "aaa", &["hi"], "");
-    folder.sidecar("aaa.json.bak", "aaa", &["hi", "ho", "what"], "");
-    let pending = "\n  \"active_stream_id\": \"run-t\",\n  \"pending_user_message\": \"go\",\n  \"pending_attachments\": [],\n  \"pending_started_at\": 1699999999.5,\n  \"pending_user_source\": \"webui\",";
-    folder.sidecar("bbb.json", "bbb", &["hi", "ho"], pending);
-    folder.sidecar("ccc.json.bak", "ccc", &["hi", "ho"], "");
-    folder.index(&["aaa", "bbb", "gone"]);
+    folder.wear();
     fs::set_permissions(folder.path().join("aaa.json"), fs::Permissions::from_mode(0o640)).unwrap();
     folder
 }

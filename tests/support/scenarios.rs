@@ -85,10 +85,15 @@ fn quiet() -> Printer {
 }
 
 pub fn migrate(at: &Path, disk: &dyn Disk, sources: Sources) -> Result<(), String> {
+    migrate_from(&at.join("logs"), &at.join("dest"), disk, sources)
+}
+
+/// A migration in this process, one session after another.
+pub fn migrate_from(source: &Path, dest: &Path, disk: &dyn Disk, sources: Sources) -> Result<(), String> {
     let stop = AtomicBool::new(false);
     let job = MigrateJob {
-        source: at.join("logs"),
-        dest: at.join("dest"),
+        source: source.to_owned(),
+        dest: dest.to_owned(),
         selection: Selection::default(),
         adapters: ALL.to_vec(),
         mode: Mode::Replace,
@@ -197,12 +202,7 @@ fn repair(at: &Path, action: Action, disk: &dyn Disk, out: &Printer) -> Result<(
 /// is gone; and the name of the plan that mends them.
 fn worn_and_planned(at: &Path) {
     let folder = Folder::below(at.join("home"));
-    folder.sidecar("aaa.json", "aaa", &["hi"], "");
-    folder.sidecar("aaa.json.bak", "aaa", &["hi", "ho", "what"], "");
-    let pending = "\n  \"active_stream_id\": \"run-t\",\n  \"pending_user_message\": \"go\",\n  \"pending_attachments\": [],\n  \"pending_started_at\": 1699999999.5,\n  \"pending_user_source\": \"webui\",";
-    folder.sidecar("bbb.json", "bbb", &["hi", "ho"], pending);
-    folder.sidecar("ccc.json.bak", "ccc", &["hi", "ho"], "");
-    folder.index(&["aaa", "bbb", "gone"]);
+    folder.wear();
     let said = super::Said::default();
     let printer = Printer::to(Box::new(said.clone()), Form::Json, Talk::Quiet);
     repair(at, Action::Plan, &RealDisk, &printer).unwrap();

@@ -69,6 +69,17 @@ impl Folder {
         self.write(name, &text);
     }
 
+    /// Something of every kind: a shrunken sidecar, one that waits, a backup
+    /// alone, a list that names what is gone.
+    pub fn wear(&self) {
+        self.sidecar("aaa.json", "aaa", &["hi"], "");
+        self.sidecar("aaa.json.bak", "aaa", &["hi", "ho", "what"], "");
+        let pending = "\n  \"active_stream_id\": \"run-t\",\n  \"pending_user_message\": \"go\",\n  \"pending_attachments\": [],\n  \"pending_started_at\": 1699999999.5,\n  \"pending_user_source\": \"webui\",";
+        self.sidecar("bbb.json", "bbb", &["hi", "ho"], pending);
+        self.sidecar("ccc.json.bak", "ccc", &["hi", "ho"], "");
+        self.index(&["aaa", "bbb", "gone"]);
+    }
+
     pub fn index(&self, ids: &[&str]) {
         let rows: Vec<String> =
             ids.iter().map(|id| format!("{{\"session_id\": \"{id}\", \"message_count\": 1, \"updated_at\": 1700000000.5}}")).collect();
