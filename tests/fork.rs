@@ -247,7 +247,7 @@ fn a_fork_takes_the_lock_of_its_store() {
         assert_eq!(code(&refused), Some(2));
         assert!(stderr(&refused).contains("another run is writing"), "{}", stderr(&refused));
     }
-    drop(lock);
+    lock.unlock().unwrap();
     forked(&link, &["--at", "main"]);
     assert!(link.symlink_metadata().unwrap().is_symlink());
     assert_eq!(heads(&log), 3);
@@ -257,7 +257,7 @@ fn a_fork_takes_the_lock_of_its_store() {
     let held = fs::File::open(&alone).unwrap();
     held.lock().unwrap();
     assert_eq!(code(&fork(&alone, &["--at", "main"])), Some(2));
-    drop(held);
+    held.unlock().unwrap();
     forked(&alone, &["--at", "main"]);
     assert_eq!(heads(&alone), 4);
 }

@@ -179,7 +179,7 @@ fn what_somebody_may_still_write_stays() {
     let held = fs::File::open(folder.path().join(shard("aaa", 0))).unwrap();
     held.lock().unwrap();
     assert_eq!(bench.plan()["aaa-t0"], "held");
-    drop(held);
+    held.unlock().unwrap();
     // A writer that runs, whenever it began: it would go on with that file.
     let mut child = writer();
     let live = format!("_turn_journal/aaa~{}.jsonl", child.id());
@@ -368,6 +368,6 @@ fn a_second_run_at_once_ends_well_and_does_nothing() {
     lock.lock().unwrap();
     assert_eq!(bench.run(Action::Apply).unwrap().0, ExitStatus::Well);
     assert!(bytes_of(&folder.path()) == before);
-    drop(lock);
+    lock.unlock().unwrap();
     assert_eq!(bench.apply()["files"], 3);
 }

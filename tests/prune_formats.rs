@@ -54,7 +54,7 @@ fn a_conversation_that_gptme_has_open_stays() {
     let lock = fs::File::open(bench.source.join("counting-033/.lock")).unwrap();
     lock.lock().unwrap();
     assert_eq!(bench.plan()["counting-033/events.jsonl"], "held");
-    drop(lock);
+    lock.unlock().unwrap();
     // Its own short lock, held while the file would be replaced.
     let events = bench.source.join("counting-033/events.jsonl");
     fs::write(bench.source.join("counting-033/.events.jsonl.lock"), "").unwrap();
@@ -65,7 +65,7 @@ fn a_conversation_that_gptme_has_open_stays() {
     lock.lock().unwrap();
     assert_eq!(bench.apply()["files"], 0);
     assert!(fs::read(&events).unwrap() == old);
-    drop(lock);
+    lock.unlock().unwrap();
     // Nor is anything put back while it has one of them.
     assert_eq!(bench.apply()["files"], 1);
     let new = fs::read(&events).unwrap();
@@ -74,6 +74,7 @@ fn a_conversation_that_gptme_has_open_stays() {
         lock.lock().unwrap();
         assert_eq!(bench.run(Action::Undo(None)).unwrap().0, ExitStatus::Found, "{name}");
         assert!(fs::read(&events).unwrap() == new, "{name}");
+        lock.unlock().unwrap();
     }
     assert_eq!(bench.run(Action::Undo(None)).unwrap().0, ExitStatus::Well);
     assert!(fs::read(&events).unwrap() == old);

@@ -280,7 +280,7 @@ fn a_session_that_its_program_has_open_is_not_renamed() {
     assert!(folder.join("conversation.jsonl").exists(), "{}", stdout(&done));
     assert_eq!(code(&done), Some(1));
     assert!(stderr(&done).contains("its program has it open"), "{}", stderr(&done));
-    drop(lock);
+    lock.unlock().unwrap();
     // What was live then is not said to be live now.
     assert!(!stdout(&bench.migrate(&["--json"])).contains("session_live"));
 }

@@ -1,7 +1,7 @@
 //! `everlog fork`: a new head in a log, and nothing that is there touched.
 
 use serde::Serialize;
-use std::fs::{File, TryLockError};
+use std::fs::TryLockError;
 use std::path::{Path, PathBuf};
 
 use crate::log::fork::{self, Fork, Rest};
@@ -13,7 +13,7 @@ use crate::report::exit::ExitStatus;
 use crate::report::printer::{Form, Printer};
 use crate::store::disk::{self, Disk};
 use crate::store::layout::Store;
-use crate::store::lock::StoreLock;
+use crate::store::lock::{FileLock, StoreLock};
 use crate::store::{StoreError, extend};
 use crate::verify::difference::visible;
 
@@ -49,7 +49,7 @@ enum Lock {
     },
     /// A log that lies in no store is locked itself.
     Log {
-        _file: File,
+        _lock: FileLock,
     },
 }
 
@@ -89,11 +89,10 @@ fn lock(path: &Path, disk: &dyn Disk) -> Result<Lock, CommandError> {
     if let Some(store) = Store::of_log(path) {
         return Ok(Lock::Store { _lock: StoreLock::take(&store, disk)? });
     }
-    let file = disk::open(path)?;
-    match file.try_lock() {
-        Ok(()) => Ok(Lock::Log { _file: file }),
-        Err(TryLockError::WouldBlock) => Err(StoreError::Locked { path: path.to_owned() }.into()),
-        Err(TryLockError::Error(source)) => Err(StoreError::Io { doing: "lock", path: path.to_owned(), source }.into()),
+    match FileLock::take(disk::open(path)?) {
+        Ok(lock) => Ok(Lock::Log { _lock: lock }),
+        Err((_, TryLockError::WouldBlock)) => Err(StoreError::Locked { path: path.to_owned() }.into()),
+        Err((_, TryLockError::Error(source))) => Err(StoreError::Io { doing: "lock", path: path.to_owned(), source }.into()),
     }
 }
 

@@ -8,10 +8,49 @@ use super::disk::Disk;
 use super::error::StoreError;
 use super::layout::Store;
 
-/// The right to write to a store, until dropped or until the process dies.
+/// The lock of a file, until dropped or until the process dies.
+#[derive(Debug)]
+pub struct FileLock {
+    file: File,
+}
+
+impl FileLock {
+    /// Takes it, unless somebody has it.
+    ///
+    /// # Errors
+    /// When another process has it, or it cannot be taken.
+    pub fn take(file: File) -> Result<FileLock, (File, TryLockError)> {
+        match file.try_lock() {
+            Ok(()) => Ok(FileLock { file }),
+            Err(error) => Err((file, error)),
+        }
+    }
+
+    /// The file.
+    #[must_use]
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Lets go of it before the file is closed.
+    pub fn release(&self) {
+        // If that fails, closing is all there is left.
+        let _ = self.file.unlock();
+    }
+}
+
+impl Drop for FileLock {
+    fn drop(&mut self) {
+        // To close the file is not enough: a process that was started just now
+        // has it too, for as long as it has not become another program.
+        self.release();
+    }
+}
+
+/// The right to write to a store.
 #[derive(Debug)]
 pub struct StoreLock {
-    _file: File,
+    _lock: FileLock,
 }
 
 impl StoreLock {
@@ -22,11 +61,10 @@ impl StoreLock {
     pub fn take(store: &Store, disk: &dyn Disk) -> Result<StoreLock, StoreError> {
         disk.create_folders(&store.private())?;
         let path = store.lock();
-        let file = disk.open_lock(&path)?;
-        match file.try_lock() {
-            Ok(()) => Ok(StoreLock { _file: file }),
-            Err(TryLockError::WouldBlock) => Err(StoreError::Locked { path: store.root().to_owned() }),
-            Err(TryLockError::Error(source)) => Err(StoreError::Io { doing: "lock", path, source }),
+        match FileLock::take(disk.open_lock(&path)?) {
+            Ok(lock) => Ok(StoreLock { _lock: lock }),
+            Err((_, TryLockError::WouldBlock)) => Err(StoreError::Locked { path: store.root().to_owned() }),
+            Err((_, TryLockError::Error(source))) => Err(StoreError::Io { doing: "lock", path, source }),
         }
     }
 }
@@ -62,5 +100,24 @@ impl HeldLocks {
         }
         let inode = std::fs::symlink_metadata(path).ok()?.ino();
         self.held.iter().find(|(held, _)| *held == inode).map(|(_, process)| process.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::{Command, Stdio};
+
+    #[test]
+    fn a_lock_ends_with_its_value_even_where_a_child_still_has_the_file() {
+        let named = tempfile::NamedTempFile::new().unwrap();
+        let held = FileLock::take(named.reopen().unwrap()).unwrap();
+        let shared = held.file().try_clone().unwrap();
+        let mut child = Command::new("sleep").arg("60").stdin(Stdio::from(shared)).spawn().unwrap();
+        assert!(FileLock::take(named.reopen().unwrap()).is_err());
+        drop(held);
+        assert!(FileLock::take(named.reopen().unwrap()).is_ok());
+        child.kill().unwrap();
+        child.wait().unwrap();
     }
 }

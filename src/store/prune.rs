@@ -18,6 +18,7 @@ use crate::model::stream::ReadAt;
 use super::disk::{self, Disk, Look, folder_of};
 use super::error::StoreError;
 use super::inside::{going_down, inside};
+use super::lock::FileLock;
 use super::open_files::{FileId, id_of, open_elsewhere};
 use super::pruned::{State, Tombstone};
 use super::whole::{self, look_of};
@@ -42,7 +43,7 @@ pub struct Pruner<'a> {
 /// A file that is held while it is looked at and replaced.
 struct Held {
     path: PathBuf,
-    file: File,
+    lock: FileLock,
     bytes: Vec<u8>,
     id: FileId,
     look: Look,
@@ -51,37 +52,54 @@ struct Held {
 impl Held {
     /// Holds what stands at a path; nothing where nothing does.
     fn take(path: PathBuf) -> Result<Option<Held>, StoreError> {
-        let (mut file, meta) = match disk::open_regular(&path) {
+        let (file, meta) = match disk::open_regular(&path) {
             Ok(opened) => opened,
             Err(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error),
         };
-        lock(&file, &path)?;
+        let lock = lock(file, &path)?;
         let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes).map_err(StoreError::io("read", &path))?;
+        lock.file().read_to_end(&mut bytes).map_err(StoreError::io("read", &path))?;
         let look =
             Look { mode: meta.mode() & 0o7777, owner: Some((meta.uid(), meta.gid())), mtime_ns: Some(super::listing::mtime_ns(&meta)) };
-        Ok(Some(Held { path, file, bytes, id: id_of(&meta), look }))
+        Ok(Some(Held { path, lock, bytes, id: id_of(&meta), look }))
     }
 
     /// Whether it still has its name, and nobody wrote behind what was read.
     fn is_still(&self) -> bool {
         let has_name = std::fs::symlink_metadata(&self.path).is_ok_and(|meta| id_of(&meta) == self.id);
-        has_name && self.file.size().is_ok_and(|size| size == self.bytes.len() as u64)
+        has_name && self.lock.file().size().is_ok_and(|size| size == self.bytes.len() as u64)
     }
 }
 
 /// Takes a lock that its program takes only for a moment.
-fn lock(file: &File, path: &Path) -> Result<(), StoreError> {
+fn lock(mut file: File, path: &Path) -> Result<FileLock, StoreError> {
     let until = Instant::now() + LOCK_PATIENCE;
     loop {
-        match file.try_lock() {
-            Ok(()) => return Ok(()),
-            Err(TryLockError::WouldBlock) if Instant::now() < until => std::thread::sleep(PAUSE),
-            Err(TryLockError::WouldBlock) => return Err(StoreError::Held { path: path.to_owned() }),
-            Err(TryLockError::Error(source)) => return Err(StoreError::Io { doing: "lock", path: path.to_owned(), source }),
+        file = match FileLock::take(file) {
+            Ok(lock) => return Ok(lock),
+            Err((file, TryLockError::WouldBlock)) if Instant::now() < until => file,
+            Err((_, TryLockError::WouldBlock)) => return Err(StoreError::Held { path: path.to_owned() }),
+            Err((_, TryLockError::Error(source))) => return Err(StoreError::Io { doing: "lock", path: path.to_owned(), source }),
+        };
+        std::thread::sleep(PAUSE);
+    }
+}
+
+/// Which of these files other processes have open, and do not close soon.
+fn kept_open(changes: &[&Change]) -> BTreeSet<FileId> {
+    let mut open: BTreeSet<FileId> = changes.iter().map(|change| change.held.id).collect();
+    let until = Instant::now() + LOCK_PATIENCE;
+    while !open.is_empty() {
+        open = open_elsewhere(&open);
+        if Instant::now() > until {
+            break;
+        }
+        if !open.is_empty() {
+            std::thread::sleep(PAUSE);
         }
     }
+    open
 }
 
 /// A file and what becomes of it: other bytes, or nothing.
@@ -95,7 +113,7 @@ struct Change {
 /// A file that has lost its name, and may still be written to.
 struct Leaving {
     path: PathBuf,
-    file: File,
+    lock: FileLock,
     id: FileId,
     seen: u64,
 }
@@ -103,7 +121,7 @@ struct Leaving {
 /// Changes that are made together, with the locks that they need.
 struct Bundle {
     changes: Vec<Change>,
-    locks: Vec<File>,
+    locks: Vec<FileLock>,
 }
 
 /// How it went.
@@ -140,8 +158,7 @@ impl Pruner<'_> {
     /// all. What has been done already is passed over.
     pub fn carry_out(&self, bundles: &[Vec<&Tombstone>]) -> Carried {
         let prepared: Vec<Result<Bundle, StoreError>> = bundles.iter().map(|stones| self.prepare(stones)).collect();
-        let ids: BTreeSet<FileId> = prepared.iter().flatten().flat_map(|bundle| &bundle.changes).map(|change| change.held.id).collect();
-        let open = if ids.is_empty() { ids } else { open_elsewhere(&ids) };
+        let open = kept_open(&prepared.iter().flatten().flat_map(|bundle| &bundle.changes).collect::<Vec<_>>());
         let mut leaving = Vec::new();
         let make = |bundle: Result<Bundle, StoreError>| {
             let bundle = bundle?;
@@ -155,13 +172,12 @@ impl Pruner<'_> {
     }
 
     /// Takes the locks that programs take to write these files.
-    fn locks_of(&self, stones: &[&Tombstone]) -> Result<Vec<File>, StoreError> {
+    fn locks_of(&self, stones: &[&Tombstone]) -> Result<Vec<FileLock>, StoreError> {
         let mut locks = Vec::new();
         for path in stones.iter().filter_map(|stone| stone.lock.as_ref()).collect::<BTreeSet<_>>() {
             let path = inside(self.root, &RelPath::from_key(path))?;
             if let Ok((file, _)) = disk::open_regular(&path) {
-                lock(&file, &path)?;
-                locks.push(file);
+                locks.push(lock(file, &path)?);
             }
         }
         Ok(locks)
@@ -220,13 +236,13 @@ impl Pruner<'_> {
         }
         let mut folders = BTreeSet::new();
         for (change, staged) in bundle.changes.into_iter().zip(staged) {
-            let Held { path, file, bytes, id, .. } = change.held;
+            let Held { path, lock, bytes, id, .. } = change.held;
             match staged {
                 Some(staged) => self.disk.rename(&staged, &path)?,
                 None => self.disk.remove(&path)?,
             }
             folders.insert(folder_of(&path).to_owned());
-            leaving.push(Leaving { path, file, id, seen: bytes.len() as u64 });
+            leaving.push(Leaving { path, lock, id, seen: bytes.len() as u64 });
         }
         folders.iter().try_for_each(|folder| self.disk.sync(folder))?;
         drop(bundle.locks);
@@ -256,7 +272,7 @@ impl Pruner<'_> {
     fn see_off(&self, mut leaving: Vec<Leaving>) -> Result<(), StoreError> {
         // A writer that waits for the lock must get it to write at all.
         for old in &leaving {
-            let _ = old.file.unlock();
+            old.lock.release();
         }
         let ids: BTreeSet<FileId> = leaving.iter().map(|old| old.id).collect();
         let until = Instant::now() + WRITER_PATIENCE;
@@ -281,13 +297,13 @@ impl Pruner<'_> {
 
     /// Adds what was written into an old file to the one that has its name now.
     fn carry_over(&self, old: &mut Leaving) -> Result<u64, StoreError> {
-        let size = old.file.size().map_err(StoreError::io("read", &old.path))?;
+        let size = old.lock.file().size().map_err(StoreError::io("read", &old.path))?;
         if size <= old.seen {
             return Ok(0);
         }
         let mut late = Vec::new();
         let len = usize::try_from(size - old.seen).unwrap_or(usize::MAX);
-        old.file.fill_at(&mut late, old.seen, len).map_err(StoreError::io("read", &old.path))?;
+        old.lock.file().fill_at(&mut late, old.seen, len).map_err(StoreError::io("read", &old.path))?;
         self.disk.append(&old.path, &late)?;
         self.disk.sync(&old.path)?;
         self.disk.sync(folder_of(&old.path))?;
@@ -321,8 +337,7 @@ impl Pruner<'_> {
                 }
             }
         }
-        let ids: BTreeSet<FileId> = bundle.changes.iter().map(|change| change.held.id).collect();
-        let open = if ids.is_empty() { ids } else { open_elsewhere(&ids) };
+        let open = kept_open(&bundle.changes.iter().collect::<Vec<_>>());
         if let Some(change) = bundle.changes.iter().find(|change| open.contains(&change.held.id)) {
             return Err(StoreError::Held { path: change.held.path.clone() });
         }
