@@ -366,7 +366,8 @@ fn a_second_run_at_once_ends_well_and_does_nothing() {
     let before = bytes_of(&folder.path());
     let lock = fs::File::options().write(true).open(bench.dest.join(".everlog/lock")).unwrap();
     lock.lock().unwrap();
-    assert_eq!(bench.run(Action::Apply).unwrap().0, ExitStatus::Well);
+    let (status, rows) = bench.run(Action::Apply).unwrap();
+    assert_eq!((status, &rows[0]["busy"]["dest"]), (ExitStatus::Well, &bench.dest.display().to_string().into()));
     assert!(bytes_of(&folder.path()) == before);
     lock.unlock().unwrap();
     assert_eq!(bench.apply()["files"], 3);

@@ -112,6 +112,9 @@ pub fn run(job: &PruneJob<'_>, out: &Printer) -> Result<ExitStatus, CommandError
         let _lock = match StoreLock::take(&store, job.disk) {
             Err(StoreError::Locked { path }) => {
                 // A scheduled job comes again.
+                if out.form() == Form::Json {
+                    out.object(&serde_json::json!({ "busy": { "dest": path.display().to_string() } }));
+                }
                 out.summary(&format!("another run is at work in {}; nothing was done", path.display()));
                 return Ok(ExitStatus::Well);
             }

@@ -18,9 +18,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-/// So often a lock that somebody holds is waited for.
-const LOCK_TRIES: usize = 100;
-
 pub const DAY_NS: i64 = 86_400_000_000_000;
 /// Files are written at 1.7e9 seconds; this is a hundred days later.
 pub const NOW_NS: i64 = 1_700_000_000_000_000_000 + 100 * DAY_NS;
@@ -99,22 +96,9 @@ impl<'a> Bench<'a> {
             stop: &stop,
             disk: self.disk,
         };
-        // A child that another test starts has this one's locks for a moment.
-        for _ in 0..LOCK_TRIES {
-            let said = Said::default();
-            let printer = printer(&said);
-            let done = run(&job, &printer).map_err(|error| error.to_string());
-            drop(printer);
-            let is_locked = match &done {
-                Ok(_) => job.action == Action::Apply && said.text().is_empty(),
-                Err(error) => error.contains("another run is"),
-            };
-            if !is_locked {
-                return done.map(|status| (status, rows(&said)));
-            }
-            std::thread::sleep(std::time::Duration::from_millis(20));
-        }
-        Err("another run is at work".to_owned())
+        let said = Said::default();
+        let done = run(&job, &printer(&said)).map_err(|error| error.to_string());
+        done.map(|status| (status, rows(&said)))
     }
 
     /// Each item of the plan with the code of why it stays; an empty one goes.
