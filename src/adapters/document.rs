@@ -15,7 +15,7 @@ use crate::adapters::conversion::Conversion;
 use crate::adapters::mapping::{Goes, Table, To};
 use crate::model::event::EventKind;
 use crate::model::ids::Seq;
-use crate::model::json::{self, Dialect, Escapes, Facts, Kind, Member, ScanError, Separators, Style};
+use crate::model::json::{self, Dialect, Escapes, Facts, Member, Outline, ScanError, Separators, Style};
 use crate::model::recipe::RecipeBuilder;
 use crate::model::stream::{LogAccess, RecordSink, StreamError};
 
@@ -28,24 +28,16 @@ pub(super) struct Document<'a> {
     /// Its members; of equal keys the last, as every loader has it.
     pub members: Vec<Member<'a>>,
     /// Its lists of records, in file order.
-    lists: Vec<List<'a>>,
+    lists: Vec<Outline<'a>>,
     /// What else was noticed.
     pub facts: Facts,
     start: usize,
     end: usize,
 }
 
-/// A member that is a list of records.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct List<'a> {
-    pub name: &'static str,
-    /// The whole array.
-    pub array: &'a [u8],
-}
-
 /// One piece of a document, in file order and without a gap.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum DocumentPiece<'a> {
+#[derive(Debug, Clone, Copy)]
+pub(super) enum DocumentPiece<'a, 'd> {
     /// A part of the frame.
     Part(usize, &'a [u8]),
     /// White space around the object, or around the records of a list.
@@ -56,6 +48,8 @@ pub(super) enum DocumentPiece<'a> {
         /// Where it begins in the file.
         offset: usize,
         bytes: &'a [u8],
+        /// Its members, where it is an object.
+        members: &'d [Member<'a>],
         /// What stands between it and the next one.
         end: &'a [u8],
     },
@@ -68,17 +62,18 @@ impl<'a> Document<'a> {
     /// When it is not one JSON object.
     pub(super) fn parse(bytes: &'a [u8], dialect: Dialect, table: &Table) -> Result<Document<'a>, ScanError> {
         let mut all = Vec::new();
-        let facts = json::scan_object(bytes, dialect, &mut all)?;
+        let mut lists = Vec::new();
+        let list_name = |member: &Member<'_>| {
+            let row = table.0.iter().find(|(key, goes)| matches!(goes, Goes::List) && member.is(key));
+            row.map(|(name, _)| *name)
+        };
+        let facts = json::scan_outline(bytes, dialect, &list_name, &mut all, &mut lists)?;
         let mut last: HashMap<_, usize> = HashMap::with_capacity(all.len());
         for (at, member) in all.iter().enumerate() {
             last.insert(member.name(), at);
         }
         let members: Vec<Member<'a>> = all.iter().enumerate().filter(|(at, m)| last[&m.name()] == *at).map(|(_, m)| *m).collect();
-        let is_list = |member: &Member<'a>| {
-            let row = table.0.iter().find(|(key, goes)| matches!(goes, Goes::List) && member.name() == *key);
-            row.filter(|_| json::kind_of(member.value) == Kind::Array).map(|(name, _)| List { name, array: member.value })
-        };
-        let lists = members.iter().filter_map(is_list).collect();
+        lists.retain(|list| members.iter().any(|member| std::ptr::eq(member.value, list.array)));
         let start = bytes.iter().position(|b| *b == b'{').unwrap_or(0);
         let end = bytes.iter().rposition(|b| *b == b'}').map_or(bytes.len(), |at| at + 1);
         Ok(Document { bytes, all, members, lists, facts, start, end })
@@ -116,11 +111,11 @@ impl<'a> Document<'a> {
     }
 
     /// The pieces of the file.
-    pub(super) fn pieces(&self) -> impl Iterator<Item = DocumentPiece<'a>> + use<'a> {
+    pub(super) fn pieces<'d>(&'d self) -> impl Iterator<Item = DocumentPiece<'a, 'd>> + use<'a, 'd> {
         let (bytes, end) = (self.bytes, self.end);
         let gap = |from: usize, to: usize| (from < to).then(|| DocumentPiece::Gap(&bytes[from..to]));
         let mut at = self.start;
-        let lists: Vec<_> = self.lists.iter().map(|list| (*list, offset_in(bytes, list.array))).collect();
+        let lists: Vec<_> = self.lists.iter().map(|list| (list, offset_in(bytes, list.array))).collect();
         let last = lists.len();
         let inside = lists.into_iter().enumerate().flat_map(move |(n, (list, array))| {
             let part = DocumentPiece::Part(n, &bytes[at..=array]);
@@ -141,17 +136,22 @@ fn offset_in(text: &[u8], slice: &[u8]) -> usize {
 
 /// What stands inside one list: white space, and records with what is between
 /// them.
-fn records<'a>(bytes: &'a [u8], list: List<'a>, open: usize, close: usize) -> impl Iterator<Item = DocumentPiece<'a>> {
-    let mut elements = json::elements(list.array).peekable();
-    let first = elements.peek().map_or(close, |first| offset_in(bytes, first));
+fn records<'a, 'd>(
+    bytes: &'a [u8],
+    list: &'d Outline<'a>,
+    open: usize,
+    close: usize,
+) -> impl Iterator<Item = DocumentPiece<'a, 'd>> + use<'a, 'd> {
+    let mut elements = list.elements().peekable();
+    let first = elements.peek().map_or(close, |(first, _)| offset_in(bytes, first));
     let before = (open < first).then(|| DocumentPiece::Gap(&bytes[open..first]));
     let inside = std::iter::from_fn(move || {
-        let record = elements.next()?;
+        let (record, members) = elements.next()?;
         let offset = offset_in(bytes, record);
         let behind = offset + record.len();
         // White space behind the last record stands before the frame goes on.
-        let end = elements.peek().map_or(close, |next| offset_in(bytes, next));
-        Some(DocumentPiece::Record { list: list.name, offset, bytes: record, end: &bytes[behind..end] })
+        let end = elements.peek().map_or(close, |(next, _)| offset_in(bytes, next));
+        Some(DocumentPiece::Record { list: list.name, offset, bytes: record, members, end: &bytes[behind..end] })
     });
     before.into_iter().chain(inside)
 }

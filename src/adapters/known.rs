@@ -19,8 +19,9 @@ pub(super) struct Known<'a> {
 
 #[derive(Debug)]
 struct Entry<'a> {
-    /// The record of the first occurrence.
+    /// The record of the first occurrence, and its hash.
     record: &'a [u8],
+    hash: RecordHash,
     /// The normal form, hashed: collisions are excluded by the proof.
     normal: u64,
     seq: Seq,
@@ -74,9 +75,9 @@ impl<'a> Known<'a> {
     pub(super) fn add(&mut self, origin: Origin<'a>, normal: NormalHash, seq: Seq) {
         let Origin { record, hash, escapes, file_time } = origin;
         let at = self.messages.len() as u32;
-        self.messages.push(Entry { record, normal: normal.0, seq, escapes, file_time });
-        let Known { messages, hasher, .. } = self;
-        self.by_record.insert_unique(hash.0, at, |&at| hasher.hash_one(messages[at as usize].record));
+        self.messages.push(Entry { record, hash, normal: normal.0, seq, escapes, file_time });
+        let messages = &self.messages;
+        self.by_record.insert_unique(hash.0, at, |&at| messages[at as usize].hash.0);
         self.by_normal.insert_unique(normal.0, at, |&at| messages[at as usize].normal);
     }
 }

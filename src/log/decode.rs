@@ -39,9 +39,13 @@ fn decode_own(line: &[u8]) -> Option<EventRef<'_>> {
 }
 
 fn leading_number(text: &[u8]) -> Option<(Seq, &[u8])> {
-    let len = text.iter().take_while(|b| b.is_ascii_digit()).count();
-    let number = std::str::from_utf8(&text[..len]).ok()?.parse().ok()?;
-    Some((Seq::new(number), &text[len..]))
+    let mut number = 0_u32;
+    let mut len = 0;
+    while let Some(digit @ b'0'..=b'9') = text.get(len) {
+        number = number.checked_mul(10)?.checked_add(u32::from(digit - b'0'))?;
+        len += 1;
+    }
+    (len > 0).then(|| (Seq::new(number), &text[len..]))
 }
 
 fn decode_any(line: &[u8]) -> Result<EventRef<'_>, &'static str> {

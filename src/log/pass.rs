@@ -30,6 +30,8 @@ struct PendingSeal {
 pub(super) struct Pass {
     pub index: Index,
     pub hash: Sha256,
+    /// All bytes, where they fit into one window.
+    pub whole: Vec<u8>,
     /// How many bytes the hash has seen.
     hashed: u64,
     pub until: Option<Seq>,
@@ -97,6 +99,9 @@ impl Pass {
             offset += end as u64 + 1;
             want = WINDOW;
         }
+        if window.len() as u64 == size {
+            pass.whole = window;
+        }
         Ok(pass)
     }
 
@@ -109,6 +114,7 @@ impl Pass {
         Pass {
             index: Index::new(),
             hash: Sha256::new(),
+            whole: Vec::new(),
             hashed: 0,
             until,
             session: None,

@@ -16,7 +16,8 @@ use super::fold::{State, checkpoint};
 use super::index::{Index, Path};
 use super::pass::Pass;
 
-pub(super) const WINDOW: usize = 256 * 1024;
+/// Most logs fit into it, and are read once.
+pub(super) const WINDOW: usize = 1024 * 1024;
 
 /// How much is read at once when looking back.
 const BACK_WINDOW: u64 = 32 * 1024;
@@ -146,7 +147,7 @@ impl<R: ReadAt> LogView<R> {
         Ok(LogView {
             source,
             index: Arc::new(pass.index),
-            window: Vec::new(),
+            window: pass.whole,
             window_start: 0,
             session,
             outcome: pass.outcome,

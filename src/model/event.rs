@@ -1,10 +1,12 @@
 //! The events of a log: their kinds, and the payloads that the log itself
 //! understands. Messages and other facts are carried as JSON text.
 
+use memchr::memmem::Finder;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use super::files::RelPath;
 use super::heads::{Head, Repeat};
@@ -122,8 +124,9 @@ impl<'a> EventRef<'a> {
     /// would not see.
     #[must_use]
     pub fn is_hidden_from(&self, who: &str) -> bool {
+        static HIDDEN: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\"hidden\":"));
         self.kind == EventKind::Message
-            && memchr::memmem::find(self.payload, b"\"hidden\":").is_some()
+            && HIDDEN.find(self.payload).is_some()
             && json::members(self.payload).filter(|member| member.name() == "hidden").any(|member| {
                 json::members(member.value)
                     .filter(|inner| inner.name() == "from")

@@ -56,10 +56,19 @@ impl<const N: usize> Stops<N> {
         tail.iter().position(is_one).map_or(text.len(), |found| at + found)
     }
 
+    /// Whether any of these bytes stands in a text. Where none is expected this
+    /// is faster than to look for the first: longer stretches are compared.
+    #[must_use]
+    #[inline(always)]
+    pub fn is_in(self, text: &[u8]) -> bool {
+        let (stretches, tail) = text.as_chunks::<{ 4 * BLOCK }>();
+        stretches.iter().any(|stretch| self.is_any_in(stretch)) || self.next(tail, 0) < tail.len()
+    }
+
     /// Folds without a way out, one kind after the other: so compilers compare
     /// all bytes of a block at once.
     #[inline(always)]
-    fn is_any_in(self, block: &[u8; BLOCK]) -> bool {
+    fn is_any_in<const LEN: usize>(self, block: &[u8; LEN]) -> bool {
         let mut found = is_any(block, |byte| byte < self.below);
         for listed in self.bytes {
             found |= is_any(block, |byte| byte == listed);
@@ -94,7 +103,7 @@ impl<const N: usize> Stops<N> {
 }
 
 #[inline(always)]
-fn is_any(block: &[u8; BLOCK], is_one: impl Fn(u8) -> bool) -> bool {
+fn is_any(block: &[u8], is_one: impl Fn(u8) -> bool) -> bool {
     block.iter().fold(false, |found, &byte| found | is_one(byte))
 }
 
@@ -107,7 +116,7 @@ mod tests {
         let sets = [Stops::at([b'"', b'\\']), Stops::at([b'\\', 0x7f]).and_controls(), Stops::at([b'<', 0xff]).and_beyond_ascii()];
         for stops in sets {
             for byte in 0..=u8::MAX {
-                for len in [0, 1, 7, 8, 9, 15, 16, 17, 40] {
+                for len in [0, 1, 7, 8, 9, 15, 16, 17, 40, 64, 65, 150] {
                     for at in 0..len {
                         // One more behind it: the first must win.
                         let mut text = vec![b' '; len];
@@ -116,6 +125,7 @@ mod tests {
                         let slowly = (0..len).find(|from| stops.next(&text[*from..=*from], 0) == 0).unwrap_or(len);
                         assert_eq!(stops.next(&text, 0), slowly, "{byte:#x} at {at} of {len} in {stops:?}");
                         assert!(stops.next(&text, at + 1) > at);
+                        assert_eq!(stops.is_in(&text), slowly < len, "{byte:#x} at {at} of {len} in {stops:?}");
                     }
                 }
             }

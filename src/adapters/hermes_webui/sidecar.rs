@@ -148,7 +148,7 @@ impl<'a> Reader<'a, '_> {
             match piece {
                 DocumentPiece::Part(n, bytes) => frame.part(&mut self.to, &mut recipe, n, bytes)?,
                 DocumentPiece::Gap(bytes) => recipe.gap(&String::from_utf8_lossy(bytes)),
-                DocumentPiece::Record { list: name, offset, bytes, end } => {
+                DocumentPiece::Record { list: name, offset, bytes, end, .. } => {
                     if list.as_ref().is_none_or(|list| list.name != name) {
                         self.finish_list(list.take())?;
                         list = Some(Self::begin_list(name, which, &seen));

@@ -159,16 +159,13 @@ pub(super) fn message<'a>(text: &'a [u8], members: &mut Vec<Member<'a>>) -> Resu
     Ok((message, form))
 }
 
-/// The same for an element of a document that was accepted as JSON.
-pub(super) fn accepted_message<'a>(value: &'a [u8], members: &mut Vec<Member<'a>>) -> Result<(Message<'a>, Form), Rejection> {
-    members.clear();
+/// The same for an element of a document that was accepted as JSON, with its
+/// members.
+pub(super) fn accepted_message<'a>(value: &'a [u8], members: &[Member<'a>]) -> Result<(Message<'a>, Form), Rejection> {
     let mut message = Message::default();
     let mut form = Form::Plain;
     match json::kind_of(value) {
-        Kind::Object => {
-            members.extend(json::members(value));
-            fields(members.iter().copied(), &mut message, &mut form)?;
-        }
+        Kind::Object => fields(members.iter().copied(), &mut message, &mut form)?,
         Kind::Null => form = Form::Odd,
         Kind::String | Kind::Number | Kind::Array | Kind::True | Kind::False => return Err(Rejection::Type("message")),
     }

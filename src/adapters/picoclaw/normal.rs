@@ -40,15 +40,14 @@ impl<'a> Record<'a> {
         Ok(Record { members, message, form: if is_text { form } else { Form::Odd } })
     }
 
-    /// The same for an element of a document that was accepted as JSON; `text`
-    /// is odd where that is not all UTF-8.
-    pub(super) fn of_accepted(value: &'a [u8], text: Form) -> Result<Record<'a>, Rejection> {
-        let mut members = Vec::with_capacity(12);
-        let (mut message, mut form) = decode::accepted_message(value, &mut members)?;
+    /// The same for an element of a document that was accepted as JSON, with
+    /// its members; `text` is odd where that is not all UTF-8.
+    pub(super) fn of_accepted(value: &'a [u8], members: &[Member<'a>], text: Form) -> Result<Record<'a>, Rejection> {
+        let (mut message, mut form) = decode::accepted_message(value, members)?;
         if message.forget_zero_time() {
             form = Form::Odd;
         }
-        Ok(Record { members, message, form: if text == Form::Plain { form } else { Form::Odd } })
+        Ok(Record { members: members.to_vec(), message, form: if text == Form::Plain { form } else { Form::Odd } })
     }
 
     /// Whether a salvaged object is a message, and not some part of one.

@@ -134,13 +134,13 @@ impl<'a> Reader<'a, '_> {
                     frame.part(&mut self.to, &mut list.recipe, n, bytes)?;
                 }
                 DocumentPiece::Gap(bytes) => gap(&mut self.to, &mut list, bytes)?,
-                DocumentPiece::Record { offset, bytes, end, .. } => {
+                DocumentPiece::Record { offset, bytes, members, end, .. } => {
                     let (line, byte) = lines.at(offset);
                     let placed = Placed { bytes, end, line, byte };
                     if !may_lack_times && self.messages.known_bytes(&mut self.to, &mut list, placed)? {
                         continue;
                     }
-                    match Record::of_accepted(bytes, if is_text { Form::Plain } else { Form::Odd }) {
+                    match Record::of_accepted(bytes, members, if is_text { Form::Plain } else { Form::Odd }) {
                         Ok(record) => {
                             let sight = record.sight();
                             self.messages.record(&mut self.to, &mut list, placed, &record, sight)?;

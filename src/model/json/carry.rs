@@ -97,16 +97,22 @@ fn push_tokens(value: &[u8], writer: Escapes, out: &mut Vec<u8>) -> Result<(), N
 /// backslashes stands before it; looking for quotes alone is the faster way.
 #[must_use]
 pub fn token_end(text: &[u8], start: usize) -> usize {
+    closing_quote(text, start).map_or(text.len(), |quote| quote + 1)
+}
+
+/// Where the quote stands that closes the string token that opens at `start`,
+/// if any does.
+#[must_use]
+pub fn closing_quote(text: &[u8], start: usize) -> Option<usize> {
     let mut at = start + 1;
-    while let Some(found) = next_quote(text, at) {
-        at = found;
-        let backslashes = text[start + 1..at].iter().rev().take_while(|b| **b == b'\\').count();
-        at += 1;
+    loop {
+        let quote = next_quote(text, at)?;
+        let backslashes = text[start + 1..quote].iter().rev().take_while(|b| **b == b'\\').count();
         if backslashes.is_multiple_of(2) {
-            return at;
+            return Some(quote);
         }
+        at = quote + 1;
     }
-    text.len()
 }
 
 fn next_quote(text: &[u8], from: usize) -> Option<usize> {

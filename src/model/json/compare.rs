@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::escape::{decode_string, push_string};
-use super::scan::{Kind, elements, kind_of, members};
+use super::scan::{elements, members};
+use super::tokens::{Kind, kind_of};
 
 /// Deeper than any loader we follow goes; below it only equal text is equal.
 const DEEPEST: usize = 1200;

@@ -1,168 +1,45 @@
 //! The tokenizer: validates one JSON text in a single pass without recursion,
 //! and hands out the spans of the outermost members.
 
-use std::borrow::Cow;
-use std::fmt;
-
 use crate::model::stops::Stops;
 
-use super::carry::token_end;
-use super::escape::decode_string;
-
-/// Whose rules decide what is JSON.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Dialect {
-    /// RFC 8259.
-    Strict,
-    /// CPython's `json.loads`: also takes `NaN`, `Infinity` and `-Infinity`.
-    Python,
-}
-
-/// What a value is, told by its first byte.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// A string.
-    String,
-    /// A number, `NaN` and the infinities included.
-    Number,
-    /// An object.
-    Object,
-    /// An array.
-    Array,
-    /// `true`.
-    True,
-    /// `false`.
-    False,
-    /// `null`.
-    Null,
-}
-
-/// The kind of a value that [`scan_value`] or [`scan_object`] has accepted.
-#[must_use]
-pub fn kind_of(value: &[u8]) -> Kind {
-    match value.first() {
-        Some(b'"') => Kind::String,
-        Some(b'{') => Kind::Object,
-        Some(b'[') => Kind::Array,
-        Some(b't') => Kind::True,
-        Some(b'f') => Kind::False,
-        Some(b'n') => Kind::Null,
-        _ => Kind::Number,
-    }
-}
-
-/// One member of an object: both spans as they stand in the text.
-#[derive(Debug, Clone, Copy)]
-pub struct Member<'a> {
-    /// The key with its quotes.
-    pub key: &'a [u8],
-    /// The value without surrounding white space.
-    pub value: &'a [u8],
-}
-
-impl<'a> Member<'a> {
-    /// Whether this is the key's text. Most keys have no escapes, so their
-    /// bytes decide.
-    #[must_use]
-    pub fn is(&self, name: &str) -> bool {
-        let inner = self.key.get(1..self.key.len().saturating_sub(1)).unwrap_or_default();
-        // An escape is longer than what it stands for.
-        inner == name.as_bytes() || (inner.len() > name.len() && self.is_escaped() && self.name() == name)
-    }
-
-    /// Whether the key holds an escape, so that its bytes are not its text.
-    #[must_use]
-    pub fn is_escaped(&self) -> bool {
-        const ESCAPE: Stops<1> = Stops::at([b'\\']);
-        ESCAPE.next(self.key, 0) < self.key.len()
-    }
-
-    /// The key's text; an escaped key is decoded, a lone surrogate in it
-    /// becomes U+FFFD (no key that we look for has one).
-    #[must_use]
-    pub fn name(&self) -> Cow<'a, str> {
-        let inner = &self.key[1..self.key.len() - 1];
-        if !self.is_escaped() {
-            return std::str::from_utf8(inner).map_or_else(|_| String::from_utf8_lossy(inner), Cow::Borrowed);
-        }
-        Cow::Owned(decode_string(self.key).unwrap_or_else(|lossy| lossy))
-    }
-}
-
-/// Why a text is not JSON, and where.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ScanError {
-    /// Byte offset in the text that was scanned.
-    pub at: usize,
-    /// What was wrong there.
-    pub what: &'static str,
-}
-
-impl fmt::Display for ScanError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.what)
-    }
-}
-
-impl std::error::Error for ScanError {}
-
-/// What a scan noticed about the whole text besides its members.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Facts {
-    /// Deepest nesting: 1 for a flat object, 0 for a scalar.
-    pub depth: usize,
-    /// Digits of the longest integer (CPython refuses more than 4300).
-    pub longest_integer: usize,
-}
-
-/// A text that has been accepted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Scan {
-    /// Where the value ends in the text; white space may follow.
-    pub end: usize,
-    /// What else was noticed.
-    pub facts: Facts,
-}
+use super::carry::closing_quote;
+use super::nesting::Open;
+use super::tokens::{Dialect, Facts, Member, Outline, Scan, ScanError};
 
 /// Scans an object that fills the whole text, collecting its members.
 ///
 /// # Errors
 /// When the text is not exactly one JSON object of this dialect.
 pub fn scan_object<'a>(text: &'a [u8], dialect: Dialect, out: &mut Vec<Member<'a>>) -> Result<Facts, ScanError> {
+    scan_outline(text, dialect, &|_| None, out, &mut Vec::new())
+}
+
+/// The same; of lists to which `name` gives one the elements are noted too, so
+/// that nobody has to look for them again.
+///
+/// # Errors
+/// When the text is not exactly one JSON object of this dialect.
+pub fn scan_outline<'a>(
+    text: &'a [u8],
+    dialect: Dialect,
+    name: &dyn Fn(&Member<'a>) -> Option<&'static str>,
+    out: &mut Vec<Member<'a>>,
+    lists: &mut Vec<Outline<'a>>,
+) -> Result<Facts, ScanError> {
     out.clear();
     let mut scanner = Scanner::new(text, dialect);
     scanner.blank();
     if scanner.peek() != Some(b'{') {
         return Err(scanner.error("expected an object"));
     }
-    scanner.facts.depth = 1;
-    scanner.at += 1;
-    scanner.blank();
-    if scanner.peek() == Some(b'}') {
-        scanner.at += 1;
-    } else {
-        loop {
-            let key_start = scanner.at;
-            scanner.string("expected a key in quotes")?;
-            let key = &text[key_start..scanner.at];
-            scanner.blank();
-            scanner.expect(b':', "expected `:` after a key")?;
-            scanner.blank();
-            let value_start = scanner.at;
-            scanner.value(1)?;
-            out.push(Member { key, value: &text[value_start..scanner.at] });
-            scanner.blank();
-            match scanner.peek() {
-                Some(b',') => scanner.at += 1,
-                Some(b'}') => {
-                    scanner.at += 1;
-                    break;
-                }
-                _ => return Err(scanner.error("expected `,` or `}`")),
-            }
-            scanner.blank();
+    scanner.object(1, out, &mut |scanner, key| {
+        let list = Some(b'[').filter(|open| scanner.peek() == Some(*open)).and_then(|_| name(&Member { key, value: b"" }));
+        match list {
+            Some(name) => scanner.list(name).map(|list| lists.push(list)),
+            None => scanner.value(1),
         }
-    }
+    })?;
     scanner.blank();
     if scanner.at < text.len() {
         return Err(scanner.error("more text behind the end of the object"));
@@ -266,19 +143,38 @@ impl<'a> Scanner<'a> {
     }
 
     fn string(&mut self, what: &'static str) -> Result<(), ScanError> {
-        if self.accepted && self.peek() == Some(b'"') {
-            self.at = token_end(self.text, self.at);
+        const CONTROLS: Stops<0> = Stops::at([]).and_controls();
+        const ESCAPES: Stops<1> = Stops::at([b'\\']);
+        if self.peek() != Some(b'"') {
+            return Err(self.error(what));
+        }
+        let start = self.at;
+        self.at += 1;
+        let text = self.text;
+        let quote = closing_quote(text, start);
+        if self.accepted {
+            self.at = quote.map_or(text.len(), |quote| quote + 1);
             return Ok(());
         }
+        let Some(quote) = quote.filter(|quote| !CONTROLS.is_in(&text[self.at..*quote])) else {
+            return self.broken_string();
+        };
+        loop {
+            self.at = ESCAPES.next(&text[..quote], self.at);
+            if self.at >= quote {
+                self.at = quote + 1;
+                return Ok(());
+            }
+            self.escape()?;
+        }
+    }
+
+    /// What is wrong with a string that has no end, or a control character.
+    fn broken_string(&mut self) -> Result<(), ScanError> {
         const MARKS: Stops<2> = Stops::at([b'"', b'\\']).and_controls();
-        self.expect(b'"', what)?;
         loop {
             self.at = MARKS.next(self.text, self.at);
             match self.peek() {
-                Some(b'"') => {
-                    self.at += 1;
-                    return Ok(());
-                }
                 Some(b'\\') => self.escape()?,
                 // A string that is never closed was cut off, whatever is in it.
                 Some(_) if memchr::memchr2(b'"', b'\\', &self.text[self.at..]).is_some() => {
@@ -370,6 +266,77 @@ impl<'a> Scanner<'a> {
         self.number()
     }
 
+    /// Passes over an object that stands so deep, noting its members; `value`
+    /// passes over what belongs to a key.
+    fn object(
+        &mut self,
+        depth: usize,
+        out: &mut Vec<Member<'a>>,
+        value: &mut dyn FnMut(&mut Self, &'a [u8]) -> Result<(), ScanError>,
+    ) -> Result<(), ScanError> {
+        self.facts.depth = self.facts.depth.max(depth);
+        self.at += 1;
+        self.blank();
+        if self.peek() == Some(b'}') {
+            self.at += 1;
+            return Ok(());
+        }
+        loop {
+            let key_start = self.at;
+            self.string("expected a key in quotes")?;
+            let key = &self.text[key_start..self.at];
+            self.blank();
+            self.expect(b':', "expected `:` after a key")?;
+            self.blank();
+            let value_start = self.at;
+            value(self, key)?;
+            out.push(Member { key, value: &self.text[value_start..self.at] });
+            if !self.goes_on(b'}', "expected `,` or `}`")? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Passes over a list of the outermost object, noting its elements.
+    fn list(&mut self, name: &'static str) -> Result<Outline<'a>, ScanError> {
+        let start = self.at;
+        let (mut elements, mut members) = (Vec::new(), Vec::new());
+        self.facts.depth = self.facts.depth.max(2);
+        self.at += 1;
+        self.blank();
+        let mut goes_on = self.peek() != Some(b']');
+        if !goes_on {
+            self.at += 1;
+        }
+        while goes_on {
+            let from = self.at;
+            match self.peek() {
+                Some(b'{') => self.object(3, &mut members, &mut |scanner, _| scanner.value(3))?,
+                _ => self.value(2)?,
+            }
+            elements.push((&self.text[from..self.at], members.len()));
+            goes_on = self.goes_on(b']', "expected `,` or `]`")?;
+        }
+        Ok(Outline { name, array: &self.text[start..self.at], elements, members })
+    }
+
+    /// Passes what stands behind a member or an element: a comma, or the end.
+    fn goes_on(&mut self, close: u8, what: &'static str) -> Result<bool, ScanError> {
+        self.blank();
+        match self.peek() {
+            Some(b',') => {
+                self.at += 1;
+                self.blank();
+                Ok(true)
+            }
+            Some(byte) if byte == close => {
+                self.at += 1;
+                Ok(false)
+            }
+            _ => Err(self.error(what)),
+        }
+    }
+
     /// Passes over one value; `outside` is how deep it stands already. The
     /// stack of open containers is one bit each, so depth costs no recursion.
     fn value(&mut self, outside: usize) -> Result<(), ScanError> {
@@ -378,7 +345,7 @@ impl<'a> Scanner<'a> {
             Some(b'{' | b'[') => {}
             _ => return self.scalar(),
         }
-        let mut open: Vec<bool> = Vec::new(); // true: object
+        let mut open = Open::default();
         loop {
             // At the start of a value.
             match self.peek() {
@@ -386,7 +353,7 @@ impl<'a> Scanner<'a> {
                     let is_object = opener == b'{';
                     self.at += 1;
                     open.push(is_object);
-                    self.facts.depth = self.facts.depth.max(outside + open.len());
+                    self.facts.depth = self.facts.depth.max(outside + open.depth);
                     self.blank();
                     let closer = if is_object { b'}' } else { b']' };
                     if self.peek() != Some(closer) {
@@ -402,7 +369,7 @@ impl<'a> Scanner<'a> {
             // Behind a value, or before the closer of an empty container.
             loop {
                 self.blank();
-                let Some(&is_object) = open.last() else { return Ok(()) };
+                let is_object = open.is_in_object();
                 match self.peek() {
                     Some(b',') => {
                         self.at += 1;
@@ -418,7 +385,7 @@ impl<'a> Scanner<'a> {
                 }
                 self.at += 1;
                 open.pop();
-                if open.is_empty() {
+                if open.depth == 0 {
                     return Ok(());
                 }
             }
@@ -435,51 +402,5 @@ impl<'a> Scanner<'a> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn accepts(text: &str, dialect: Dialect) -> bool {
-        scan_value(text.as_bytes(), dialect).is_ok_and(|scan| text[scan.end..].trim().is_empty())
-    }
-
-    #[test]
-    fn takes_what_the_dialect_takes_and_nothing_else() {
-        for good in ["0", "-0", "1e400", "0.10", "1E-5", "\"\\ud800\"", "[]", "{}", "[[],{}]", "{\"a\":{},\"a\":[1,2]}", "null"] {
-            assert!(accepts(good, Dialect::Strict), "{good}");
-        }
-        for bad in
-            ["", "01", "1.", ".5", "+1", "1e", "\"\\x\"", "\"\\u12g4\"", "\"\n\"", "[1,]", "{\"a\":1,}", "{a:1}", "[1}", "nul", "\"open"]
-        {
-            assert!(!accepts(bad, Dialect::Python), "{bad}");
-        }
-        for odd in ["NaN", "-Infinity", "[Infinity]"] {
-            assert!(accepts(odd, Dialect::Python), "{odd}");
-            assert!(!accepts(odd, Dialect::Strict), "{odd}");
-        }
-    }
-
-    #[test]
-    fn members_keep_their_bytes_and_order() {
-        let text = br#" {"b" : 1.10 , "a":[ {"x":"}"} ] ,"b":"\u00e9"} "#;
-        let mut found = Vec::new();
-        let facts = scan_object(text, Dialect::Strict, &mut found).unwrap();
-        let spans: Vec<_> = found.iter().map(|m| (m.name().into_owned(), String::from_utf8_lossy(m.value).into_owned())).collect();
-        assert_eq!(spans, [("b".into(), "1.10".into()), ("a".into(), "[ {\"x\":\"}\"} ]".into()), ("b".into(), "\"\\u00e9\"".into())]);
-        assert_eq!(facts.depth, 3);
-    }
-
-    #[test]
-    fn a_million_levels_need_no_stack() {
-        let deep = format!("{}1{}", "[".repeat(1_000_000), "]".repeat(1_000_000));
-        assert_eq!(scan_value(deep.as_bytes(), Dialect::Strict).unwrap().facts.depth, 1_000_000);
-        assert!(scan_value(&deep.as_bytes()[..1_500_000], Dialect::Strict).is_err());
-    }
-
-    #[test]
-    fn a_control_character_is_wrong_only_in_a_string_that_ends() {
-        let error = |text: &[u8]| scan_value(text, Dialect::Strict).unwrap_err();
-        assert_eq!(error(b"\"ab\ncd\""), ScanError { at: 3, what: "a control character stands raw in a string" });
-        // Cut off, and something else was written behind it.
-        assert_eq!(error(b"\"ab\ncd"), ScanError { at: 6, what: "the text ends early" });
-    }
-}
+#[path = "scan_tests.rs"]
+mod tests;

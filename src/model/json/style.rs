@@ -7,7 +7,8 @@ use crate::model::stops::Stops;
 
 use super::carry::token_end;
 use super::escape::{RAW_KEY, decode_string, decode_unicode_escape, first_unicode_escape, push_hex_escape};
-use super::scan::{Dialect, scan_object};
+use super::scan::scan_object;
+use super::tokens::Dialect;
 
 /// Which characters a writer escapes in strings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -69,8 +70,14 @@ impl Style {
     /// Goes to a new line at this depth, where this style does.
     pub fn push_break(self, depth: usize, out: &mut Vec<u8>) {
         if self.separators == Separators::Indented {
-            out.push(b'\n');
-            out.extend(std::iter::repeat_n(b' ', 2 * depth));
+            const SHALLOW: &[u8] = b"\n                ";
+            match SHALLOW.get(..=2 * depth) {
+                Some(whole) => out.extend_from_slice(whole),
+                None => {
+                    out.push(b'\n');
+                    out.extend(std::iter::repeat_n(b' ', 2 * depth));
+                }
+            }
         }
     }
 
@@ -220,6 +227,9 @@ fn copy(text: &[u8], out: &mut Vec<u8>) {
 
 fn push_html_escaped(text: &[u8], out: &mut Vec<u8>) {
     const HTML: Stops<3> = Stops::at([b'<', b'>', b'&']);
+    if !HTML.is_in(text) {
+        return out.extend_from_slice(text);
+    }
     let mut at = 0;
     loop {
         let end = HTML.next(text, at);

@@ -2,11 +2,14 @@
 //! owns syntax alone; what a value is read into lies with its caller. A text
 //! that is wrong anywhere is lost as a whole, so that nothing is checked twice.
 
-use crate::model::json::token_end;
+use crate::model::json::{closing_quote, token_end};
 use crate::model::stops::Stops;
 
-/// What matters in a string.
-const MARKS: Stops<2> = Stops::at([b'"', b'\\']).and_controls();
+/// What no string may hold.
+const CONTROLS: Stops<0> = Stops::at([]).and_controls();
+
+/// What tells how a text is nested.
+const NESTING: Stops<5> = Stops::at([b'"', b'{', b'}', b'[', b']']);
 
 /// How many objects and arrays may stand inside each other.
 const DEEPEST: usize = 10_000;
@@ -21,8 +24,15 @@ pub struct Cursor<'a> {
     text: &'a [u8],
     at: usize,
     depth: usize,
-    /// Whether what follows was walked through before, and not refused.
-    is_known: bool,
+}
+
+/// A string, as it stands between its quotes.
+#[derive(Debug, Clone, Copy)]
+pub struct Quoted<'a> {
+    /// Its text.
+    pub inner: &'a [u8],
+    /// Whether it has escapes that can be said otherwise: `\u` and `\/`.
+    pub has_odd_escapes: bool,
 }
 
 /// An object or array that is being walked through.
@@ -36,7 +46,7 @@ impl<'a> Cursor<'a> {
     /// The start of a text, white space passed.
     #[must_use]
     pub fn new(text: &'a [u8]) -> Cursor<'a> {
-        let mut cursor = Cursor { text, at: 0, depth: 0, is_known: false };
+        let mut cursor = Cursor { text, at: 0, depth: 0 };
         cursor.pass_space();
         cursor
     }
@@ -126,39 +136,21 @@ impl<'a> Cursor<'a> {
 
     /// Passes a string; its text as it stands between the quotes.
     pub fn string(&mut self) -> Result<&'a [u8], Refused> {
-        if self.is_known && self.peek() == b'"' {
-            let (start, end) = (self.at + 1, token_end(self.text, self.at));
-            self.at = end;
-            return Ok(self.text.get(start..end - 1).unwrap_or_default());
-        }
-        self.pass(b'"')?;
-        let start = self.at;
-        loop {
-            self.at = MARKS.next(self.text, self.at);
-            match self.peek() {
-                b'"' => break,
-                b'\\' => self.escape()?,
-                _ => return Err(Refused),
-            }
-        }
-        let inner = self.text.get(start..self.at).unwrap_or_default();
-        self.at += 1;
-        Ok(inner)
+        self.quoted().map(|quoted| quoted.inner)
     }
 
-    fn escape(&mut self) -> Result<(), Refused> {
-        self.pass(b'\\')?;
-        let letter = self.peek();
-        self.at += 1;
-        match letter {
-            b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => Ok(()),
-            b'u' => {
-                let digits = self.text.get(self.at..self.at + 4).filter(|digits| digits.iter().all(u8::is_ascii_hexdigit));
-                self.at += 4;
-                digits.map(|_| ()).ok_or(Refused)
-            }
-            _ => Err(Refused),
+    /// The same, with what is to be known of it besides.
+    pub fn quoted(&mut self) -> Result<Quoted<'a>, Refused> {
+        if self.peek() != b'"' {
+            return Err(Refused);
         }
+        let quote = closing_quote(self.text, self.at).ok_or(Refused)?;
+        let inner = self.text.get(self.at + 1..quote).unwrap_or_default();
+        self.at = quote + 1;
+        if CONTROLS.is_in(inner) {
+            return Err(Refused);
+        }
+        Ok(Quoted { inner, has_odd_escapes: has_odd_escapes(inner)? })
     }
 
     /// Passes a number; its text.
@@ -205,14 +197,31 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Passes an array, and hands out the place at which its elements begin: they
-    /// are known to be right, and can be walked through with less care.
+    /// Passes an array, and hands out the place at which its elements begin. Only
+    /// quotes and brackets are looked at: of an array that is right they tell the
+    /// end, and whether it is right shows when its elements are walked through.
     pub fn set_aside(&mut self) -> Result<(Cursor<'a>, Series), Refused> {
         let mut inside = self.clone();
         let series = inside.array()?;
-        self.skip()?;
-        inside.is_known = true;
-        Ok((inside, series))
+        let mut open = 0_usize;
+        loop {
+            self.at = NESTING.next(self.text, self.at);
+            match self.peek() {
+                b'"' => self.at = token_end(self.text, self.at),
+                b'{' | b'[' => {
+                    open += 1;
+                    self.at += 1;
+                }
+                b'}' | b']' => {
+                    open -= 1;
+                    self.at += 1;
+                }
+                _ => return Err(Refused),
+            }
+            if open == 0 {
+                return Ok((inside, series));
+            }
+        }
     }
 
     /// Passes any value; its text. Keeps its own stack: the depth of a text is
@@ -238,6 +247,36 @@ impl<'a> Cursor<'a> {
                 }
                 open.pop();
             }
+        }
+    }
+}
+
+/// Checks the escapes of a string; says whether there are any that can be said
+/// otherwise.
+fn has_odd_escapes(inner: &[u8]) -> Result<bool, Refused> {
+    const ESCAPES: Stops<1> = Stops::at([b'\\']);
+    let mut is_odd = false;
+    let mut at = 0;
+    loop {
+        at = ESCAPES.next(inner, at);
+        if at == inner.len() {
+            return Ok(is_odd);
+        }
+        match inner.get(at + 1) {
+            Some(b'"' | b'\\' | b'b' | b'f' | b'n' | b'r' | b't') => at += 2,
+            Some(b'/') => {
+                is_odd = true;
+                at += 2;
+            }
+            Some(b'u') => {
+                let digits = inner.get(at + 2..at + 6).ok_or(Refused)?;
+                if !digits.iter().all(u8::is_ascii_hexdigit) {
+                    return Err(Refused);
+                }
+                is_odd = true;
+                at += 6;
+            }
+            _ => return Err(Refused),
         }
     }
 }

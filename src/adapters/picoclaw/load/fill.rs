@@ -51,7 +51,7 @@ impl<'a> Fill<'a> for Text<'a> {
         if from.is_at_null() {
             return from.word("null");
         }
-        *self = Text::of(from.string()?);
+        *self = Text::of(from.quoted()?);
         Ok(())
     }
 }

@@ -7,6 +7,8 @@ use std::sync::LazyLock;
 use crate::model::json::first_unicode_escape;
 use crate::model::stops::Stops;
 
+use super::cursor::Quoted;
+
 /// A string of a message, which is read, and in the end written again.
 #[derive(Debug)]
 pub enum Text<'a> {
@@ -25,8 +27,11 @@ impl Default for Text<'_> {
 impl<'a> Text<'a> {
     /// The string that stands thus between its quotes.
     #[must_use]
-    pub fn of(inner: &'a [u8]) -> Text<'a> {
-        if is_settled(inner) { Text::Settled(inner) } else { Text::Read(decoded(inner)) }
+    pub fn of(quoted: Quoted<'a>) -> Text<'a> {
+        const CLOSER_LOOK: Stops<3> = Stops::at([b'<', b'>', b'&']).and_beyond_ascii();
+        let Quoted { inner, has_odd_escapes } = quoted;
+        let is_plain = !has_odd_escapes && !CLOSER_LOOK.is_in(inner);
+        if is_plain || is_settled(inner) { Text::Settled(inner) } else { Text::Read(decoded(inner)) }
     }
 
     /// Whether it has no characters.

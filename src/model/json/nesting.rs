@@ -1,0 +1,32 @@
+//! Which containers are open.
+
+/// The containers that are open, one bit each: whether it is an object. Most
+/// texts need no more than one word.
+#[derive(Default)]
+pub(super) struct Open {
+    innermost: u64,
+    pub(super) depth: usize,
+    /// Full words, of which the last is the next one out.
+    around: Vec<u64>,
+}
+
+impl Open {
+    const BITS: usize = u64::BITS as usize;
+
+    pub(super) fn push(&mut self, is_object: bool) {
+        if self.depth > 0 && self.depth.is_multiple_of(Open::BITS) {
+            self.around.push(self.innermost);
+        }
+        self.innermost = self.innermost << 1 | u64::from(is_object);
+        self.depth += 1;
+    }
+
+    pub(super) fn pop(&mut self) {
+        self.depth -= 1;
+        self.innermost = if self.depth.is_multiple_of(Open::BITS) { self.around.pop().unwrap_or(0) } else { self.innermost >> 1 };
+    }
+
+    pub(super) fn is_in_object(&self) -> bool {
+        self.innermost & 1 == 1
+    }
+}

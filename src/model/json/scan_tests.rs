@@ -1,0 +1,47 @@
+//! Tests of the tokenizer.
+
+use super::*;
+
+fn accepts(text: &str, dialect: Dialect) -> bool {
+    scan_value(text.as_bytes(), dialect).is_ok_and(|scan| text[scan.end..].trim().is_empty())
+}
+
+#[test]
+fn takes_what_the_dialect_takes_and_nothing_else() {
+    for good in ["0", "-0", "1e400", "0.10", "1E-5", "\"\\ud800\"", "[]", "{}", "[[],{}]", "{\"a\":{},\"a\":[1,2]}", "null"] {
+        assert!(accepts(good, Dialect::Strict), "{good}");
+    }
+    for bad in ["", "01", "1.", ".5", "+1", "1e", "\"\\x\"", "\"\\u12g4\"", "\"\n\"", "[1,]", "{\"a\":1,}", "{a:1}", "[1}", "nul", "\"open"]
+    {
+        assert!(!accepts(bad, Dialect::Python), "{bad}");
+    }
+    for odd in ["NaN", "-Infinity", "[Infinity]"] {
+        assert!(accepts(odd, Dialect::Python), "{odd}");
+        assert!(!accepts(odd, Dialect::Strict), "{odd}");
+    }
+}
+
+#[test]
+fn members_keep_their_bytes_and_order() {
+    let text = br#" {"b" : 1.10 , "a":[ {"x":"}"} ] ,"b":"\u00e9"} "#;
+    let mut found = Vec::new();
+    let facts = scan_object(text, Dialect::Strict, &mut found).unwrap();
+    let spans: Vec<_> = found.iter().map(|m| (m.name().into_owned(), String::from_utf8_lossy(m.value).into_owned())).collect();
+    assert_eq!(spans, [("b".into(), "1.10".into()), ("a".into(), "[ {\"x\":\"}\"} ]".into()), ("b".into(), "\"\\u00e9\"".into())]);
+    assert_eq!(facts.depth, 3);
+}
+
+#[test]
+fn a_million_levels_need_no_stack() {
+    let deep = format!("{}1{}", "[".repeat(1_000_000), "]".repeat(1_000_000));
+    assert_eq!(scan_value(deep.as_bytes(), Dialect::Strict).unwrap().facts.depth, 1_000_000);
+    assert!(scan_value(&deep.as_bytes()[..1_500_000], Dialect::Strict).is_err());
+}
+
+#[test]
+fn a_control_character_is_wrong_only_in_a_string_that_ends() {
+    let error = |text: &[u8]| scan_value(text, Dialect::Strict).unwrap_err();
+    assert_eq!(error(b"\"ab\ncd\""), ScanError { at: 3, what: "a control character stands raw in a string" });
+    // Cut off, and something else was written behind it.
+    assert_eq!(error(b"\"ab\ncd"), ScanError { at: 6, what: "the text ends early" });
+}
