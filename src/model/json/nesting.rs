@@ -13,11 +13,11 @@ pub(super) struct Open {
 impl Open {
     const BITS: usize = u64::BITS as usize;
 
-    pub(super) fn push(&mut self, is_object: bool) {
+    pub(super) fn push(&mut self, opener: u8) {
         if self.depth > 0 && self.depth.is_multiple_of(Open::BITS) {
             self.around.push(self.innermost);
         }
-        self.innermost = self.innermost << 1 | u64::from(is_object);
+        self.innermost = self.innermost << 1 | u64::from(opener == b'{');
         self.depth += 1;
     }
 

@@ -101,6 +101,9 @@ pub fn elements(array: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
+/// Passes over the value of a key.
+type PassValue<'a, 'f> = &'f mut dyn FnMut(&mut Scanner<'a>, &'a [u8]) -> Result<(), ScanError>;
+
 struct Scanner<'a> {
     text: &'a [u8],
     at: usize,
@@ -268,12 +271,7 @@ impl<'a> Scanner<'a> {
 
     /// Passes over an object that stands so deep, noting its members; `value`
     /// passes over what belongs to a key.
-    fn object(
-        &mut self,
-        depth: usize,
-        out: &mut Vec<Member<'a>>,
-        value: &mut dyn FnMut(&mut Self, &'a [u8]) -> Result<(), ScanError>,
-    ) -> Result<(), ScanError> {
+    fn object(&mut self, depth: usize, out: &mut Vec<Member<'a>>, value: PassValue<'a, '_>) -> Result<(), ScanError> {
         self.facts.depth = self.facts.depth.max(depth);
         self.at += 1;
         self.blank();
@@ -352,7 +350,7 @@ impl<'a> Scanner<'a> {
                 Some(opener @ (b'{' | b'[')) => {
                     let is_object = opener == b'{';
                     self.at += 1;
-                    open.push(is_object);
+                    open.push(opener);
                     self.facts.depth = self.facts.depth.max(outside + open.depth);
                     self.blank();
                     let closer = if is_object { b'}' } else { b']' };

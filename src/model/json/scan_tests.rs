@@ -45,3 +45,35 @@ fn a_control_character_is_wrong_only_in_a_string_that_ends() {
     // Cut off, and something else was written behind it.
     assert_eq!(error(b"\"ab\ncd"), ScanError { at: 6, what: "the text ends early" });
 }
+
+#[test]
+fn objects_and_arrays_are_told_apart_at_every_depth() {
+    for depth in [1, 63, 64, 65, 128, 129, 200] {
+        let opened = (0..depth).map(|n| if n % 3 == 0 { "{\"k\":" } else { "[" }).collect::<String>();
+        let closed = (0..depth).rev().map(|n| if n % 3 == 0 { '}' } else { ']' }).collect::<String>();
+        assert!(accepts(&format!("{opened}1{closed}"), Dialect::Strict), "{depth}");
+        let swapped = closed.replacen(if closed.ends_with("]}") { "]}" } else { "}" }, "]]", 1);
+        assert!(!accepts(&format!("{opened}1{swapped}"), Dialect::Strict), "{depth}");
+    }
+}
+
+#[test]
+fn an_outline_says_what_a_second_look_would() {
+    let text = br#"{"a":[1],"list":[ {"x":"\"]","y":[{}]} , null,{},[{"z":1}] ],"b":2}"#;
+    let name = |member: &Member<'_>| member.is("list").then_some("list");
+    let (mut all, mut lists) = (Vec::new(), Vec::new());
+    let facts = scan_outline(text, Dialect::Strict, &name, &mut all, &mut lists).unwrap();
+    assert_eq!(facts, scan_object(text, Dialect::Strict, &mut Vec::new()).unwrap());
+    let [list] = &lists[..] else { panic!("{} lists", lists.len()) };
+    assert!(std::ptr::eq(list.array, all[1].value));
+    let spans = |found: &[Member<'_>]| found.iter().map(|m| (m.key.to_vec(), m.value.to_vec())).collect::<Vec<_>>();
+    let noted: Vec<_> = list.elements().map(|(element, inside)| (element, spans(inside))).collect();
+    let again: Vec<_> = elements(list.array)
+        .map(|element| (element, if element[0] == b'{' { spans(&members(element).collect::<Vec<_>>()) } else { Vec::new() }))
+        .collect();
+    assert_eq!(noted, again);
+    for broken in [&br#"{"list":[1,]}"#[..], br#"{"list":[{]}"#, br#"{"list":[{"a":1}"#, br#"{"list":[1 2]}"#, br#"{"list":[{"a":1,}]}"#] {
+        let outlined = scan_outline(broken, Dialect::Strict, &name, &mut Vec::new(), &mut Vec::new()).unwrap_err();
+        assert_eq!(outlined, scan_object(broken, Dialect::Strict, &mut Vec::new()).unwrap_err());
+    }
+}
