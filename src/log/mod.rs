@@ -21,6 +21,6 @@ pub use carry::Carry;
 pub use decode::decode_line;
 pub use encode::{LogWriter, Written};
 pub use fold::State;
-pub use projection::{Projection, Reach, Salvage};
+pub use projection::{Item, Projection, Reach, Salvage};
 pub use tail::LogTail;
 pub use view::{LogProblem, LogView, SealState};

@@ -32,6 +32,17 @@ pub enum Salvage {
     Shown,
 }
 
+/// One of the nodes that are shown: what is shown of it depends on nothing else.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Item {
+    /// The node.
+    pub seq: Seq,
+    /// Where it stands.
+    pub place: Place,
+    /// The edit that replaces something of it.
+    pub edit: Option<Seq>,
+}
+
 /// The nodes that are shown of one path, in order, read one by one.
 #[derive(Debug)]
 pub struct Projection {
@@ -99,15 +110,34 @@ impl Projection {
     /// # Errors
     /// When the log cannot be read.
     pub fn next_shown<'a, R: ReadAt>(&'a mut self, log: &'a mut LogView<R>) -> Result<Option<Shown<'a>>, StreamError> {
-        let Some((seq, place)) = self.advance(log)? else { return Ok(None) };
-        let edit = match self.edits.get(&seq) {
-            Some(Some(edit)) => {
-                log.copy_line(*edit, &mut self.edit_line)?;
-                Some(decode_line(&self.edit_line).map_err(|what| StreamError::log(*edit, what))?)
+        match self.next_item(log)? {
+            Some(item) => Ok(Some(self.read(item, log)?)),
+            None => Ok(None),
+        }
+    }
+
+    /// The next item by name: all that decides what is shown of it.
+    ///
+    /// # Errors
+    /// When the log cannot be read.
+    pub fn next_item<R: ReadAt>(&mut self, log: &mut LogView<R>) -> Result<Option<Item>, StreamError> {
+        let next = self.advance(log)?;
+        Ok(next.map(|(seq, place)| Item { seq, place, edit: self.edits.get(&seq).copied().flatten() }))
+    }
+
+    /// Reads an item.
+    ///
+    /// # Errors
+    /// When the log cannot be read.
+    pub fn read<'a, R: ReadAt>(&'a mut self, item: Item, log: &'a mut LogView<R>) -> Result<Shown<'a>, StreamError> {
+        let edit = match item.edit {
+            Some(edit) => {
+                log.copy_line(edit, &mut self.edit_line)?;
+                Some(decode_line(&self.edit_line).map_err(|what| StreamError::log(edit, what))?)
             }
-            Some(None) | None => None,
+            None => None,
         };
-        Ok(Some(Shown { event: log.event(seq)?, place, edit }))
+        Ok(Shown { event: log.event(item.seq)?, place: item.place, edit })
     }
 
     fn advance<R: ReadAt>(&mut self, log: &mut LogView<R>) -> Result<Option<(Seq, Place)>, StreamError> {

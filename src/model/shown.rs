@@ -6,7 +6,7 @@ use super::event::EventRef;
 use super::stream::StreamError;
 
 /// Where an item stands among those that are shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Place {
     /// On a path without a compaction, or behind the last one.
     Plain,

@@ -19,7 +19,7 @@ use crate::model::shown::Shower;
 use crate::model::stream::{ReadAt, StreamError};
 
 use super::difference::{Difference, Place, Sides, Window};
-use super::messages::{Replayed, compare_head, message_difference};
+use super::messages::{Comparison, Replayed, message_difference};
 use super::proof::{budget, head_difference, heads_difference, one_file, outcome_difference};
 
 /// Files up to this size are compared to their end; of larger ones only the
@@ -161,9 +161,10 @@ pub fn replay_differences<R: ReadAt>(
     found: &mut Explained,
 ) -> Result<(), StreamError> {
     let shower = adapter.shower(log.shapes());
+    let mut comparison = Comparison::new(shower.as_ref());
     let mut loader = adapter.loader(files);
     let active = log.active();
-    let compared = compare_head(log, loader.as_mut(), shower.as_ref(), None, &active)?;
+    let compared = comparison.head(log, loader.as_mut(), None, &active)?;
     let before = found.list.len();
     if compared.outcome.error.is_none() && log.outcome.error.is_none() {
         let mut loaded = Vec::new();
@@ -183,7 +184,7 @@ pub fn replay_differences<R: ReadAt>(
     }
     let mut left = budget(log);
     for head in in_source.iter().filter(|head| **head != active) {
-        let compared = compare_head(log, loader.as_mut(), shower.as_ref(), Some(head), head)?;
+        let compared = comparison.head(log, loader.as_mut(), Some(head), head)?;
         let cost = compared.cost;
         if let Some(difference) = head_difference(compared, &log.outcome, head) {
             found.add(difference, limits);

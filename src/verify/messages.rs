@@ -1,6 +1,10 @@
 //! Replayed messages against loaded ones, in lockstep.
 
-use crate::log::{LogView, Projection, Reach, Salvage};
+use foldhash::quality::RandomState;
+use std::collections::HashMap;
+use std::hash::BuildHasher;
+
+use crate::log::{Item, LogView, Projection, Reach, Salvage};
 use crate::model::heads::HeadName;
 use crate::model::ids::Seq;
 use crate::model::json;
@@ -11,9 +15,27 @@ use crate::model::stream::{ReadAt, StreamError};
 use super::difference::{Difference, Sides};
 use super::structure::{Changes, changes};
 
+/// Heads of one log against what the source program loads, one after the other.
+pub struct Comparison<'s> {
+    shower: &'s Shower,
+    proven: Proven,
+}
+
+/// What items were found to show. Heads share their items: what one head has
+/// shown to be equal need not be rendered for the next, as long as the program
+/// shows the very same line again. Lines are known by a hash of random seed.
+#[derive(Default)]
+struct Proven {
+    /// The one line of an item; nothing where it shows none.
+    lines: HashMap<Item, Option<u64>, RandomState>,
+    seed: RandomState,
+}
+
 /// The messages of one head, compared as both sides produce them.
 struct Lockstep<'v, R> {
     replayed: Replayed<'v, R>,
+    /// Nothing where there is but one head.
+    proven: Option<&'v mut Proven>,
     /// How many messages the source program has shown.
     loaded: usize,
     head: String,
@@ -23,17 +45,34 @@ struct Lockstep<'v, R> {
 impl<R: ReadAt> Lockstep<'_, R> {
     fn loaded(&mut self, loaded: &[u8]) {
         self.loaded += 1;
-        if self.first.is_some() {
-            return;
+        if self.first.is_none()
+            && let Err(error) = self.compare(loaded)
+        {
+            self.first = Some(Err(error));
+        }
+    }
+
+    fn compare(&mut self, loaded: &[u8]) -> Result<(), StreamError> {
+        let hash = self.proven.as_ref().map(|proven| proven.seed.hash_one(loaded));
+        if let (Some(proven), Some(hash)) = (&mut self.proven, hash)
+            && self.replayed.takes_known(proven, hash)?
+        {
+            return Ok(());
         }
         let number = self.loaded;
-        match self.replayed.next_line() {
-            Err(error) => self.first = Some(Err(error)),
-            Ok(Some((_, replayed))) if replayed == loaded || json::same_value(replayed, loaded) => {}
-            Ok(Some((seq, replayed))) => self.first = Some(Ok(message_difference(&self.head, number, loaded, (seq, replayed)))),
+        match self.replayed.next_line()? {
+            Some((_, replayed)) if replayed == loaded || json::same_value(replayed, loaded) => {
+                if let (Some(proven), Some(hash)) = (&mut self.proven, hash)
+                    && let Some(item) = self.replayed.item_of_one_line()
+                {
+                    proven.lines.insert(item, Some(hash));
+                }
+            }
+            Some((seq, replayed)) => self.first = Some(Ok(message_difference(&self.head, number, loaded, (seq, replayed)))),
             // One side is longer, which is said at the end.
-            Ok(None) => {}
+            None => {}
         }
+        Ok(())
     }
 }
 
@@ -43,8 +82,10 @@ pub(super) struct Replayed<'v, R> {
     shower: &'v Shower,
     projection: Projection,
     /// The item at hand.
-    item: Seq,
-    /// Its lines, and where each ends.
+    item: Option<Item>,
+    /// The one behind it, where that was looked at and not yet taken.
+    next: Option<Item>,
+    /// The lines of the item at hand, and where each ends.
     lines: Vec<u8>,
     ends: Vec<usize>,
     /// How many of them are taken.
@@ -57,7 +98,8 @@ impl<'v, R: ReadAt> Replayed<'v, R> {
     /// What is shown of the path to a node.
     pub(super) fn of(log: &'v mut LogView<R>, shower: &'v Shower, node: Seq) -> Result<Replayed<'v, R>, StreamError> {
         let projection = Projection::of(log, node, Reach::Shown, Salvage::Hidden)?;
-        Ok(Replayed { log, shower, projection, item: Seq::ROOT, lines: Vec::new(), ends: Vec::new(), taken: 0, count: 0 })
+        let (lines, ends) = (Vec::new(), Vec::new());
+        Ok(Replayed { log, shower, projection, item: None, next: None, lines, ends, taken: 0, count: 0 })
     }
 
     /// What it took so far: lines that were taken, or nodes on the path.
@@ -68,22 +110,66 @@ impl<'v, R: ReadAt> Replayed<'v, R> {
     /// The next line, and the event that it comes from.
     pub(super) fn next_line(&mut self) -> Result<Option<(Seq, &[u8])>, StreamError> {
         while self.taken >= self.ends.len() {
-            let (lines, ends) = (&mut self.lines, &mut self.ends);
-            lines.clear();
-            ends.clear();
-            self.taken = 0;
-            let Some(shown) = self.projection.next_shown(self.log)? else { return Ok(None) };
-            self.item = shown.event.seq;
-            (self.shower)(&shown, &mut |line| {
-                lines.extend_from_slice(line);
-                ends.push(lines.len());
-            })?;
+            if !self.next_item()? {
+                return Ok(None);
+            }
         }
         let from = self.taken.checked_sub(1).map_or(0, |before| self.ends[before]);
         let to = self.ends[self.taken];
         self.taken += 1;
         self.count += 1;
-        Ok(Some((self.item, &self.lines[from..to])))
+        Ok(self.item.map(|item| (item.seq, &self.lines[from..to])))
+    }
+
+    /// Renders the next item; `false` where there is none.
+    fn next_item(&mut self) -> Result<bool, StreamError> {
+        let (lines, ends) = (&mut self.lines, &mut self.ends);
+        lines.clear();
+        ends.clear();
+        self.taken = 0;
+        self.item = match self.next.take() {
+            None => self.projection.next_item(self.log)?,
+            looked_at => looked_at,
+        };
+        let Some(item) = self.item else { return Ok(false) };
+        let shown = self.projection.read(item, self.log)?;
+        (self.shower)(&shown, &mut |line| {
+            lines.extend_from_slice(line);
+            ends.push(lines.len());
+        })?;
+        Ok(true)
+    }
+
+    /// Takes the next line without rendering it, where it is known to be the one
+    /// with this hash.
+    fn takes_known(&mut self, proven: &mut Proven, hash: u64) -> Result<bool, StreamError> {
+        while self.taken >= self.ends.len() {
+            if self.next.is_none() {
+                self.next = self.projection.next_item(self.log)?;
+            }
+            let Some(next) = self.next else { return Ok(false) };
+            match proven.lines.get(&next) {
+                Some(Some(known)) if *known == hash => {
+                    self.next = None;
+                    self.count += 1;
+                    return Ok(true);
+                }
+                Some(Some(_)) => return Ok(false),
+                Some(None) => self.next = None,
+                None => {
+                    self.next_item()?;
+                    if self.ends.is_empty() {
+                        proven.lines.insert(next, None);
+                    }
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    /// The item at hand, where it shows nothing but the line that was taken.
+    fn item_of_one_line(&self) -> Option<Item> {
+        self.item.filter(|_| self.ends.len() == 1)
     }
 }
 
@@ -120,30 +206,40 @@ pub struct Compared {
     pub difference: Option<Difference>,
 }
 
-/// Compares one head; `None` is the program's default load.
-///
-/// # Errors
-/// When the log cannot be read.
-pub fn compare_head<R: ReadAt>(
-    log: &mut LogView<R>,
-    loader: &mut dyn Loader,
-    shower: &Shower,
-    ask: Option<&HeadName>,
-    head: &HeadName,
-) -> Result<Compared, StreamError> {
-    let node = log.state().head(head).unwrap_or(Seq::ROOT);
-    let mut lockstep = Lockstep { replayed: Replayed::of(log, shower, node)?, loaded: 0, head: head.to_string(), first: None };
-    let outcome = loader.load(ask, &mut |message| lockstep.loaded(message));
-    let Lockstep { mut replayed, loaded, first, .. } = lockstep;
-    let mut difference = first.transpose()?;
-    if difference.is_none() {
-        while replayed.next_line()?.is_some() {}
-        let count = replayed.count;
-        if outcome.error.is_none() && loaded != count {
-            let what = format!("{head} has {loaded} messages in the source program and {count} in the log");
-            difference = Some(Difference::in_log(what, (!node.is_root()).then(|| u64::from(node.number()))));
-        }
+impl<'s> Comparison<'s> {
+    /// Nothing is compared yet.
+    #[must_use]
+    pub fn new(shower: &'s Shower) -> Comparison<'s> {
+        Comparison { shower, proven: Proven::default() }
     }
-    let cost = replayed.cost().max(loaded as u64);
-    Ok(Compared { outcome, messages: replayed.count as u64, cost, difference })
+
+    /// Compares one head; `None` is the program's default load.
+    ///
+    /// # Errors
+    /// When the log cannot be read.
+    pub fn head<R: ReadAt>(
+        &mut self,
+        log: &mut LogView<R>,
+        loader: &mut dyn Loader,
+        ask: Option<&HeadName>,
+        head: &HeadName,
+    ) -> Result<Compared, StreamError> {
+        let node = log.state().head(head).unwrap_or(Seq::ROOT);
+        let proven = (log.state().heads().count() > 1).then_some(&mut self.proven);
+        let replayed = Replayed::of(log, self.shower, node)?;
+        let mut lockstep = Lockstep { replayed, proven, loaded: 0, head: head.to_string(), first: None };
+        let outcome = loader.load(ask, &mut |message| lockstep.loaded(message));
+        let Lockstep { mut replayed, loaded, first, .. } = lockstep;
+        let mut difference = first.transpose()?;
+        if difference.is_none() {
+            while replayed.next_line()?.is_some() {}
+            let count = replayed.count;
+            if outcome.error.is_none() && loaded != count {
+                let what = format!("{head} has {loaded} messages in the source program and {count} in the log");
+                difference = Some(Difference::in_log(what, (!node.is_root()).then(|| u64::from(node.number()))));
+            }
+        }
+        let cost = replayed.cost().max(loaded as u64);
+        Ok(Compared { outcome, messages: replayed.count as u64, cost, difference })
+    }
 }

@@ -17,7 +17,7 @@ use crate::model::stream::{ReadAt, StreamError};
 use super::alone::seal_difference;
 use super::bytes::Compare;
 use super::difference::Difference;
-use super::messages::{Compared, compare_head};
+use super::messages::{Compared, Comparison};
 
 /// What was proven.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -143,9 +143,10 @@ pub(super) fn one_file<R: ReadAt>(
 /// without end.
 fn replays<R: ReadAt>(log: &mut LogView<R>, adapter: &dyn Adapter, files: &Files) -> Result<Result<Proof, Difference>, StreamError> {
     let shower = adapter.shower(log.shapes());
+    let mut comparison = Comparison::new(shower.as_ref());
     let mut loader = adapter.loader(files);
     let active = log.active();
-    let Compared { outcome, messages, difference, .. } = compare_head(log, loader.as_mut(), shower.as_ref(), None, &active)?;
+    let Compared { outcome, messages, difference, .. } = comparison.head(log, loader.as_mut(), None, &active)?;
     if let Some(difference) = outcome_difference(&outcome, &log.outcome, &active, difference) {
         return Ok(Err(difference));
     }
@@ -160,7 +161,7 @@ fn replays<R: ReadAt>(log: &mut LogView<R>, adapter: &dyn Adapter, files: &Files
     proof.heads_compared = proof.heads - others.len() as u64;
     let mut left = budget(log);
     for head in others {
-        let compared = compare_head(log, loader.as_mut(), shower.as_ref(), Some(head), head)?;
+        let compared = comparison.head(log, loader.as_mut(), Some(head), head)?;
         let cost = compared.cost;
         if let Some(difference) = head_difference(compared, &log.outcome, head) {
             return Ok(Err(difference));

@@ -107,50 +107,34 @@ impl Table {
         let given: Vec<Member<'_>> = json::members(payload).collect();
         let get = |name: &str| given.iter().find(|member| member.is(name)).map(|member| member.value);
         let ext: Vec<Member<'_>> = get("ext").map(|ext| json::members(ext).collect()).unwrap_or_default();
+        let mut lists = Vec::new();
+        let mut object = Rendering::open(style, depth, out);
+        let order = get(ORDER);
+        if ext.is_empty() && order.is_none() {
+            self.0.iter().for_each(|(key, goes)| goes.render_into(key, &get, &mut object, &mut lists));
+            object.close();
+            return lists;
+        }
         // By name, because a foreign object may have very many members.
         let named: HashMap<Cow<'_, str>, &Member<'_>> =
             ext.iter().filter_map(|member| source_key(member).map(|name| (name, member))).collect();
         let absent = ext.iter().find(|member| member.name() == ABSENT);
         let absent: Vec<Cow<'_, str>> = absent.map(|list| json::elements(list.value).map(json::unescape).collect()).unwrap_or_default();
-        let order: Option<Vec<Cow<'_, str>>> = get(ORDER).map(|order| json::elements(order).map(json::unescape).collect());
-        let keys = order.unwrap_or_else(|| self.0.iter().map(|(key, _)| Cow::Borrowed(*key)).collect());
-        let mut lists = Vec::new();
-        let mut object = Rendering::open(style, depth, out);
+        let keys: Vec<Cow<'_, str>> = match order {
+            Some(order) => json::elements(order).map(json::unescape).collect(),
+            None => self.0.iter().map(|(key, _)| Cow::Borrowed(*key)).collect(),
+        };
         for key in &keys {
             if let Some(member) = named.get(key) {
                 object.value(key, member.value);
-                continue;
-            }
-            let Some((_, goes)) = self.row(key).filter(|_| !absent.contains(key)) else { continue };
-            match goes {
-                Goes::Constant(text) => object.value(key, text.as_bytes()),
-                Goes::To(name, _) => {
-                    if let Some(value) = get(name) {
-                        object.value(key, value);
-                    }
-                }
-                Goes::Object(name, table) => {
-                    if let Some(value) = get(name) {
-                        table.render_object(value, object.key(key));
-                    }
-                }
-                Goes::List => {
-                    let To { out, .. } = object.key(key);
-                    out.push(b'[');
-                    lists.push(out.len());
-                    out.push(b']');
-                }
-                Goes::Unless(name, usual) => object.value(key, get(name).unwrap_or(usual.as_bytes())),
-                Goes::Time | Goes::Seconds | Goes::Given(_) | Goes::Ext | Goes::Word(..) => {}
-                Goes::Parent | Goes::Node(_) | Goes::Content(_) | Goes::Open(_) => {}
+            } else if let Some((_, goes)) = self.row(key).filter(|_| !absent.contains(key)) {
+                goes.render_into(key, &get, &mut object, &mut lists);
             }
         }
-        if !ext.is_empty() {
-            let written: HashSet<&Cow<'_, str>> = keys.iter().collect();
-            for member in &ext {
-                if let Some(name) = source_key(member).filter(|name| !written.contains(name)) {
-                    object.value(&name, member.value);
-                }
+        let written: HashSet<&Cow<'_, str>> = keys.iter().collect();
+        for member in &ext {
+            if let Some(name) = source_key(member).filter(|name| !written.contains(name)) {
+                object.value(&name, member.value);
             }
         }
         object.close();
@@ -169,6 +153,33 @@ pub(in crate::adapters) fn has_a_name_twice(record: &[Member<'_>]) -> bool {
 }
 
 impl Goes {
+    /// Writes what an object of the payload has for this key; where a list's
+    /// records would stand is noted.
+    fn render_into<'v>(&self, key: &str, get: &impl Fn(&str) -> Option<&'v [u8]>, object: &mut Rendering<'_>, lists: &mut Vec<usize>) {
+        match self {
+            Goes::Constant(text) => object.value(key, text.as_bytes()),
+            Goes::To(name, _) => {
+                if let Some(value) = get(name) {
+                    object.value(key, value);
+                }
+            }
+            Goes::Object(name, table) => {
+                if let Some(value) = get(name) {
+                    table.render_object(value, object.key(key));
+                }
+            }
+            Goes::List => {
+                let To { out, .. } = object.key(key);
+                out.push(b'[');
+                lists.push(out.len());
+                out.push(b']');
+            }
+            Goes::Unless(name, usual) => object.value(key, get(name).unwrap_or(usual.as_bytes())),
+            Goes::Time | Goes::Seconds | Goes::Given(_) | Goes::Ext | Goes::Word(..) => {}
+            Goes::Parent | Goes::Node(_) | Goes::Content(_) | Goes::Open(_) => {}
+        }
+    }
+
     /// Whether a value has a place of its own in an object, all of it.
     fn takes_whole(&self, value: &[u8], writer: Escapes) -> bool {
         if let Goes::Constant(text) = self {

@@ -62,20 +62,34 @@ impl Table {
         let (outer, inner) = if opened.is_some() { (&around, &ext) } else { (&ext, &around) };
         let mut object = Rendering::open(style, depth, out);
         let keys = Keys { table: self, shaped };
-        keys.each(|key, inside| match opened.filter(|(open_key, _)| *open_key == key) {
-            None => scope.key(self, key, outer, ids, &mut object),
-            Some((open_key, table)) => {
-                let To { style, depth, out } = object.key(open_key);
-                let mut nested = Rendering::open(style, depth, out);
-                let keys = Keys { table, shaped: inside };
-                keys.each(|key, _| scope.key(table, key, inner, ids, &mut nested));
-                scope.rest(&keys, inner, &mut nested);
-                nested.close();
-            }
+        keys.each(|key, goes, inside| match opened.filter(|(open_key, _)| *open_key == key) {
+            None => scope.key(goes, key, outer, ids, &mut object),
+            Some((open_key, table)) => scope.opened(&Keys { table, shaped: inside }, inner, ids, object.key(open_key)),
         });
         scope.rest(&keys, outer, &mut object);
         object.close();
         Some(())
+    }
+
+    /// Renders only the object that the table opens, which costs less: `false`,
+    /// and nothing, where what stands around it is not as usual.
+    pub(in crate::adapters) fn render_opened(
+        &self,
+        event: &Rendered<'_>,
+        given: &[Member<'_>],
+        content: &dyn Content,
+        ids: &mut dyn Ids,
+        to: To<'_>,
+    ) -> bool {
+        let has = |members: &[Member<'_>], name: &str| members.iter().any(|member| member.is(name));
+        let Some((_, table)) = self.opens().filter(|_| !has(given, "shape")) else { return false };
+        let ext = given.iter().rev().find(|member| member.is("ext")).map(|ext| json::members(ext.value).collect::<Vec<_>>());
+        let ext = ext.unwrap_or_default();
+        if has(&ext, AROUND) {
+            return false;
+        }
+        Scope { event, given, content }.opened(&Keys { table, shaped: None }, &ext, ids, to);
+        true
     }
 }
 
@@ -86,10 +100,12 @@ struct Keys<'k> {
 }
 
 impl<'k> Keys<'k> {
-    fn each(&self, mut f: impl FnMut(&str, Option<&'k Order>)) {
+    /// Each key with where its value goes, if it has a place of its own, and the
+    /// order of what is inside it.
+    fn each(&self, mut f: impl FnMut(&str, Option<&'static Goes>, Option<&'k Order>)) {
         match self.shaped {
-            Some(order) => order.keys().for_each(|(key, inside)| f(key, inside)),
-            None => self.table.0.iter().for_each(|(key, _)| f(key, None)),
+            Some(order) => order.keys().for_each(|(key, inside)| f(key, self.table.row(key).map(|(_, goes)| goes), inside)),
+            None => self.table.0.iter().for_each(|(key, goes)| f(key, Some(goes), None)),
         }
     }
 
@@ -109,7 +125,16 @@ impl Scope<'_> {
         self.given.iter().rev().find(|member| member.is(name)).map(|member| member.value)
     }
 
-    fn key(&self, table: &Table, key: &str, ext: &[Member<'_>], ids: &mut dyn Ids, object: &mut Rendering<'_>) {
+    /// An object that a table opens.
+    fn opened(&self, keys: &Keys<'_>, ext: &[Member<'_>], ids: &mut dyn Ids, to: To<'_>) {
+        let To { style, depth, out } = to;
+        let mut object = Rendering::open(style, depth, out);
+        keys.each(|key, goes, _| self.key(goes, key, ext, ids, &mut object));
+        self.rest(keys, ext, &mut object);
+        object.close();
+    }
+
+    fn key(&self, goes: Option<&Goes>, key: &str, ext: &[Member<'_>], ids: &mut dyn Ids, object: &mut Rendering<'_>) {
         // Of equal keys the last counts, as every loader has it.
         if let Some(member) = ext.iter().rev().find(|member| source_key(member).is_some_and(|name| name == key)) {
             return object.value(key, member.value);
@@ -118,7 +143,7 @@ impl Scope<'_> {
             .iter()
             .find(|member| member.is(ABSENT))
             .is_some_and(|list| json::elements(list.value).any(|name| json::unescape(name) == key));
-        let Some((_, goes)) = table.row(key).filter(|_| !is_absent) else { return };
+        let Some(goes) = goes.filter(|_| !is_absent) else { return };
         match goes {
             Goes::Constant(text) => object.value(key, text.as_bytes()),
             Goes::To(name, _) => {

@@ -139,38 +139,46 @@ pub(in crate::adapters) enum Numbers {
 /// Prints a JSON value as `JSON.stringify` would after `JSON.parse`, but for
 /// the order of keys and keys that stand twice.
 pub(in crate::adapters) fn push_value(value: &[u8], numbers: Numbers, out: &mut Vec<u8>) {
-    let mut at = 0;
+    // What is printed as it stands is copied in one piece.
+    let (mut at, mut copied) = (0, 0);
     while let Some(&byte) = value.get(at) {
         match byte {
-            b'"' => {
-                let end = json::token_end(value, at);
-                out.extend_from_slice(&value[at..end]);
-                at = end;
-            }
+            b'"' => at = json::token_end(value, at),
             b'-' | b'0'..=b'9' => {
                 let len = value[at..].iter().take_while(|b| matches!(b, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E')).count();
                 let text = &value[at..at + len];
-                let is_held = || number(text).is_finite() && (number(text) != 0.0 || text[0] != b'-');
-                if numbers == Numbers::Kept && is_held() {
-                    out.extend_from_slice(text);
-                } else {
+                if !stays(text, numbers) {
+                    out.extend_from_slice(&value[copied..at]);
                     push_number(text, out);
+                    copied = at + len;
                 }
                 at += len;
             }
-            b' ' | b'\t' | b'\n' | b'\r' => at += 1,
-            other => {
-                out.push(other);
+            b' ' | b'\t' | b'\n' | b'\r' => {
+                out.extend_from_slice(&value[copied..at]);
                 at += 1;
+                copied = at;
             }
+            _ => at += 1,
         }
     }
+    out.extend_from_slice(&value[copied..]);
+}
+
+/// Whether a number is surely printed as it stands.
+fn stays(text: &[u8], numbers: Numbers) -> bool {
+    let is_held = || number(text).is_finite() && (number(text) != 0.0 || text[0] != b'-');
+    is_short_integer(text) || (numbers == Numbers::Kept && is_held())
+}
+
+/// Whether a number is one that everybody prints alike.
+fn is_short_integer(text: &[u8]) -> bool {
+    text.len() <= 15 && text != b"-0" && text.iter().skip(1).all(u8::is_ascii_digit) && (text[0] != b'-' || text.len() > 1)
 }
 
 /// Prints a number as JavaScript does.
 fn push_number(text: &[u8], out: &mut Vec<u8>) {
-    // Short integers are printed as they stand.
-    if text.len() <= 15 && text != b"-0" && text.iter().skip(1).all(u8::is_ascii_digit) && (text[0] != b'-' || text.len() > 1) {
+    if is_short_integer(text) {
         return out.extend_from_slice(text);
     }
     let value = number(text);

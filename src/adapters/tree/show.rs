@@ -52,59 +52,67 @@ pub(in crate::adapters) fn show(
     if !matches!(event.kind, EventKind::Message | EventKind::Compaction | EventKind::BranchSummary | EventKind::Custom) {
         return Ok(());
     }
-    let (record, words) = rendered(event, shapes)?;
-    // What is carried whole need not be an object.
-    if json::kind_of(&record) != Kind::Object {
-        return Ok(());
-    }
-    let members: Vec<Member<'_>> = json::members(&record).collect();
-    // A time that cannot be one makes the whole load fail, which is said elsewhere.
-    let ms = js::time_of(get(&members, "timestamp")).unwrap_or_default();
+    let given: Vec<Member<'_>> = json::members(event.payload).collect();
+    let Some((record, words)) = record_of(event.kind, event.parent, &given) else { return Ok(()) };
     let habits = match words {
         Words::Pi => habits,
         Words::Harness => Habits::Harness,
         Words::Tutorial => Habits::Tutorial,
     };
-    let entry = Entry { members: &members, ms, habits };
+    let rendered = Rendered { payload: event.payload, ts: event.ts, parent: Seq::ROOT, parents: Parents::Unwritten };
+    let mut out = Vec::with_capacity(event.payload.len());
+    let Some(table) = record.table(words) else {
+        push_whole(event.payload, &mut out);
+        show_record(shown, &out, habits, hand_on);
+        return Ok(());
+    };
+    // Of most messages nothing is needed but the message.
+    let to = To { style: USUAL, depth: 0, out: &mut out };
+    if event.kind == EventKind::Message && table.render_opened(&rendered, &given, &Parts, &mut NoIds, to) {
+        let entry = Entry { members: &[], habits };
+        entry.message(&out, shown, hand_on);
+        return Ok(());
+    }
+    let to = To { style: USUAL, depth: 0, out: &mut out };
+    table
+        .render_members(&rendered, &given, shapes, &Parts, &mut NoIds, to)
+        .ok_or_else(|| StreamError::log(event.seq, "names a shape that the log does not have"))?;
+    show_record(shown, &out, habits, hand_on);
+    Ok(())
+}
+
+/// Hands on what is shown of a record.
+fn show_record(shown: &Shown<'_>, record: &[u8], habits: Habits, hand_on: &mut dyn FnMut(&[u8])) {
+    // What is carried whole need not be an object.
+    if json::kind_of(record) != Kind::Object {
+        return;
+    }
+    let members: Vec<Member<'_>> = json::members(record).collect();
+    let entry = Entry { members: &members, habits };
     let shows_more = habits != Habits::Tutorial;
-    if event.kind == EventKind::Compaction {
+    if shown.event.kind == EventKind::Compaction {
         if shown.place == Place::Compaction || habits == Habits::Harness {
             entry.compaction(shown.edit.as_ref(), hand_on);
         }
-    } else if event.kind == EventKind::BranchSummary {
+    } else if shown.event.kind == EventKind::BranchSummary {
         if shows_more {
             entry.branch_summary(hand_on);
         }
     } else {
         match js::map_key(get(&members, "type")).as_deref() {
             Some(b"\"custom_message\"") if shows_more => entry.custom_message(shown.edit.as_ref(), hand_on),
-            Some(b"\"message\"") => entry.message(shown, event.payload, hand_on),
+            Some(b"\"message\"") => {
+                if let Some(message) = get(&members, "message").filter(|message| *message != b"null") {
+                    entry.message(message, shown, hand_on);
+                }
+            }
             _ => {}
         }
     }
-    Ok(())
-}
-
-fn rendered(event: &EventRef<'_>, shapes: &Shapes) -> Result<(Vec<u8>, Words), StreamError> {
-    let mut out = Vec::new();
-    let given: Vec<Member<'_>> = json::members(event.payload).collect();
-    let Some((record, words)) = record_of(event.kind, event.parent, &given) else { return Ok((out, Words::Pi)) };
-    match record.table(words) {
-        None => push_whole(event.payload, &mut out),
-        Some(table) => {
-            let rendered = Rendered { payload: event.payload, ts: event.ts, parent: Seq::ROOT, parents: Parents::Unwritten };
-            let to = To { style: USUAL, depth: 0, out: &mut out };
-            table
-                .render_members(&rendered, &given, shapes, &Parts, &mut NoIds, to)
-                .ok_or_else(|| StreamError::log(event.seq, "names a shape that the log does not have"))?;
-        }
-    }
-    Ok((out, words))
 }
 
 struct Entry<'e> {
     members: &'e [Member<'e>],
-    ms: Option<i64>,
     habits: Habits,
 }
 
@@ -140,6 +148,11 @@ impl Object {
 }
 
 impl Entry<'_> {
+    fn ms(&self) -> Option<i64> {
+        // A time that cannot be one makes the whole load fail, which is said elsewhere.
+        js::time_of(get(self.members, "timestamp")).unwrap_or_default()
+    }
+
     fn compaction(&self, edit: Option<&EventRef<'_>>, hand_on: &mut dyn FnMut(&[u8])) {
         let system = get(self.members, "systemMessage").filter(|message| self.habits == Habits::Pi && !js::is_falsy(message));
         if let Some(system) = system {
@@ -157,7 +170,7 @@ impl Entry<'_> {
         let mut object = Object::new("compactionSummary", self.habits.numbers());
         object.member("summary", get(self.members, "summary"));
         object.member("tokensBefore", get(self.members, "tokensBefore"));
-        object.time(self.ms);
+        object.time(self.ms());
         hand_on(&object.close());
     }
 
@@ -166,7 +179,7 @@ impl Entry<'_> {
         let mut object = Object::new("branchSummary", self.habits.numbers());
         object.member("summary", Some(summary));
         object.member("fromId", get(self.members, "fromId"));
-        object.time(self.ms);
+        object.time(self.ms());
         hand_on(&object.close());
     }
 
@@ -184,12 +197,11 @@ impl Entry<'_> {
         object.member("content", content);
         object.member("display", get(self.members, "display"));
         object.member("details", get(self.members, "details"));
-        object.time(self.ms);
+        object.time(self.ms());
         hand_on(&object.close());
     }
 
-    fn message(&self, shown: &Shown<'_>, payload: &[u8], hand_on: &mut dyn FnMut(&[u8])) {
-        let Some(message) = get(self.members, "message").filter(|message| *message != b"null") else { return };
+    fn message(&self, message: &[u8], shown: &Shown<'_>, hand_on: &mut dyn FnMut(&[u8])) {
         let members: Vec<Member<'_>> = if json::kind_of(message) == Kind::Object { json::members(message).collect() } else { Vec::new() };
         let role = js::map_key(get(&members, "role")).unwrap_or_default();
         if shown.place == Place::Kept && role.as_ref() == b"\"system\"" && self.habits == Habits::Pi {
@@ -197,7 +209,7 @@ impl Entry<'_> {
         }
         let content = get(&members, "content");
         // A role that the loader renames is said in other words in the log.
-        let said = json::members(payload).next().filter(|member| member.is("role")).map(|member| member.value);
+        let said = json::members(shown.event.payload).next().filter(|member| member.is("role")).map(|member| member.value);
         let is_renamed = role.as_ref() == b"\"hookMessage\"" && said == Some(b"\"custom\"");
         let role: &[u8] = if is_renamed { b"\"custom\"" } else { &role };
         let replaced = shown.edit.as_ref().and_then(|edit| edited(role, replacement(edit)));
