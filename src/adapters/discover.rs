@@ -1,5 +1,6 @@
 //! Asks every adapter about every folder, and refuses to guess between two.
 
+use rayon::prelude::{IntoParallelIterator, ParallelExtend, ParallelIterator};
 use std::collections::{HashMap, HashSet};
 
 use crate::adapters::adapter::{Adapter, Confidence, Found, Standing, Stray, UnitClaim};
@@ -70,14 +71,29 @@ impl Discovery {
 /// Looks through a listing with these adapters.
 pub fn discover(listing: &Listing, adapters: &[&'static dyn Adapter], peek: Peek<'_>) -> Discovery {
     let mut search = Search { listing, adapters, peek, taken: HashSet::new(), found: Discovery::default() };
-    let mut open = vec![RelPath::new("")];
-    while let Some(folder) = open.pop() {
-        search.folder(&folder, &mut open);
+    let mut open = vec![search.asked(RelPath::new(""))];
+    while let Some(asked) = open.pop() {
+        let inside = search.folder(asked);
+        // To ask is to read files, and no folder's answer depends on another's.
+        open.par_extend(inside.into_par_iter().map(|folder| search.asked(folder)));
     }
     let mut found = search.found;
     found.units.sort_by(|a, b| a.name.cmp(&b.name));
     found.ties.sort_by(|a, b| a.folder.cmp(&b.folder));
     found
+}
+
+/// A folder, and what adapters say of it.
+struct Asked {
+    folder: RelPath,
+    answer: Answer,
+}
+
+enum Answer {
+    /// It holds logs, and is no source.
+    Store,
+    /// What is claimed of it, and what is known to belong to no session.
+    Found(Vec<(&'static dyn Adapter, UnitClaim)>, Vec<Stray>),
 }
 
 struct Search<'s> {
@@ -90,31 +106,39 @@ struct Search<'s> {
 }
 
 impl Search<'_> {
-    fn folder(&mut self, folder: &RelPath, open: &mut Vec<RelPath>) {
-        let store = RelPath::new(STORE).below(folder);
+    /// Asks every adapter about a folder.
+    fn asked(&self, folder: RelPath) -> Asked {
+        let store = RelPath::new(STORE).below(&folder);
         if self.listing.get(&store).is_some_and(|entry| entry.kind == ListedKind::Folder) {
-            let message = "a folder of everlog logs; not looked into";
-            self.found.findings.add(FindingCode::StoreSkipped, Location::file(folder.to_string()), message);
-            return;
+            return Asked { folder, answer: Answer::Store };
         }
-        let view = FolderView::new(self.listing, folder, self.peek);
-        let mut claims: Vec<(&'static dyn Adapter, UnitClaim)> = Vec::new();
+        let view = FolderView::new(self.listing, &folder, self.peek);
+        let mut claims = Vec::new();
         let mut strays = Vec::new();
         for adapter in self.adapters {
             let Found { units, strays: named } = adapter.discover(&view);
             claims.extend(units.into_iter().map(|claim| (*adapter, claim)));
             strays.extend(named);
         }
-        let whole = self.settle(folder, claims);
+        Asked { answer: Answer::Found(claims, strays), folder }
+    }
+
+    /// Settles what was said of a folder; gives the folders inside that are still
+    /// to be asked about.
+    fn folder(&mut self, Asked { folder, answer }: Asked) -> Vec<RelPath> {
+        let Answer::Found(claims, strays) = answer else {
+            let message = "a folder of everlog logs; not looked into";
+            self.found.findings.add(FindingCode::StoreSkipped, Location::file(folder.to_string()), message);
+            return Vec::new();
+        };
+        let whole = self.settle(&folder, claims);
         for Stray { path, code, message } in strays {
-            let path = path.below(folder);
+            let path = path.below(&folder);
             if self.taken.insert(path.clone()) {
                 self.found.findings.add(code, Location::file(path.to_string()), message);
             }
         }
-        if !whole {
-            self.descend(folder, open);
-        }
+        if whole { Vec::new() } else { self.descend(&folder) }
     }
 
     /// Gives each file to the adapter that is surest of it; says whether one
@@ -165,14 +189,15 @@ impl Search<'_> {
     }
 
     /// Goes on with the folders inside, and says what else lies there.
-    fn descend(&mut self, folder: &RelPath, open: &mut Vec<RelPath>) {
+    fn descend(&mut self, folder: &RelPath) -> Vec<RelPath> {
+        let mut inside = Vec::new();
         let skip = if folder.as_bytes().is_empty() { 0 } else { folder.as_bytes().len() + 1 };
         let direct = |entry: &&Listed| !entry.path.as_bytes()[skip..].contains(&b'/');
         for entry in self.listing.below(folder).iter().filter(direct) {
             let place = Location::file(entry.path.to_string());
             let findings = &mut self.found.findings;
             match &entry.kind {
-                ListedKind::Folder => open.push(entry.path.clone()),
+                ListedKind::Folder => inside.push(entry.path.clone()),
                 _ if self.taken.contains(&entry.path) => {}
                 ListedKind::File | ListedKind::Link => {
                     findings.add(FindingCode::UnknownFile, place, "belongs to no session that is known here");
@@ -181,5 +206,6 @@ impl Search<'_> {
                 ListedKind::Unreadable(why) => findings.add(FindingCode::Unreadable, place, format!("cannot be read: {why}")),
             }
         }
+        inside
     }
 }

@@ -93,7 +93,7 @@ struct Seen {
 const MOST_SEEN: usize = 8 * 1024 * 1024;
 
 /// Reads up to so many first bytes of a file; what cannot be read is empty.
-pub type Peek<'a> = &'a dyn Fn(&RelPath, u64) -> Vec<u8>;
+pub type Peek<'a> = &'a (dyn Fn(&RelPath, u64) -> Vec<u8> + Sync);
 
 /// Enough of most files to tell what they are…
 const FEW_BYTES: u64 = 4 * 1024;
@@ -160,18 +160,19 @@ impl<'a> FolderView<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::atomic::{AtomicI32, Ordering};
 
     #[test]
     fn a_file_that_several_look_at_is_read_once() {
         let listing = Listing::new(Vec::new());
-        let (root, reads) = (RelPath::new(""), std::cell::Cell::new(0));
+        let (root, reads) = (RelPath::new(""), AtomicI32::new(0));
         let peek = |_: &RelPath, _: u64| {
-            reads.set(reads.get() + 1);
+            reads.fetch_add(1, Ordering::Relaxed);
             b"{}\n".to_vec()
         };
         let view = FolderView::new(&listing, &root, &peek);
         assert_eq!(view.first_bytes("a"), view.first_bytes("a"));
-        assert_eq!((view.first_bytes("b").len(), reads.get()), (3, 2));
+        assert_eq!((view.first_bytes("b").len(), reads.into_inner()), (3, 2));
     }
 
     #[test]
