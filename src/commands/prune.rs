@@ -5,6 +5,7 @@
 mod apply;
 mod bundles;
 mod case;
+pub(super) mod history;
 mod logs;
 mod plan;
 mod report;

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::log::SealState;
-use crate::log::restore::{ByteSink, file_plan, rebuild};
+use crate::adapters::adapter::Adapter;
+use crate::log::restore::{ByteSink, FilePlan, file_plan, rebuild};
+use crate::log::{LogView, SealState};
 use crate::model::digest::sha256_hex;
 use crate::model::files::RelPath;
 use crate::model::retention::{Stay, StayCode};
-use crate::model::stream::StreamError;
+use crate::model::stream::{ReadAt, StreamError};
 use crate::store::blobs;
 use crate::store::layout::{LOG_SUFFIX, Store};
 use crate::store::pruned::Tombstone;
@@ -49,6 +50,14 @@ impl ByteSink for Bytes {
     }
 }
 
+/// The bytes of a file that is no blob, rebuilt from its log now.
+pub(super) fn in_memory<R: ReadAt>(view: &mut LogView<R>, adapter: &dyn Adapter, plan: &FilePlan) -> Result<Vec<u8>, StreamError> {
+    let mut bytes = Bytes::default();
+    let make = |holds: &str, style: Option<&str>, shapes: &[_]| adapter.renderer(holds, style, shapes);
+    rebuild(view, plan, &make, &mut bytes)?;
+    Ok(bytes.0)
+}
+
 /// The bytes of files that a log has with these hashes, rebuilt from it now,
 /// and the hash in its seal. A file that it has otherwise is missing.
 pub(super) fn rebuilt(
@@ -65,12 +74,7 @@ pub(super) fn rebuilt(
         let Some(sha256) = wanted.get(&plan.path).filter(|sha256| plan.entry.sha256.as_ref() == Some(sha256)) else { continue };
         let bytes = match &plan.entry.blob {
             Some(blob) => blobs::get(store, blob)?,
-            None => {
-                let mut bytes = Bytes::default();
-                let make = |holds: &str, style: Option<&str>, shapes: &[_]| adapter.renderer(holds, style, shapes);
-                rebuild(&mut view, &plan, &make, &mut bytes).map_err(stream)?;
-                bytes.0
-            }
+            None => in_memory(&mut view, adapter, &plan).map_err(stream)?,
         };
         if sha256_hex(&bytes) == *sha256 {
             found.insert(plan.path, bytes);
