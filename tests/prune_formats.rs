@@ -180,6 +180,23 @@ fn hidden_lines_go_and_what_is_shown_stays_the_same() {
 }
 
 #[test]
+fn to_keep_the_newest_turns_says_nothing_of_what_a_session_has_one_of() {
+    let (_hidden, hidden) = hidden();
+    let (_events, events) = case("gptme/checkpoints");
+    events.migrate();
+    for bench in [hidden, events] {
+        for older_than_ns in [Some(30 * DAY_NS), None] {
+            let policy = Policy { older_than_ns, keep_last: 20, max_bytes: None };
+            assert_eq!(Bench { policy, ..bench.clone() }.going().len(), 1, "{:?} {:?}", policy, bench.plan());
+        }
+        // Alone it means the usual age, not none.
+        let policy = Policy { keep_last: 1, ..Policy::default() };
+        let young = Bench { policy, now_ns: NOW_NS - 80 * DAY_NS, ..bench };
+        assert_eq!(young.going(), [""; 0], "{:?}", young.plan());
+    }
+}
+
+#[test]
 fn killed_between_the_two_files_nothing_is_hidden_and_the_next_run_ends_it() {
     let (_whole, whole) = hidden();
     let before = bytes_of(&whole.source);

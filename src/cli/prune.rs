@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::commands::prune::{Action, Copies, PruneJob};
 use crate::commands::source::Selection;
-use crate::model::retention::{Policy, Rule};
+use crate::model::retention::{Policy, Rule, USUAL_AGE_NS};
 use crate::store::disk::RealDisk;
 
 use super::args::Prune;
@@ -12,8 +12,6 @@ use super::config::{self, PruneConfig, Trouble};
 use super::quantities::{moment_ns, size, span_ns};
 use super::resolve::{Problem, STOP, adapters, beside, now_ns, patterns};
 
-/// What is due where nobody says anything.
-const USUAL_AGE: &str = "30d";
 /// How long a file must have been left alone where nobody says anything.
 const USUAL_IDLE: &str = "1h";
 
@@ -94,7 +92,7 @@ fn policy(args: &Prune, config: &PruneConfig) -> Result<Policy, Problem> {
     let keep_last = args.keep_last.or(config.keep_last);
     let most = args.max_bytes.as_deref().or(config.max_bytes.as_deref());
     let is_silent = age.is_none() && keep_last.is_none() && most.is_none();
-    let age = age.or(is_silent.then_some(USUAL_AGE)).map(span).transpose()?;
+    let age = age.map(span).transpose()?.or(is_silent.then_some(USUAL_AGE_NS));
     let wrong = |text: &str| Problem::Usage(format!("{text:?} is no size (2GiB, 500MB)"));
     // Less than a byte would be taken for no limit.
     let is_nothing = |text: &str| text.bytes().all(|b| !matches!(b, b'1'..=b'9'));

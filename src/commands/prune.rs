@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use crate::adapters::adapter::Adapter;
+use crate::model::files::RelPath;
 use crate::model::retention::{Policy, Rule};
 use crate::report::exit::ExitStatus;
 use crate::report::printer::{Form, Printer};
@@ -28,6 +29,7 @@ use crate::store::pruned::Pruned;
 use crate::store::receipts::Receipts;
 use crate::verify::difference::visible;
 
+use self::plan::Depth;
 use super::error::CommandError;
 use super::migrate::refuse_nesting;
 use super::retired as retired_before;
@@ -124,12 +126,21 @@ pub fn run(job: &PruneJob<'_>, out: &Printer) -> Result<ExitStatus, CommandError
         return apply::apply(source, &store, job, out);
     }
     let pruned = Pruned::load(&store);
-    let plan = plan::make(&source, &store, &pruned, job)?;
-    let cut_short = pruned.unfinished(&source.root.to_string_lossy()).count();
-    match &job.action {
-        Action::Explain(file) => report::explain(&plan, &source, file, out),
-        Action::Plan | Action::Check | Action::Apply | Action::Undo(_) => Ok(report::plan(&plan, cut_short, job, out)),
+    let explained = if let Action::Explain(file) = &job.action { below(&source, file)? } else { None };
+    let depth = Depth { explained };
+    let plan = plan::make(&source, &store, &pruned, &depth, job)?;
+    if let Action::Explain(file) = &job.action {
+        return Ok(report::explain(&plan, depth.explained.as_ref(), file, out));
     }
+    let cut_short = pruned.unfinished(&source.root.to_string_lossy()).count();
+    Ok(report::plan(&plan, cut_short, job, out))
+}
+
+/// A file that somebody named, below the source; nothing where it is elsewhere.
+fn below(source: &Source, file: &Path) -> Result<Option<RelPath>, StoreError> {
+    let there = std::fs::canonicalize(file).or_else(|_| std::fs::canonicalize(source.root.join(file)));
+    let full = there.map_err(StoreError::io("find", file))?;
+    Ok(full.strip_prefix(&source.root).ok().map(|path| RelPath::new(path.as_os_str().as_encoded_bytes())))
 }
 
 /// Says why a source has no session, where that is because they were pruned.

@@ -16,6 +16,7 @@ use crate::store::receipts::Receipts;
 use crate::store::repairs;
 
 use super::bundles::{self, Burial};
+use super::plan::Depth;
 use super::users::Users;
 use super::{PruneJob, logs, plan, report};
 use crate::commands::batch;
@@ -66,7 +67,7 @@ pub(super) fn apply(source: Source, store: &Store, job: &PruneJob<'_>, out: &Pri
         source = Source::open(&job.source, &job.adapters, &job.selection)?;
         retired_before::settle(&mut source, store, &Receipts::load(store));
     }
-    let plan = plan::make(&source, store, &pruned, job)?;
+    let plan = plan::make(&source, store, &pruned, &Depth::default(), job)?;
     tally.stay = plan.items.iter().filter(|judged| judged.stays().is_some()).count() as u64;
     let steps = bundles::of(&plan);
     let burial = Burial { source: &source, store, job, name: bundles::name_of(&source, job.now_ns, pruned.prunes().len()) };

@@ -99,7 +99,7 @@ impl<'a> Cases<'a> {
 
     /// Looks at an item: whether it is live, what its log has, what the audit
     /// says.
-    pub fn look(&mut self, one: &mut Judged, audit: &dyn Fn() -> Vec<AuditItem>, evidence: &Evidence<'_>, depth: Depth) {
+    pub fn look(&mut self, one: &mut Judged, audit: &dyn Fn() -> Vec<AuditItem>, evidence: &Evidence<'_>, depth: &Depth) {
         one.checks.push(Check::of("not live", "no program has it open or writes it", self.live(one, evidence)));
         if depth.asks(one) {
             one.checks.push(self.copied(one));

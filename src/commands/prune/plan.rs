@@ -10,7 +10,7 @@ use crate::store::listing;
 use crate::store::pruned::Pruned;
 
 use super::case::{Cases, Check};
-use super::{Action, Copies, PruneJob, retired};
+use super::{Copies, PruneJob, retired};
 use crate::commands::error::CommandError;
 use crate::commands::evidence::{self, Clock};
 use crate::commands::source::{Source, SourceUnit};
@@ -61,28 +61,23 @@ impl Plan {
     }
 }
 
-/// How much is looked at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Depth {
-    /// Until something speaks against an item.
-    First,
-    /// Everything.
-    All,
+/// How much is looked at: everything about what is in the file that is to be
+/// explained; of the rest nothing more once something speaks against it.
+#[derive(Debug, Default)]
+pub(super) struct Depth {
+    /// That file, below the source.
+    pub explained: Option<RelPath>,
 }
 
 impl Depth {
-    fn of(job: &PruneJob<'_>) -> Depth {
-        if matches!(job.action, Action::Explain(_)) { Depth::All } else { Depth::First }
-    }
-
     /// Whether an item is to be looked at any further.
-    pub fn asks(self, one: &Judged) -> bool {
-        self == Depth::All || one.stays().is_none()
+    pub fn asks(&self, one: &Judged) -> bool {
+        one.stays().is_none() || one.files().any(|file| Some(&file) == self.explained.as_ref())
     }
 }
 
 /// Makes the plan.
-pub(super) fn make(source: &Source, store: &Store, pruned: &Pruned, job: &PruneJob<'_>) -> Result<Plan, CommandError> {
+pub(super) fn make(source: &Source, store: &Store, pruned: &Pruned, depth: &Depth, job: &PruneJob<'_>) -> Result<Plan, CommandError> {
     let root = source.root.to_string_lossy();
     let gone: BTreeSet<RelPath> =
         pruned.files().filter(|stone| stone.source == root && stone.new.is_none()).map(|stone| stone.path()).collect();
@@ -90,7 +85,7 @@ pub(super) fn make(source: &Source, store: &Store, pruned: &Pruned, job: &PruneJ
     let mut plan = Plan::default();
     for (adapter, folder) in evidence::folders(source) {
         let rules: Vec<Rule> = job.rules.iter().copied().filter(|rule| adapter.retention_rules().contains(rule)).collect();
-        let judged = folder_items(source, adapter, &folder, &rules, &gone, &mut cases, job);
+        let judged = folder_items(source, adapter, &folder, &rules, &gone, &mut cases, depth, job);
         plan.items.extend(judged);
     }
     budget(&mut plan.items, source, job);
@@ -105,10 +100,10 @@ fn folder_items(
     rules: &[Rule],
     gone: &BTreeSet<RelPath>,
     cases: &mut Cases<'_>,
+    depth: &Depth,
     job: &PruneJob<'_>,
 ) -> Vec<Judged> {
     let clock = Clock { now_ns: job.now_ns, stamp_ns: job.now_ns };
-    let depth = Depth::of(job);
     evidence::with(source, adapter, folder, clock, |view, evidence| {
         let from = |path: &RelPath, offset: u64| listing::bytes_from(&source.root, &path.below(folder), offset);
         let was_pruned = |path: &RelPath| gone.contains(&path.below(folder));
@@ -181,24 +176,30 @@ fn aged(judged: &Judged, source: &Source) -> Aged {
     }
 }
 
-/// What need not be looked at closer.
-fn screen(judged: &mut [Judged], source: &Source, depth: Depth, job: &PruneJob<'_>) {
-    let mut open: Vec<&mut Judged> = judged.iter_mut().filter(|one| depth.asks(one)).collect();
-    let aged: Vec<Aged> = open.iter().map(|one| aged(one, source)).collect();
-    for (one, against) in open.iter_mut().zip(job.policy.screen(&aged, job.now_ns)) {
-        one.checks.push(Check::of("due", "old enough, and not among those that are kept", against));
+/// What need not be looked at closer. What stays anyway is none of the newest
+/// that are kept, whether it is explained or not.
+fn screen(judged: &mut [Judged], source: &Source, depth: &Depth, job: &PruneJob<'_>) {
+    const ABOUT: &str = "due";
+    const SPEAKS: &str = "old enough, and not among those that are kept";
+    let (mut open, others): (Vec<&mut Judged>, Vec<&mut Judged>) = judged.iter_mut().partition(|one| one.stays().is_none());
+    let seen: Vec<Aged> = open.iter().map(|one| aged(one, source)).collect();
+    for (one, against) in open.iter_mut().zip(job.policy.screen(&seen, job.now_ns)) {
+        one.checks.push(Check::of(ABOUT, SPEAKS, against));
+    }
+    for one in others.into_iter().filter(|one| depth.asks(one)) {
+        let against = job.policy.is_early(&aged(one, source), job.now_ns);
+        one.checks.push(Check::of(ABOUT, SPEAKS, against));
     }
 }
 
-/// What stays because the source is small enough.
+/// What stays because the source is small enough: only of what may go.
 fn budget(judged: &mut [Judged], source: &Source, job: &PruneJob<'_>) {
     if job.policy.max_bytes.is_none() {
         return;
     }
-    let depth = Depth::of(job);
     let files: BTreeSet<RelPath> = judged.iter().flat_map(Judged::files).collect();
     let total = files.iter().filter_map(|file| source.listing.get(file)).map(|listed| listed.size).sum();
-    let mut open: Vec<&mut Judged> = judged.iter_mut().filter(|one| depth.asks(one)).collect();
+    let mut open: Vec<&mut Judged> = judged.iter_mut().filter(|one| one.stays().is_none()).collect();
     let aged: Vec<Aged> = open.iter().map(|one| aged(one, source)).collect();
     for (one, against) in open.iter_mut().zip(job.policy.over_budget(&aged, total, job.now_ns)) {
         one.checks.push(Check::of("budget", "its folder is too large, or it is old enough", against));

@@ -14,9 +14,6 @@ use crate::verify::difference::visible;
 use super::apply::Tally;
 use super::plan::{Judged, Plan};
 use super::{Action, PruneJob};
-use crate::commands::error::CommandError;
-use crate::commands::source::Source;
-use crate::store::StoreError;
 
 /// One item as programs read it.
 #[derive(Serialize)]
@@ -127,11 +124,8 @@ fn print_stays(plan: &Plan, out: &Printer) {
 }
 
 /// Prints the whole case of what is in one file.
-pub(super) fn explain(plan: &Plan, source: &Source, file: &Path, out: &Printer) -> Result<ExitStatus, CommandError> {
-    let full =
-        std::fs::canonicalize(file).or_else(|_| std::fs::canonicalize(source.root.join(file))).map_err(StoreError::io("find", file))?;
-    let below = full.strip_prefix(&source.root).map(|path| RelPath::new(path.as_os_str().as_encoded_bytes())).ok();
-    let is_meant = |judged: &&Judged| judged.files().any(|file| Some(&file) == below.as_ref());
+pub(super) fn explain(plan: &Plan, below: Option<&RelPath>, file: &Path, out: &Printer) -> ExitStatus {
+    let is_meant = |judged: &&Judged| judged.files().any(|file| Some(&file) == below);
     let mut count = 0;
     for judged in plan.items.iter().filter(is_meant) {
         count += 1;
@@ -160,7 +154,7 @@ pub(super) fn explain(plan: &Plan, source: &Source, file: &Path, out: &Printer) 
     if count == 0 {
         out.summary(&format!("no rule is about {}: it stays", visible(&file.display().to_string())));
     }
-    Ok(ExitStatus::Well)
+    ExitStatus::Well
 }
 
 /// Prints what was done: one line, and what did not go as planned.
