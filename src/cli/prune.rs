@@ -24,7 +24,7 @@ pub(super) fn job(args: Prune, jobs: usize) -> Result<PruneJob<'static>, Problem
     let source = args.source.clone().or_else(|| config.source.clone());
     let source = source.ok_or_else(|| Problem::Usage(format!("name a SOURCE, here or in {}", config::NAME)))?;
     let config = config_for(config, &source);
-    let dest = match args.output.clone().or_else(|| config.dest.clone()) {
+    let dest = match args.output.clone().or_else(|| config.output.clone()) {
         Some(dest) => dest,
         None => beside(&source, ".everlog")?,
     };
@@ -54,7 +54,7 @@ pub(super) fn job(args: Prune, jobs: usize) -> Result<PruneJob<'static>, Problem
 fn config_for(config: PruneConfig, source: &Path) -> PruneConfig {
     let real = |path: &Path| std::fs::canonicalize(path).or_else(|_| std::path::absolute(path)).ok();
     match &config.source {
-        None => PruneConfig { dest: None, apply: false, ..config },
+        None => PruneConfig { output: None, apply: false, ..config },
         Some(meant) if meant == source || real(meant).is_some_and(|meant| Some(meant) == real(source)) => config,
         Some(_) => PruneConfig::default(),
     }
@@ -80,7 +80,7 @@ fn action(args: Prune, config: &PruneConfig) -> Action {
 }
 
 fn rules(args: &Prune, config: &PruneConfig) -> Result<Vec<Rule>, Problem> {
-    let words = if args.rule.is_empty() { config.rules.clone().unwrap_or_default() } else { args.rule.clone() };
+    let words = if args.rule.is_empty() { config.rule.clone().unwrap_or_default() } else { args.rule.clone() };
     let known = Rule::ALL.map(Rule::word).join(", ");
     let rule = |word: &String| Rule::named(word).ok_or_else(|| Problem::Usage(format!("{word:?} is no rule; there are {known}")));
     let rules = words.iter().map(rule).collect::<Result<Vec<Rule>, Problem>>()?;
