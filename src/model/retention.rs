@@ -91,6 +91,8 @@ pub enum StayCode {
     KeptLast,
     /// The folder is small enough.
     WithinBudget,
+    /// Its session was retired, and goes as a whole.
+    SessionRetired,
     /// A time that has not come yet.
     InTheFuture,
     /// Its writer runs.

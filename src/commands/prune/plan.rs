@@ -2,14 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::adapters::adapter::Adapter;
+use crate::adapters::adapter::{Adapter, Standing};
 use crate::model::files::RelPath;
 use crate::model::retention::{Aged, Item, Outlook, Rule, Settled, Stay, StayCode};
-use crate::store::layout::Store;
+use crate::store::layout::{Store, path_below};
 use crate::store::listing;
+use crate::store::open_files::{FileId, id_of, kept_open};
 use crate::store::pruned::Pruned;
 
-use super::case::{Cases, Check};
+use super::case::{Cases, Check, FolderAudit};
 use super::{Copies, PruneJob, retired};
 use crate::commands::error::CommandError;
 use crate::commands::evidence::{self, Clock};
@@ -59,6 +60,15 @@ impl Plan {
     pub fn going(&self) -> impl Iterator<Item = &Judged> {
         self.items.iter().filter(|judged| judged.stays().is_none())
     }
+
+    /// How much stays, by rule.
+    pub fn staying(&self) -> BTreeMap<Rule, u64> {
+        let mut parts = BTreeMap::new();
+        for judged in self.items.iter().filter(|judged| judged.stays().is_some()) {
+            *parts.entry(judged.item.rule).or_default() += judged.item.parts;
+        }
+        parts
+    }
 }
 
 /// How much is looked at: everything about what is in the file that is to be
@@ -88,9 +98,13 @@ pub(super) fn make(source: &Source, store: &Store, pruned: &Pruned, depth: &Dept
         let judged = folder_items(source, adapter, &folder, &rules, &gone, &mut cases, depth, job);
         plan.items.extend(judged);
     }
+    leave_open(&mut plan.items, source, depth);
     budget(&mut plan.items, source, job);
     Ok(plan)
 }
+
+/// Said of what is in a session that was retired.
+const WITH_ITS_SESSION: &str = "its session was retired: that goes as a whole, by the rule `retired`";
 
 /// Judges what one adapter has in one folder.
 fn folder_items(
@@ -122,18 +136,22 @@ fn folder_items(
                 let found: Option<Vec<usize>> = item.shares.iter().map(|share| owners.get(&share.file).copied()).collect();
                 // Where not all sessions are meant, others are left alone.
                 let owners = found.filter(|owners| !owners.is_empty())?;
-                let units = owners.iter().copied().collect();
-                let checks = vec![standing(&item, job)];
+                let units: BTreeSet<usize> = owners.iter().copied().collect();
+                let is_retired = |n: &usize| source.units[*n].found.standing == Standing::Retired;
+                let checks = match item.rule != Rule::Retired && units.iter().any(is_retired) {
+                    // What a retired session has is in the item that it is itself.
+                    true if job.rules.contains(&Rule::Retired) && units.iter().all(is_retired) => return None,
+                    true => vec![Check::failed("over", Stay::new(StayCode::SessionRetired, WITH_ITS_SESSION))],
+                    false => vec![standing(&item, job)],
+                };
                 Some(Judged { item, folder: folder.clone(), units, owners, checks })
             })
             .collect();
         screen(&mut judged, source, depth, job);
         let audit = || {
-            let mut found = adapter.audit(view, evidence);
-            if let Some(was) = retired::AsItWas::of(source, folder) {
-                found.extend(was.show(source, folder, |view| adapter.audit(view, evidence)));
-            }
-            found
+            let was = retired::AsItWas::of(source, folder);
+            let before = was.map(|was| was.show(source, folder, |view| adapter.audit(view, evidence)));
+            FolderAudit { now: adapter.audit(view, evidence), before }
         };
         for one in &mut judged {
             if depth.asks(one) {
@@ -189,6 +207,22 @@ fn screen(judged: &mut [Judged], source: &Source, depth: &Depth, job: &PruneJob<
     for one in others.into_iter().filter(|one| depth.asks(one)) {
         let against = job.policy.is_early(&aged(one, source), job.now_ns);
         one.checks.push(Check::of(ABOUT, SPEAKS, against));
+    }
+}
+
+/// What stays because a program has it open, and does not close it soon.
+fn leave_open(judged: &mut [Judged], source: &Source, depth: &Depth) {
+    let ids = |one: &Judged| -> Vec<FileId> {
+        let there = one.files().filter_map(|file| path_below(&source.root, &file).symlink_metadata().ok());
+        there.map(|meta| id_of(&meta)).collect()
+    };
+    let asked: Vec<(&mut Judged, Vec<FileId>)> =
+        judged.iter_mut().filter(|one| depth.asks(one)).map(|one| (ids(one), one)).map(|(ids, one)| (one, ids)).collect();
+    let open = kept_open(asked.iter().flat_map(|(_, ids)| ids.iter().copied()).collect());
+    for (one, ids) in asked {
+        let is_open = ids.iter().any(|id| open.contains(id));
+        let against = is_open.then(|| Stay::new(StayCode::Held, "a program has it open"));
+        one.checks.push(Check::of("not open", "no program has it open", against));
     }
 }
 
