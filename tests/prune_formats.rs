@@ -160,6 +160,40 @@ fn hidden_lines_do_not_come_back_while_the_gateway_runs() {
 }
 
 #[test]
+fn what_picoclaw_writes_after_a_prune_stays_and_a_meta_file_of_its_own_is_not_touched() {
+    let (_scratch, bench) = hidden();
+    let folder = sessions(&bench.source);
+    let (lines, meta) = (folder.join("cli_9.jsonl"), folder.join("cli_9.meta.json"));
+    let before = fs::read_to_string(&lines).unwrap();
+    bench.apply();
+    let (left, left_meta) = (fs::read_to_string(&lines).unwrap(), fs::read_to_string(&meta).unwrap());
+    // It adds a line and writes the meta file anew: that counts for all lines.
+    let more = "{\"role\":\"user\",\"content\":\"m4\",\"created_at\":\"2026-01-01T00:00:00Z\"}\n";
+    fs::write(&lines, format!("{left}{more}")).unwrap();
+    fs::write(&meta, left_meta.replace("\"count\": 2", "\"count\": 3")).unwrap();
+    let now = bytes_of(&bench.source);
+    assert_eq!(bench.run(Action::Undo(None)).unwrap().0, ExitStatus::Found);
+    assert!(bytes_of(&bench.source) == now, "all files of a session or none");
+    let (source, dest) = (bench.source.display().to_string(), bench.dest.display().to_string());
+    let said = everlog(&["prune", &source, "-o", &dest, "--undo"]);
+    let told = support::stderr(&said);
+    assert!(
+        told.contains("cli_9.meta.json is not as prune left it") && told.contains("hint: nothing of its session was touched"),
+        "{told}"
+    );
+    // What it was can be written elsewhere, as the hint says.
+    let command = told.split("elsewhere: everlog ").nth(1).and_then(|rest| rest.split(" -o FOLDER").next()).unwrap();
+    let out = bench.dest.with_file_name("elsewhere").display().to_string();
+    let restored = everlog(&[&command.split(' ').collect::<Vec<_>>()[..], &["-o", &out]].concat());
+    assert_eq!(restored.status.code(), Some(0), "{command}: {}", support::stderr(&restored));
+    assert!(bytes_of(Path::new(&out)).iter().any(|(name, bytes)| name.ends_with("cli_9.jsonl") && *bytes == before.as_bytes()));
+    // Lines alone stay behind what comes back.
+    fs::write(&meta, &left_meta).unwrap();
+    assert_eq!(bench.run(Action::Undo(None)).unwrap().0, ExitStatus::Well);
+    assert_eq!(fs::read_to_string(&lines).unwrap(), format!("{before}{more}"));
+}
+
+#[test]
 fn hidden_lines_go_and_what_is_shown_stays_the_same() {
     let (_scratch, bench) = hidden();
     let folder = sessions(&bench.source);

@@ -5,6 +5,7 @@
 mod apply;
 mod bundles;
 mod case;
+mod groups;
 pub(super) mod history;
 mod logs;
 mod plan;
@@ -99,6 +100,15 @@ pub enum Action {
 pub fn run(job: &PruneJob<'_>, out: &Printer) -> Result<ExitStatus, CommandError> {
     let store = Store::at(&job.dest);
     let mut source = Source::open(&job.source, &job.adapters, &job.selection)?;
+    let needs_store = match &job.action {
+        Action::Undo(_) | Action::Check => true,
+        Action::Apply => job.copies == Copies::InLogs,
+        Action::Plan | Action::Explain(_) => false,
+    };
+    // A name that was mistyped must neither make a folder nor look like peace.
+    if needs_store && !store.private().is_dir() {
+        return Err(CommandError::NoStore { path: job.dest.clone() });
+    }
     if let Action::Undo(wanted) = &job.action {
         let _lock = StoreLock::take(&store, job.disk)?;
         return undo::undo(&source, &store, wanted.as_deref(), job, out);

@@ -93,7 +93,7 @@ impl History<'_> {
         for stone in stones.iter().filter(|stone| is_of(stone, path)) {
             let is_it = sha256_hex(&bytes) == stone.old.sha256;
             // Its program had written on before more of it was pruned.
-            let is_beginning = || logs::old_bytes(self.store, stone).is_ok_and(|old| old.starts_with(&bytes));
+            let is_beginning = || logs::old_bytes(self.store, &[*stone]).is_ok_and(|old| old.iter().any(|old| old.starts_with(&bytes)));
             if !is_it && !is_beginning() {
                 continue;
             }

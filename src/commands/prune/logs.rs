@@ -83,21 +83,41 @@ pub(super) fn rebuilt(
     Ok((found, seal))
 }
 
-/// The bytes that a file had before it was pruned: from the trash, else from
-/// whichever log of its unit has them, the present one or an earlier.
-pub(super) fn old_bytes(store: &Store, stone: &Tombstone) -> Result<Vec<u8>, CommandError> {
-    let is_it = |bytes: &Vec<u8>| sha256_hex(bytes) == stone.old.sha256;
-    let trashed = stone.trash.as_ref().and_then(|path| crate::store::disk::read(Path::new(path)).ok());
-    if let Some(bytes) = trashed.filter(is_it) {
-        return Ok(bytes);
+/// The bytes that files had before they were pruned: from the trash, else from
+/// whichever log of their unit has them, the present one or an earlier.
+pub(super) fn old_bytes(store: &Store, stones: &[&Tombstone]) -> Result<Vec<Vec<u8>>, CommandError> {
+    let mut found: BTreeMap<&str, Vec<u8>> = BTreeMap::new();
+    let mut in_logs: BTreeMap<&str, BTreeMap<RelPath, &Tombstone>> = BTreeMap::new();
+    for stone in stones {
+        let trashed = stone.trash.as_ref().and_then(|path| crate::store::disk::read(Path::new(path)).ok());
+        if let Some(bytes) = trashed.filter(|bytes| sha256_hex(bytes) == stone.old.sha256) {
+            found.insert(&stone.file, bytes);
+        } else if let (Some(log), Some(path)) = (&stone.log, &stone.log_path) {
+            in_logs.entry(log).or_default().insert(RelPath::from_key(path), stone);
+        }
     }
-    let missing = || CommandError::NoOldBytes { file: stone.path().to_string() };
-    let log = RelPath::from_key(stone.log.as_ref().ok_or_else(missing)?);
-    let path = RelPath::from_key(stone.log_path.as_ref().ok_or_else(missing)?);
-    let wanted = BTreeMap::from([(path.clone(), stone.old.sha256.clone())]);
-    let candidates = std::iter::once(store.path(&log)).chain(earlier(store, &log));
-    let mut found = candidates.filter_map(|log| rebuilt(store, &log, &wanted).ok()).filter_map(|(mut files, _)| files.remove(&path));
-    found.next().ok_or_else(missing)
+    for (log, mut wanted) in in_logs {
+        let log = RelPath::from_key(log);
+        // Each log is opened once for all that may be in it.
+        for candidate in std::iter::once(store.path(&log)).chain(earlier(store, &log)) {
+            let hashes = wanted.iter().map(|(path, stone)| (path.clone(), stone.old.sha256.clone())).collect();
+            let Ok((files, _)) = rebuilt(store, &candidate, &hashes) else { continue };
+            found.extend(files.into_iter().filter_map(|(path, bytes)| Some((wanted.remove(&path)?.file.as_str(), bytes))));
+            if wanted.is_empty() {
+                break;
+            }
+        }
+    }
+    let take =
+        |stone: &&Tombstone| found.remove(stone.file.as_str()).ok_or_else(|| CommandError::NoOldBytes { file: stone.path().to_string() });
+    stones.iter().map(take).collect()
+}
+
+/// Where the log lies that has what a file was.
+pub(super) fn place_of(store: &Store, stone: &Tombstone) -> Option<PathBuf> {
+    let log = RelPath::from_key(stone.log.as_ref()?);
+    let kept = store.earlier(&log, stone.log_sha256.as_deref().unwrap_or_default());
+    Some(if kept.is_file() { kept } else { store.path(&log) })
 }
 
 /// The earlier logs of a unit.

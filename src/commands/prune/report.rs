@@ -13,7 +13,8 @@ use crate::verify::difference::visible;
 
 use super::apply::Tally;
 use super::plan::{Judged, Plan};
-use super::{Action, PruneJob};
+use super::{Action, Copies, PruneJob};
+use crate::commands::source::Source;
 
 /// One item as programs read it.
 #[derive(Serialize)]
@@ -57,6 +58,23 @@ fn parts_text(parts: &BTreeMap<Rule, u64>) -> String {
     }
 }
 
+/// `2 turns and 1 run stay`.
+fn stay_text(parts: &BTreeMap<Rule, u64>) -> String {
+    let verb = if parts.values().sum::<u64>() > 1 { "stay" } else { "stays" };
+    format!("{} {verb}", parts_text(parts))
+}
+
+/// The command that brings back what just went, or that there is none.
+fn way_back(name: &str, source: &Source, job: &PruneJob<'_>) -> String {
+    if job.copies == Copies::GivenUp && job.trash.is_none() {
+        return "it cannot be brought back".to_owned();
+    }
+    // A file that was named may be gone itself.
+    let named = if source.only_file.is_some() { &source.root } else { &job.source };
+    let [source, dest] = [named, &job.dest].map(|path| text::shell_word(&path.display().to_string()));
+    format!("back with: everlog prune {source} -o {dest} --undo={}", text::shell_word(name))
+}
+
 /// Prints a plan, or says whether one is overdue.
 pub(super) fn plan(plan: &Plan, cut_short: usize, job: &PruneJob<'_>, out: &Printer) -> ExitStatus {
     let mut parts: BTreeMap<Rule, u64> = BTreeMap::new();
@@ -70,20 +88,21 @@ pub(super) fn plan(plan: &Plan, cut_short: usize, job: &PruneJob<'_>, out: &Prin
         out.complain("note: a prune was cut short; `--apply` brings it to its end first");
     }
     let is_check = job.action == Action::Check;
-    let stay = plan.items.len() - count;
+    let (stay, stays) = (plan.items.len() - count, stay_text(&plan.staying()));
     if out.form() == Form::Json {
         if !is_check {
             plan.items.iter().for_each(|judged| out.object(&item_report(judged)));
         }
         out.object(&serde_json::json!({ "summary": { "goes": count, "stays": stay, "bytes": bytes, "unfinished": cut_short } }));
     } else if is_check {
-        out.summary(&format!("{} overdue: {}; {} stay", parts_text(&parts), text::size(bytes), text::thousands(stay as u64)));
+        let unfinished = if cut_short > 0 { "a prune that was cut short is to be finished; " } else { "" };
+        out.summary(&format!("{unfinished}{} overdue: {}; {stays}", parts_text(&parts), text::size(bytes)));
     } else {
         print_goes(plan, out);
         print_stays(plan, out);
         let source = text::shell_word(&job.source.display().to_string());
         let how = if count > 0 { format!("\nto do it: everlog prune {source} --apply, with the same options") } else { String::new() };
-        let would = format!("{} would go: {}; {} stay", parts_text(&parts), text::size(bytes), text::thousands(stay as u64));
+        let would = format!("{} would go: {}; {stays}", parts_text(&parts), text::size(bytes));
         out.summary(&format!("{would}; nothing was changed{how}"));
     }
     if is_check && count + cut_short > 0 { ExitStatus::Found } else { ExitStatus::Well }
@@ -158,7 +177,7 @@ pub(super) fn explain(plan: &Plan, below: Option<&RelPath>, file: &Path, out: &P
 }
 
 /// Prints what was done: one line, and what did not go as planned.
-pub(super) fn applied(tally: &Tally, job: &PruneJob<'_>, out: &Printer) -> ExitStatus {
+pub(super) fn applied(tally: &Tally, source: &Source, job: &PruneJob<'_>, out: &Printer) -> ExitStatus {
     for (file, stay) in &tally.kept {
         out.complain(&format!("warning: not pruned: {} ({})\n  at {}", visible(&stay.why), stay.code.word(), visible(file)));
     }
@@ -169,18 +188,16 @@ pub(super) fn applied(tally: &Tally, job: &PruneJob<'_>, out: &Printer) -> ExitS
         let parts: BTreeMap<&str, u64> = tally.parts.iter().map(|(rule, count)| (rule.word(), *count)).collect();
         let kept = tally.kept.len();
         out.object(&serde_json::json!({ "pruned": {
-            "prune": tally.name, "parts": parts, "files": tally.files, "bytes": tally.bytes, "stays": tally.stay, "kept": kept
+            "prune": tally.name, "parts": parts, "files": tally.files, "bytes": tally.bytes, "stays": tally.stays.values().sum::<u64>(), "kept": kept
         } }));
     }
-    let (parts, stay) = (parts_text(&tally.parts), text::thousands(tally.stay + tally.kept.len() as u64));
+    let (parts, stays) = (parts_text(&tally.parts), stay_text(&tally.stays));
     match &tally.name {
-        None => out.summary(&format!("nothing to prune; {stay} stay")),
+        None => out.summary(&format!("nothing to prune; {stays}")),
         // Said even by a quiet run: something is gone.
         Some(name) => {
             let (files, size) = (text::count(tally.files, "file"), text::size(tally.bytes));
-            let [source, dest] = [&job.source, &job.dest].map(|path| text::shell_word(&path.display().to_string()));
-            let back = format!("everlog prune {source} -o {dest} --undo={}", text::shell_word(name));
-            out.text(&format!("{parts} pruned from {files}: {size}; {stay} stay; back with: {back}"));
+            out.text(&format!("{parts} pruned from {files}: {size}; {stays}; {}", way_back(name, source, job)));
         }
     }
     if tally.kept.is_empty() && tally.failed.is_empty() { ExitStatus::Well } else { ExitStatus::Found }
