@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::adapters::adapter::{Adapter, Standing};
+use crate::model::audit::Evidence;
 use crate::model::files::RelPath;
+use crate::model::folder::FolderView;
 use crate::model::retention::{Aged, Item, Outlook, Rule, Settled, Stay, StayCode};
 use crate::store::layout::{Store, path_below};
 use crate::store::listing;
@@ -89,14 +91,12 @@ impl Depth {
 /// Makes the plan.
 pub(super) fn make(source: &Source, store: &Store, pruned: &Pruned, depth: &Depth, job: &PruneJob<'_>) -> Result<Plan, CommandError> {
     let root = source.root.to_string_lossy();
-    let gone: BTreeSet<RelPath> =
-        pruned.files().filter(|stone| stone.source == root && stone.new.is_none()).map(|stone| stone.path()).collect();
+    let gone = pruned.files().filter(|stone| stone.source == root && stone.new.is_none()).map(|stone| stone.path()).collect();
+    let maker = Maker { source, depth, job, gone };
     let mut cases = Cases::new(source, store, job);
     let mut plan = Plan::default();
     for (adapter, folder) in evidence::folders(source) {
-        let rules: Vec<Rule> = job.rules.iter().copied().filter(|rule| adapter.retention_rules().contains(rule)).collect();
-        let judged = folder_items(source, adapter, &folder, &rules, &gone, &mut cases, depth, job);
-        plan.items.extend(judged);
+        plan.items.extend(maker.folder(adapter, &folder, &mut cases));
     }
     leave_open(&mut plan.items, source, depth);
     budget(&mut plan.items, source, job);
@@ -106,60 +106,67 @@ pub(super) fn make(source: &Source, store: &Store, pruned: &Pruned, depth: &Dept
 /// Said of what is in a session that was retired.
 const WITH_ITS_SESSION: &str = "its session was retired: that goes as a whole, by the rule `retired`";
 
-/// Judges what one adapter has in one folder.
-fn folder_items(
-    source: &Source,
-    adapter: &'static dyn Adapter,
-    folder: &RelPath,
-    rules: &[Rule],
-    gone: &BTreeSet<RelPath>,
-    cases: &mut Cases<'_>,
-    depth: &Depth,
-    job: &PruneJob<'_>,
-) -> Vec<Judged> {
-    let clock = Clock { now_ns: job.now_ns, stamp_ns: job.now_ns };
-    evidence::with(source, adapter, folder, clock, |view, evidence| {
+/// What a plan is made of.
+struct Maker<'a> {
+    source: &'a Source,
+    depth: &'a Depth,
+    job: &'a PruneJob<'a>,
+    /// Files that were pruned as a whole before.
+    gone: BTreeSet<RelPath>,
+}
+
+impl Maker<'_> {
+    /// Judges what one adapter has in one folder.
+    fn folder(&self, adapter: &'static dyn Adapter, folder: &RelPath, cases: &mut Cases<'_>) -> Vec<Judged> {
+        let (source, job) = (self.source, self.job);
+        let clock = Clock { now_ns: job.now_ns, stamp_ns: job.now_ns };
+        evidence::with(source, adapter, folder, clock, |view, evidence| {
+            let mut judged = self.items(adapter, folder, view, evidence);
+            screen(&mut judged, source, self.depth, job);
+            let audit = || {
+                let was = retired::AsItWas::of(source, folder);
+                let before = was.map(|was| was.show(source, folder, |view| adapter.audit(view, evidence)));
+                FolderAudit { now: adapter.audit(view, evidence), before }
+            };
+            for one in judged.iter_mut().filter(|one| self.depth.asks(one)) {
+                cases.look(one, &audit, evidence, self.depth);
+            }
+            judged
+        })
+    }
+
+    /// What there is, each with whether it is over.
+    fn items(&self, adapter: &'static dyn Adapter, folder: &RelPath, view: &FolderView<'_>, evidence: &Evidence<'_>) -> Vec<Judged> {
+        let (source, asked) = (self.source, &self.job.rules);
+        let rules: Vec<Rule> = asked.iter().copied().filter(|rule| adapter.retention_rules().contains(rule)).collect();
         let from = |path: &RelPath, offset: u64| listing::bytes_from(&source.root, &path.below(folder), offset);
-        let was_pruned = |path: &RelPath| gone.contains(&path.below(folder));
-        let mut items = if rules.is_empty() {
-            Vec::new()
-        } else {
-            adapter.retention(view, &Outlook { evidence, from: &from, was_pruned: &was_pruned, rules })
+        let was_pruned = |path: &RelPath| self.gone.contains(&path.below(folder));
+        let mut items = match rules.is_empty() {
+            true => Vec::new(),
+            false => adapter.retention(view, &Outlook { evidence, from: &from, was_pruned: &was_pruned, rules: &rules }),
         };
-        let owners = owners(source, adapter, folder);
-        if job.rules.contains(&Rule::Retired) {
+        if asked.contains(&Rule::Retired) {
             items.extend(retired::items(source, adapter, folder));
         }
-        let mut judged: Vec<Judged> = items
-            .into_iter()
-            .filter_map(|item| {
-                let found: Option<Vec<usize>> = item.shares.iter().map(|share| owners.get(&share.file).copied()).collect();
-                // Where not all sessions are meant, others are left alone.
-                let owners = found.filter(|owners| !owners.is_empty())?;
-                let units: BTreeSet<usize> = owners.iter().copied().collect();
-                let is_retired = |n: &usize| source.units[*n].found.standing == Standing::Retired;
-                let checks = match item.rule != Rule::Retired && units.iter().any(is_retired) {
-                    // What a retired session has is in the item that it is itself.
-                    true if job.rules.contains(&Rule::Retired) && units.iter().all(is_retired) => return None,
-                    true => vec![Check::failed("over", Stay::new(StayCode::SessionRetired, WITH_ITS_SESSION))],
-                    false => vec![standing(&item, job)],
-                };
-                Some(Judged { item, folder: folder.clone(), units, owners, checks })
-            })
-            .collect();
-        screen(&mut judged, source, depth, job);
-        let audit = || {
-            let was = retired::AsItWas::of(source, folder);
-            let before = was.map(|was| was.show(source, folder, |view| adapter.audit(view, evidence)));
-            FolderAudit { now: adapter.audit(view, evidence), before }
+        let owners = owners(source, adapter, folder);
+        items.into_iter().filter_map(|item| self.begin(item, folder, &owners)).collect()
+    }
+
+    /// An item and whether it is over; nothing where another one has it.
+    fn begin(&self, item: Item, folder: &RelPath, owners: &BTreeMap<RelPath, usize>) -> Option<Judged> {
+        let found: Option<Vec<usize>> = item.shares.iter().map(|share| owners.get(&share.file).copied()).collect();
+        // Where not all sessions are meant, others are left alone.
+        let owners = found.filter(|owners| !owners.is_empty())?;
+        let units: BTreeSet<usize> = owners.iter().copied().collect();
+        let is_retired = |n: &usize| self.source.units[*n].found.standing == Standing::Retired;
+        let over = match item.rule != Rule::Retired && units.iter().any(is_retired) {
+            // What a retired session has is in the item that it is itself.
+            true if self.job.rules.contains(&Rule::Retired) && units.iter().all(is_retired) => return None,
+            true => Check::failed("over", Stay::new(StayCode::SessionRetired, WITH_ITS_SESSION)),
+            false => standing(&item, self.job),
         };
-        for one in &mut judged {
-            if depth.asks(one) {
-                cases.look(one, &audit, evidence, depth);
-            }
-        }
-        judged
-    })
+        Some(Judged { item, folder: folder.clone(), units, owners, checks: vec![over] })
+    }
 }
 
 /// Which unit each file of a folder is of.
