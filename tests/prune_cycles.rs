@@ -185,6 +185,40 @@ fn a_loss_is_told_at_the_place_of_its_log() {
 }
 
 #[test]
+fn in_no_case_is_what_was_pruned_a_loss() {
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
+    let folders = |path: &Path| -> Vec<String> {
+        let entries = fs::read_dir(path).unwrap().map(|entry| entry.unwrap());
+        entries.filter(|entry| entry.path().is_dir()).map(|entry| entry.file_name().into_string().unwrap()).collect()
+    };
+    let cases = folders(&fixtures).into_iter().flat_map(|format| {
+        let cases = folders(&fixtures.join(&format)).into_iter();
+        cases.map(move |case| format!("{format}/{case}"))
+    });
+    let mut pruned = 0;
+    for name in cases.filter(|name| fixtures.join(name).join("input").is_dir()) {
+        let place = Place::of(&name);
+        let first = place.run("migrate", &[]).status.code();
+        let before = tree(&place.source);
+        place.prune(&["--apply"]);
+        if tree(&place.source) == before {
+            continue;
+        }
+        pruned += 1;
+        let said = place.run("migrate", &["--json"]);
+        assert_eq!(said.status.code(), first, "{name}: {}", stderr(&said));
+        assert!(!stdout(&said).contains("source_shrunk"), "{name}: {}", stdout(&said));
+        let back = place.run("prune", &["--undo"]);
+        assert_eq!(back.status.code(), Some(0), "{name}: {}", stderr(&back));
+        assert!(tree(&place.source) == before, "{name} is not as before");
+        place.run("migrate", &[]);
+        let kept: Vec<String> = tree(&place.dest).into_keys().filter(|name| name.contains("earlier/")).collect();
+        assert_eq!(kept, [""; 0], "{name}");
+    }
+    assert!(pruned > 3, "{pruned} cases of which something went");
+}
+
+#[test]
 fn hidden_lines_that_are_repeated_further_down_come_back() {
     comes_back(&Place::of("picoclaw/repeats"));
 }
