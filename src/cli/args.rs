@@ -298,7 +298,7 @@ pub struct Prune {
     /// But for the newest N turns and N runs of each session; other rules go by age alone.
     #[arg(long, value_name = "N")]
     pub keep_last: Option<usize>,
-    /// And the oldest, until a folder has no more than this (2GiB); 0 for no limit.
+    /// And the oldest, until the source's journals have no more than this (2GiB); 0 for no limit.
     #[arg(long, value_name = "SIZE")]
     pub max_bytes: Option<String>,
     /// Only files that were left alone for so long; 1h if not given.

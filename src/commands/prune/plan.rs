@@ -243,6 +243,6 @@ fn budget(judged: &mut [Judged], source: &Source, job: &PruneJob<'_>) {
     let mut open: Vec<&mut Judged> = judged.iter_mut().filter(|one| one.stays().is_none()).collect();
     let aged: Vec<Aged> = open.iter().map(|one| aged(one, source)).collect();
     for (one, against) in open.iter_mut().zip(job.policy.over_budget(&aged, total, job.now_ns)) {
-        one.checks.push(Check::of("budget", "its folder is too large, or it is old enough", against));
+        one.checks.push(Check::of("budget", "the source has too many bytes of journals, or it is old enough", against));
     }
 }

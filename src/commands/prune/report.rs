@@ -58,10 +58,13 @@ fn parts_text(parts: &BTreeMap<Rule, u64>) -> String {
     }
 }
 
-/// `2 turns and 1 run stay`.
+/// `; 2 turns and 1 run stay`, where something does.
 fn stay_text(parts: &BTreeMap<Rule, u64>) -> String {
-    let verb = if parts.values().sum::<u64>() > 1 { "stay" } else { "stays" };
-    format!("{} {verb}", parts_text(parts))
+    match parts.values().sum::<u64>() {
+        0 => String::new(),
+        1 => format!("; {} stays", parts_text(parts)),
+        _ => format!("; {} stay", parts_text(parts)),
+    }
 }
 
 /// The command that brings back what just went, or that there is none.
@@ -96,13 +99,13 @@ pub(super) fn plan(plan: &Plan, cut_short: usize, job: &PruneJob<'_>, out: &Prin
         out.object(&serde_json::json!({ "summary": { "goes": count, "stays": stay, "bytes": bytes, "unfinished": cut_short } }));
     } else if is_check {
         let unfinished = if cut_short > 0 { "a prune that was cut short is to be finished; " } else { "" };
-        out.summary(&format!("{unfinished}{} overdue: {}; {stays}", parts_text(&parts), text::size(bytes)));
+        out.summary(&format!("{unfinished}{} overdue: {}{stays}", parts_text(&parts), text::size(bytes)));
     } else {
         print_goes(plan, out);
         print_stays(plan, out);
         let source = text::shell_word(&job.source.display().to_string());
         let how = if count > 0 { format!("\nto do it: everlog prune {source} --apply, with the same options") } else { String::new() };
-        let would = format!("{} would go: {}; {stays}", parts_text(&parts), text::size(bytes));
+        let would = format!("{} would go: {}{stays}", parts_text(&parts), text::size(bytes));
         out.summary(&format!("{would}; nothing was changed{how}"));
     }
     if is_check && count + cut_short > 0 { ExitStatus::Found } else { ExitStatus::Well }
@@ -193,11 +196,11 @@ pub(super) fn applied(tally: &Tally, source: &Source, job: &PruneJob<'_>, out: &
     }
     let (parts, stays) = (parts_text(&tally.parts), stay_text(&tally.stays));
     match &tally.name {
-        None => out.summary(&format!("nothing to prune; {stays}")),
+        None => out.summary(&format!("nothing to prune{stays}")),
         // Said even by a quiet run: something is gone.
         Some(name) => {
             let (files, size) = (text::count(tally.files, "file"), text::size(tally.bytes));
-            out.text(&format!("{parts} pruned from {files}: {size}; {stays}; {}", way_back(name, source, job)));
+            out.text(&format!("{parts} pruned from {files}: {size}{stays}; {}", way_back(name, source, job)));
         }
     }
     if tally.kept.is_empty() && tally.failed.is_empty() { ExitStatus::Well } else { ExitStatus::Found }
