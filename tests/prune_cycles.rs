@@ -4,7 +4,7 @@
 
 mod support;
 
-use everlog::commands::prune::Action;
+use everlog::commands::prune::{Action, Copies};
 use everlog::model::retention::{Policy, Rule};
 use everlog::report::ExitStatus;
 use std::fs;
@@ -122,15 +122,17 @@ fn with_transcripts(turns: usize) -> Folder {
 
 #[test]
 fn messages_that_only_a_pruned_run_had_are_no_loss_to_warn_of() {
-    let folder = with_transcripts(3);
-    let bench = Bench::of(&folder.path(), folder.home());
-    assert_eq!(bench.migrate(), ExitStatus::Well);
-    bench.apply();
-    assert!(!folder.path().join("_run_journal/aaa/run-aaa-t0.jsonl").exists());
-    assert_eq!(bench.migrate(), ExitStatus::Well, "they were pruned");
-    // What goes otherwise is a loss, even beside many that were pruned.
-    folder.write("aaa.json", &read(&folder, "aaa.json").replace("yes aaa-t2", "no"));
-    assert_eq!(bench.migrate(), ExitStatus::Found);
+    for copies in [Copies::InLogs, Copies::GivenUp] {
+        let folder = with_transcripts(3);
+        let bench = Bench { copies, ..Bench::of(&folder.path(), folder.home()) };
+        assert_eq!(bench.migrate(), ExitStatus::Well);
+        bench.apply();
+        assert!(!folder.path().join("_run_journal/aaa/run-aaa-t0.jsonl").exists());
+        assert_eq!(bench.migrate(), ExitStatus::Well, "they were pruned: {copies:?}");
+        // What goes otherwise is a loss, even beside many that were pruned.
+        folder.write("aaa.json", &read(&folder, "aaa.json").replace("yes aaa-t2", "no"));
+        assert_eq!(bench.migrate(), ExitStatus::Found);
+    }
 }
 
 #[test]

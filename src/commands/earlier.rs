@@ -107,7 +107,8 @@ enum Why {
 impl Lacking {
     fn of(old: &mut LogView<File>, new: &mut LogView<File>, history: &History<'_>, forks: Vec<HeadName>) -> Result<Lacking, ConvertError> {
         let missing = contain::missing(old, new)?;
-        let was_pruned = !missing.is_nothing() && history.explains(old, new)?;
+        // What cannot be explained, for whatever reason, is told.
+        let was_pruned = !missing.is_nothing() && history.explains(old, new).unwrap_or(false);
         Ok(Lacking { missing, why: if was_pruned { Why::Pruned } else { Why::Unknown }, forks })
     }
 

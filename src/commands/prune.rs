@@ -101,8 +101,8 @@ pub fn run(job: &PruneJob<'_>, out: &Printer) -> Result<ExitStatus, CommandError
     let store = Store::at(&job.dest);
     let mut source = Source::open(&job.source, &job.adapters, &job.selection)?;
     let needs_store = match &job.action {
-        Action::Undo(_) | Action::Check => true,
-        Action::Apply => job.copies == Copies::InLogs,
+        Action::Undo(_) => true,
+        Action::Apply | Action::Check => job.copies == Copies::InLogs,
         Action::Plan | Action::Explain(_) => false,
     };
     // A name that was mistyped must neither make a folder nor look like peace.

@@ -369,7 +369,8 @@ impl Policy {
             if left > max {
                 left = left.saturating_sub(items[n].bytes);
             } else {
-                stays[n] = Some(Stay::new(StayCode::WithinBudget, format!("the source has no more than {max} bytes of journals without it")));
+                stays[n] =
+                    Some(Stay::new(StayCode::WithinBudget, format!("the source has no more than {max} bytes of journals without it")));
             }
         }
         stays

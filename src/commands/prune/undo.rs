@@ -67,7 +67,11 @@ fn say(prune: &Prune, Tally { files, bytes, failed }: &Tally, out: &Printer) -> 
         out.object(&serde_json::json!({ "undone": { "prune": prune.name, "files": files, "bytes": bytes, "failed": failed } }));
     }
     let not = if *failed > 0 { format!(", {failed} not") } else { String::new() };
-    let trash = if prune.files.iter().any(|stone| stone.trash.is_some()) { "; the copies in the trash stay" } else { "" };
+    let trash = if prune.files.iter().filter_map(|stone| stone.trash.as_ref()).any(|copy| Path::new(copy).exists()) {
+        "; the copies in the trash stay"
+    } else {
+        ""
+    };
     let name = visible(&prune.name);
     out.summary(&format!("{} as before {name}: {} back{not}{trash}", text::count(*files, "file"), text::size(*bytes)));
     if *failed == 0 { ExitStatus::Well } else { ExitStatus::Found }
