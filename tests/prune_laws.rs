@@ -190,16 +190,17 @@ fn an_explanation_says_what_the_plan_says() {
     proptest!(config, |(sessions in prop::collection::vec(any_session(), 1..4), policy in policy)| check_explained(&sessions, policy));
 }
 
-/// Two sessions: shards that are cut and shards that go, runs, and a session of
+/// Three sessions: shards that are cut and shards that go, runs, and a session of
 /// which nothing goes.
 fn scene(name: &str, scratch: &Path) -> Bench<'static> {
     let folder = Folder::new();
     let over = Turn::over(Last::Completed, Seen::Answer, Run::Done);
     let spread = Turn { shards: [0, 1, 1, 2], ..Turn::over(Last::Completed, Seen::Nothing, Run::Done) };
     session(&folder, "aaa", &[over.clone(), Turn::over(Last::Worker, Seen::Answer, Run::Open), spread]);
-    session(&folder, "bbb", &[over]);
+    session(&folder, "bbb", std::slice::from_ref(&over));
     session(&folder, "ccc", &[Turn::over(Last::Worker, Seen::Answer, Run::Open)]);
-    folder.index(&["aaa", "bbb", "ccc"]);
+    session(&folder, "ddd", &[over]);
+    folder.index(&["aaa", "bbb", "ccc", "ddd"]);
     let place = scratch.join(name);
     support::copy_tree(&folder.path(), &place.join("sessions"));
     let bench = Bench::of(&place.join("sessions"), &place);

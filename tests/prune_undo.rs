@@ -7,13 +7,14 @@
 mod support;
 
 use everlog::commands::prune::{Action, Copies};
+use everlog::model::retention::Policy;
 use everlog::report::ExitStatus;
 use everlog::store::StoreError;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use support::prune::{Bench, Last, Run, Seen, Turn, bytes_of, read, session, shard, turn_line, write_aged};
+use support::prune::{Bench, DAY_NS, Last, NOW_NS, Run, Seen, Turn, bytes_of, read, session, shard, turn_line, write_aged};
 use support::watched::{Step, Watch, Watched};
 use support::webui::{Folder, writer};
 use support::{everlog, stderr, stdout};
@@ -190,6 +191,30 @@ impl Watch for Stopping {
     }
 
     fn after(&self, _step: &Step<'_>) {}
+}
+
+#[test]
+fn of_two_prunes_of_a_file_the_later_one_is_to_come_back_first() {
+    let folder = Folder::new();
+    let turns = [99, 60].map(|days| Turn { days, ..Turn::over(Last::Completed, Seen::Answer, Run::None) });
+    session(&folder, "aaa", &[&turns[..], &[Turn::over(Last::Worker, Seen::Answer, Run::Open)]].concat());
+    folder.index(&["aaa"]);
+    support::set_mtime(&folder.path().join(shard("aaa", 0)), NOW_NS - 99 * DAY_NS);
+    let bench = bench(&folder);
+    bench.migrate();
+    let before = bytes_of(&folder.path());
+    let early = Bench { policy: Policy { older_than_ns: Some(80 * DAY_NS), ..bench.policy }, ..bench.clone() };
+    let first = early.apply()["prune"].as_str().unwrap().to_owned();
+    bench.migrate();
+    let second = bench.apply()["prune"].as_str().unwrap().to_owned();
+    let said =
+        everlog(&["prune", &folder.path().display().to_string(), "-o", &bench.dest.display().to_string(), &format!("--undo={first}")]);
+    assert_eq!(said.status.code(), Some(1));
+    assert!(stderr(&said).contains(&format!("bring that back first, with `--undo={second}`")), "{}", stderr(&said));
+    for name in [second, first] {
+        assert_eq!(bench.run(Action::Undo(Some(name))).unwrap().0, ExitStatus::Well);
+    }
+    assert!(bytes_of(&folder.path()) == before);
 }
 
 #[test]

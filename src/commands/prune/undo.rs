@@ -1,6 +1,6 @@
 //! The way back: what a prune took, from the logs or from the trash.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
@@ -47,7 +47,7 @@ pub(super) fn undo(
         by_number.entry(stone.bundle).or_default().push(stone);
     }
     let bundles: Vec<Vec<&Tombstone>> = by_number.into_values().rev().collect();
-    let way = Way { source, store, pruner, users: Users::now(source), job };
+    let way = Way { source, store, pruner, users: Users::now(source), job, later: later(&pruned, &prune) };
     let (mut tally, mut done) = (Tally::default(), 0);
     for group in groups::of(&bundles) {
         if job.stop.load(Ordering::Relaxed) {
@@ -100,6 +100,15 @@ fn chosen(pruned: &Pruned, source: &Source, pruner: &Pruner<'_>, wanted: Option<
     })
 }
 
+/// The files of a prune that a later one took more of, and which.
+fn later(pruned: &Pruned, prune: &Prune) -> BTreeMap<String, String> {
+    let own: BTreeSet<&String> = prune.files.iter().map(|stone| &stone.file).collect();
+    let after = pruned.prunes().iter().skip_while(|other| other.name != prune.name).skip(1);
+    let stones = after.filter(|other| other.progress != Some(Progress::Undone)).flat_map(|other| &other.files);
+    let same = stones.filter(|stone| own.contains(&stone.file) && prune.files.iter().any(|own| own.source == stone.source));
+    same.map(|stone| (stone.file.clone(), stone.prune.clone())).collect()
+}
+
 /// What is at hand while an undo goes on.
 struct Way<'a> {
     source: &'a Source,
@@ -107,6 +116,8 @@ struct Way<'a> {
     pruner: Pruner<'a>,
     users: Users<'a>,
     job: &'a PruneJob<'a>,
+    /// Files that a later prune took more of, with its name.
+    later: BTreeMap<String, String>,
 }
 
 /// The files of a bundle, each with the bytes that it had.
@@ -160,6 +171,9 @@ impl Way<'_> {
         let Some(stone) = stones.iter().find(is_it) else { return error.into() };
         let now = repairs::current(path).ok().flatten().map(|(bytes, _)| bytes.len() as u64);
         let how = match (now, &stone.new) {
+            _ if self.later.contains_key(&stone.file) => {
+                format!("a later prune took more of it; bring that back first, with `--undo={}`", self.later[&stone.file])
+            }
             (None, _) => "it is gone".to_owned(),
             (Some(now), None) => format!("it was removed, and a file of {} has its name now", text::size(now)),
             (Some(now), Some(new)) => {
