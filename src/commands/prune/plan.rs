@@ -223,10 +223,9 @@ fn leave_open(judged: &mut [Judged], source: &Source, depth: &Depth) {
         let there = one.files().filter_map(|file| path_below(&source.root, &file).symlink_metadata().ok());
         there.map(|meta| id_of(&meta)).collect()
     };
-    let asked: Vec<(&mut Judged, Vec<FileId>)> =
-        judged.iter_mut().filter(|one| depth.asks(one)).map(|one| (ids(one), one)).map(|(ids, one)| (one, ids)).collect();
-    let open = kept_open(asked.iter().flat_map(|(_, ids)| ids.iter().copied()).collect());
-    for (one, ids) in asked {
+    let asked: Vec<(Vec<FileId>, &mut Judged)> = judged.iter_mut().filter(|one| depth.asks(one)).map(|one| (ids(one), one)).collect();
+    let open = kept_open(asked.iter().flat_map(|(ids, _)| ids.iter().copied()).collect());
+    for (ids, one) in asked {
         let is_open = ids.iter().any(|id| open.contains(id));
         let against = is_open.then(|| Stay::new(StayCode::Held, "a program has it open"));
         one.checks.push(Check::of("not open", "no program has it open", against));

@@ -67,11 +67,8 @@ fn say(prune: &Prune, Tally { files, bytes, failed }: &Tally, out: &Printer) -> 
         out.object(&serde_json::json!({ "undone": { "prune": prune.name, "files": files, "bytes": bytes, "failed": failed } }));
     }
     let not = if *failed > 0 { format!(", {failed} not") } else { String::new() };
-    let trash = if prune.files.iter().filter_map(|stone| stone.trash.as_ref()).any(|copy| Path::new(copy).exists()) {
-        "; the copies in the trash stay"
-    } else {
-        ""
-    };
+    let has_copies = prune.files.iter().filter_map(|stone| stone.trash.as_ref()).any(|copy| Path::new(copy).exists());
+    let trash = if has_copies { "; the copies in the trash stay" } else { "" };
     let name = visible(&prune.name);
     out.summary(&format!("{} as before {name}: {} back{not}{trash}", text::count(*files, "file"), text::size(*bytes)));
     if *failed == 0 { ExitStatus::Well } else { ExitStatus::Found }
@@ -170,13 +167,11 @@ impl Way<'_> {
         let is_it = |stone: &&&Tombstone| path_below(&self.source.root, &stone.path()) == *path;
         let Some(stone) = stones.iter().find(is_it) else { return error.into() };
         let now = repairs::current(path).ok().flatten().map(|(bytes, _)| bytes.len() as u64);
-        let how = match (now, &stone.new) {
-            _ if self.later.contains_key(&stone.file) => {
-                format!("a later prune took more of it; bring that back first, with `--undo={}`", self.later[&stone.file])
-            }
-            (None, _) => "it is gone".to_owned(),
-            (Some(now), None) => format!("it was removed, and a file of {} has its name now", text::size(now)),
-            (Some(now), Some(new)) => {
+        let how = match (self.later.get(&stone.file), now, &stone.new) {
+            (Some(prune), _, _) => format!("a later prune took more of it; bring that back first, with `--undo={prune}`"),
+            (None, None, _) => "it is gone".to_owned(),
+            (None, Some(now), None) => format!("it was removed, and a file of {} has its name now", text::size(now)),
+            (None, Some(now), Some(new)) => {
                 format!("{} were left, and a program has made others of them, {}", text::size(new.bytes), text::size(now))
             }
         };
