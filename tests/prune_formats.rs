@@ -106,8 +106,8 @@ fn a_run_log_past_two_million_bytes_keeps_its_newest_two_thousand_lines() {
     let lines: Vec<String> = (0..2100).map(|n| run_line(n, if n == 7 { "started" } else { "finished" })).collect();
     write(&lines.concat());
     bench.migrate();
-    // An age that nobody reaches: this is the program's own rule.
-    let bench = Bench { policy: Policy { older_than_ns: Some(9_000 * DAY_NS), ..Policy::default() }, ..bench };
+    // An age that nobody reaches, and one item to keep: this is the program's own rule.
+    let bench = Bench { policy: Policy { older_than_ns: Some(9_000 * DAY_NS), keep_last: 5, ..Policy::default() }, ..bench };
     assert_eq!(bench.going(), [name], "{:?}", bench.plan());
     assert_eq!(bench.apply()["parts"]["cron-run-log"], 99);
     let kept = [&lines[7..8], &lines[100..]].concat().concat();
