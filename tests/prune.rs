@@ -341,7 +341,7 @@ fn a_settings_file_makes_it_one_word() {
     );
     fs::write(
         folder.home().join("everlog.toml"),
-        "[prune]\nsource = \"webui/sessions\"\ndest = \"logs\"\nrules = [\"run-journal\"]\nolder-than = \"90d\"\napply = true\n",
+        "[prune]\nsource = \"webui/sessions\"\noutput = \"logs\"\nrule = [\"run-journal\"]\nolder-than = \"90d\"\napply = true\n",
     )
     .unwrap();
     let prune = |words: &[&str]| {
@@ -352,10 +352,15 @@ fn a_settings_file_makes_it_one_word() {
     assert!(stdout(&plan).contains("2 runs would go"), "{}{}", stdout(&plan), stderr(&plan));
     let done = prune(&[]);
     assert!(stdout(&done).starts_with("2 runs pruned from 2 files"), "{}{}", stdout(&done), stderr(&done));
-    fs::write(folder.home().join("everlog.toml"), "[prune]\nolder_than = \"90d\"\n").unwrap();
-    let wrong = prune(&["--plan"]);
-    assert_eq!(wrong.status.code(), Some(2));
-    assert!(stderr(&wrong).contains("older_than"), "{}", stderr(&wrong));
+    // The options' own words, and no others.
+    for word in ["older_than = \"90d\"", "dest = \"logs\"", "rules = [\"run-journal\"]"] {
+        fs::write(folder.home().join("everlog.toml"), format!("[prune]\n{word}\n")).unwrap();
+        let wrong = prune(&["--plan"]);
+        assert_eq!(wrong.status.code(), Some(2), "{word}");
+        for known in [word.split(' ').next().unwrap(), "`output`", "`rule`", "`older-than`"] {
+            assert!(stderr(&wrong).contains(known), "{}", stderr(&wrong));
+        }
+    }
 }
 
 #[test]

@@ -106,8 +106,8 @@ fn a_run_log_past_two_million_bytes_keeps_its_newest_two_thousand_lines() {
     let lines: Vec<String> = (0..2100).map(|n| run_line(n, if n == 7 { "started" } else { "finished" })).collect();
     write(&lines.concat());
     bench.migrate();
-    // An age that nobody reaches: this is the program's own rule.
-    let bench = Bench { policy: Policy { older_than_ns: Some(9_000 * DAY_NS), ..Policy::default() }, ..bench };
+    // An age that nobody reaches, and one item to keep: this is the program's own rule.
+    let bench = Bench { policy: Policy { older_than_ns: Some(9_000 * DAY_NS), keep_last: 5, ..Policy::default() }, ..bench };
     assert_eq!(bench.going(), [name], "{:?}", bench.plan());
     assert_eq!(bench.apply()["parts"]["cron-run-log"], 99);
     let kept = [&lines[7..8], &lines[100..]].concat().concat();
@@ -160,6 +160,40 @@ fn hidden_lines_do_not_come_back_while_the_gateway_runs() {
 }
 
 #[test]
+fn what_picoclaw_writes_after_a_prune_stays_and_a_meta_file_of_its_own_is_not_touched() {
+    let (_scratch, bench) = hidden();
+    let folder = sessions(&bench.source);
+    let (lines, meta) = (folder.join("cli_9.jsonl"), folder.join("cli_9.meta.json"));
+    let before = fs::read_to_string(&lines).unwrap();
+    bench.apply();
+    let (left, left_meta) = (fs::read_to_string(&lines).unwrap(), fs::read_to_string(&meta).unwrap());
+    // It adds a line and writes the meta file anew: that counts for all lines.
+    let more = "{\"role\":\"user\",\"content\":\"m4\",\"created_at\":\"2026-01-01T00:00:00Z\"}\n";
+    fs::write(&lines, format!("{left}{more}")).unwrap();
+    fs::write(&meta, left_meta.replace("\"count\": 2", "\"count\": 3")).unwrap();
+    let now = bytes_of(&bench.source);
+    assert_eq!(bench.run(Action::Undo(None)).unwrap().0, ExitStatus::Found);
+    assert!(bytes_of(&bench.source) == now, "all files of a session or none");
+    let (source, dest) = (bench.source.display().to_string(), bench.dest.display().to_string());
+    let said = everlog(&["prune", &source, "-o", &dest, "--undo"]);
+    let told = support::stderr(&said);
+    assert!(
+        told.contains("cli_9.meta.json is not as prune left it") && told.contains("hint: nothing of its session was touched"),
+        "{told}"
+    );
+    // What it was can be written elsewhere, as the hint says.
+    let command = told.split("elsewhere: everlog ").nth(1).and_then(|rest| rest.split(" -o FOLDER").next()).unwrap();
+    let out = bench.dest.with_file_name("elsewhere").display().to_string();
+    let restored = everlog(&[&command.split(' ').collect::<Vec<_>>()[..], &["-o", &out]].concat());
+    assert_eq!(restored.status.code(), Some(0), "{command}: {}", support::stderr(&restored));
+    assert!(bytes_of(Path::new(&out)).iter().any(|(name, bytes)| name.ends_with("cli_9.jsonl") && *bytes == before.as_bytes()));
+    // Lines alone stay behind what comes back.
+    fs::write(&meta, &left_meta).unwrap();
+    assert_eq!(bench.run(Action::Undo(None)).unwrap().0, ExitStatus::Well);
+    assert_eq!(fs::read_to_string(&lines).unwrap(), format!("{before}{more}"));
+}
+
+#[test]
 fn hidden_lines_go_and_what_is_shown_stays_the_same() {
     let (_scratch, bench) = hidden();
     let folder = sessions(&bench.source);
@@ -177,6 +211,23 @@ fn hidden_lines_go_and_what_is_shown_stays_the_same() {
     assert!(again.contains("\"m2\"") && again.contains("\"m3\"") && !again.contains("\"m1\""), "{again}");
     bench.run(Action::Undo(None)).unwrap();
     assert!(tree(&bench.source) == before);
+}
+
+#[test]
+fn to_keep_the_newest_turns_says_nothing_of_what_a_session_has_one_of() {
+    let (_hidden, hidden) = hidden();
+    let (_events, events) = case("gptme/checkpoints");
+    events.migrate();
+    for bench in [hidden, events] {
+        for older_than_ns in [Some(30 * DAY_NS), None] {
+            let policy = Policy { older_than_ns, keep_last: 20, max_bytes: None };
+            assert_eq!(Bench { policy, ..bench.clone() }.going().len(), 1, "{:?} {:?}", policy, bench.plan());
+        }
+        // Alone it means the usual age, not none.
+        let policy = Policy { keep_last: 1, ..Policy::default() };
+        let young = Bench { policy, now_ns: NOW_NS - 80 * DAY_NS, ..bench };
+        assert_eq!(young.going(), [""; 0], "{:?}", young.plan());
+    }
 }
 
 #[test]

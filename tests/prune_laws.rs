@@ -8,7 +8,7 @@ mod support;
 
 use everlog::commands::prune::Action;
 use everlog::model::digest::sha256_hex;
-use everlog::model::retention::{Edit, Rule};
+use everlog::model::retention::{Edit, Policy, Rule};
 use everlog::store::StoreError;
 use everlog::store::disk::RealDisk;
 use everlog::store::prune::Pruner;
@@ -156,16 +156,51 @@ fn a_plan_is_the_safety_case_and_a_prune_is_its_plan() {
     assert!(WENT.load(Ordering::Relaxed) > 10, "a law about nothing");
 }
 
-/// Two sessions: shards that are cut and shards that go, runs, and a session of
+/// Every row of a plan, by item: its rule and why it stays.
+fn verdicts<'r>(rows: impl Iterator<Item = &'r serde_json::Value>) -> BTreeMap<(String, String), String> {
+    let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
+    rows.map(|row| ((text(&row["rule"]), text(&row["item"])), text(&row["code"]))).collect()
+}
+
+fn check_explained(sessions: &[Sketch], policy: Policy) {
+    let folder = Folder::new();
+    let ids: Vec<String> = (0..sessions.len()).map(|n| format!("s{n}")).collect();
+    ids.iter().zip(sessions).for_each(|(id, sketch)| write(&folder, id, sketch));
+    folder.index(&ids.iter().map(String::as_str).collect::<Vec<_>>());
+    let bench = Bench { policy, ..Bench::of(&folder.path(), folder.home()) };
+    bench.migrate();
+    let (_, rows) = bench.run(Action::Plan).unwrap();
+    let plan = verdicts(rows.iter().filter(|row| row["item"].is_string()));
+    let files = rows.iter().filter_map(|row| row["files"].as_array()).flatten();
+    for file in files.map(|file| file.as_str().unwrap()).collect::<BTreeSet<&str>>() {
+        let (_, cases) = bench.run(Action::Explain(folder.path().join(file))).unwrap();
+        for (item, code) in verdicts(cases.iter().map(|row| &row["case"])) {
+            assert_eq!(plan.get(&item), Some(&code), "{item:?} in {file} under {policy:?}");
+        }
+        assert!(!cases.is_empty(), "{file}");
+    }
+}
+
+#[test]
+fn an_explanation_says_what_the_plan_says() {
+    let config = ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() };
+    let age = prop_oneof![Just(None), Just(Some(30 * DAY_NS))];
+    let policy = (age, 0_usize..3, prop_oneof![Just(None), (1_u64..4000).prop_map(Some)]);
+    let policy = policy.prop_map(|(older_than_ns, keep_last, max_bytes)| Policy { older_than_ns, keep_last, max_bytes });
+    proptest!(config, |(sessions in prop::collection::vec(any_session(), 1..4), policy in policy)| check_explained(&sessions, policy));
+}
+
+/// Three sessions: shards that are cut and shards that go, runs, and a session of
 /// which nothing goes.
 fn scene(name: &str, scratch: &Path) -> Bench<'static> {
     let folder = Folder::new();
     let over = Turn::over(Last::Completed, Seen::Answer, Run::Done);
     let spread = Turn { shards: [0, 1, 1, 2], ..Turn::over(Last::Completed, Seen::Nothing, Run::Done) };
     session(&folder, "aaa", &[over.clone(), Turn::over(Last::Worker, Seen::Answer, Run::Open), spread]);
-    session(&folder, "bbb", &[over]);
+    session(&folder, "bbb", std::slice::from_ref(&over));
     session(&folder, "ccc", &[Turn::over(Last::Worker, Seen::Answer, Run::Open)]);
-    folder.index(&["aaa", "bbb", "ccc"]);
+    session(&folder, "ddd", &[over]);
+    folder.index(&["aaa", "bbb", "ccc", "ddd"]);
     let place = scratch.join(name);
     support::copy_tree(&folder.path(), &place.join("sessions"));
     let bench = Bench::of(&place.join("sessions"), &place);

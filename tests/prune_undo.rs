@@ -7,11 +7,15 @@
 mod support;
 
 use everlog::commands::prune::{Action, Copies};
+use everlog::model::retention::Policy;
 use everlog::report::ExitStatus;
+use everlog::store::StoreError;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
-use support::prune::{Bench, Last, Run, Seen, Turn, bytes_of, read, session, shard, turn_line, write_aged};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use support::prune::{Bench, DAY_NS, Last, NOW_NS, Run, Seen, Turn, bytes_of, read, session, shard, turn_line, write_aged};
+use support::watched::{Step, Watch, Watched};
 use support::webui::{Folder, writer};
 use support::{everlog, stderr, stdout};
 
@@ -148,6 +152,95 @@ fn a_line_that_holds_something_else_too_stays() {
     }
 }
 
+#[test]
+fn many_sessions_come_back_in_few_steps_and_a_stop_is_between_them() {
+    let folder = Folder::new();
+    let ids: Vec<String> = (0..150).map(|n| format!("s{n:03}")).collect();
+    for id in &ids {
+        session(&folder, id, &[Turn::over(Last::Completed, Seen::Answer, Run::Done)]);
+    }
+    folder.index(&ids.iter().map(String::as_str).collect::<Vec<_>>());
+    let bench = bench(&folder);
+    bench.migrate();
+    let before = bytes_of(&folder.path());
+    assert_eq!(bench.apply()["files"], 300);
+    let watched = Watched(Stopping::default());
+    let stopped = Bench { disk: &watched, ..bench.clone() }.run_until(Action::Undo(None), &watched.0.stop);
+    assert!(stopped.unwrap_err().contains("interrupted: 64 of 150"), "two files of a session, 128 in a group");
+    assert_eq!(watched.0.notes.load(Ordering::SeqCst), 1, "one note of a group");
+    assert_eq!(bench.run(Action::Undo(None)).unwrap().0, ExitStatus::Well);
+    assert!(bytes_of(&folder.path()) == before);
+}
+
+/// Asks for a stop as soon as something was brought back.
+#[derive(Debug, Default)]
+struct Stopping {
+    stop: AtomicBool,
+    notes: AtomicUsize,
+}
+
+impl Watch for Stopping {
+    fn before(&self, step: &Step<'_>) -> Result<(), StoreError> {
+        if matches!(step, Step::Rename { .. } | Step::RenameNew { .. }) {
+            self.stop.store(true, Ordering::SeqCst);
+        }
+        if matches!(step, Step::Append { .. }) {
+            self.notes.fetch_add(1, Ordering::SeqCst);
+        }
+        Ok(())
+    }
+
+    fn after(&self, _step: &Step<'_>) {}
+}
+
+#[test]
+fn of_two_prunes_of_a_file_the_later_one_is_to_come_back_first() {
+    let folder = Folder::new();
+    let turns = [99, 60].map(|days| Turn { days, ..Turn::over(Last::Completed, Seen::Answer, Run::None) });
+    session(&folder, "aaa", &[&turns[..], &[Turn::over(Last::Worker, Seen::Answer, Run::Open)]].concat());
+    folder.index(&["aaa"]);
+    support::set_mtime(&folder.path().join(shard("aaa", 0)), NOW_NS - 99 * DAY_NS);
+    let bench = bench(&folder);
+    bench.migrate();
+    let before = bytes_of(&folder.path());
+    let early = Bench { policy: Policy { older_than_ns: Some(80 * DAY_NS), ..bench.policy }, ..bench.clone() };
+    let first = early.apply()["prune"].as_str().unwrap().to_owned();
+    bench.migrate();
+    let second = bench.apply()["prune"].as_str().unwrap().to_owned();
+    let said =
+        everlog(&["prune", &folder.path().display().to_string(), "-o", &bench.dest.display().to_string(), &format!("--undo={first}")]);
+    assert_eq!(said.status.code(), Some(1));
+    assert!(stderr(&said).contains(&format!("bring that back first, with `--undo={second}`")), "{}", stderr(&said));
+    for name in [second, first] {
+        assert_eq!(bench.run(Action::Undo(Some(name))).unwrap().0, ExitStatus::Well);
+    }
+    assert!(bytes_of(&folder.path()) == before);
+}
+
+#[test]
+fn a_source_that_was_moved_gets_back_by_name_what_was_recorded_for_its_old_place() {
+    let folder = ending_with_an_over_turn(1);
+    let bench = bench(&folder);
+    bench.migrate();
+    let before = bytes_of(&folder.path());
+    let name = bench.apply()["prune"].as_str().unwrap().to_owned();
+    // A copy is another source, as long as the first is there.
+    let moved = Bench { source: folder.home().join("elsewhere"), ..bench.clone() };
+    support::copy_tree(&folder.path(), &moved.source);
+    let by_name = || moved.run(Action::Undo(Some(name.clone())));
+    assert!(by_name().is_err());
+    fs::rename(folder.path(), folder.home().join("away")).unwrap();
+    assert!(moved.run(Action::Undo(None)).is_err(), "only by name");
+    // Nor is it another folder of the same shape.
+    let path = moved.source.join(shard("aaa", 0));
+    let left = fs::read(&path).unwrap();
+    fs::write(&path, "{}\n").unwrap();
+    assert!(by_name().is_err());
+    fs::write(&path, left).unwrap();
+    assert_eq!(by_name().unwrap().0, ExitStatus::Well);
+    assert!(bytes_of(&moved.source) == before);
+}
+
 fn prune_in(folder: &Path, words: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_everlog"));
     command.arg("prune").args(words).current_dir(folder).env("NO_COLOR", "1").output().unwrap()
@@ -159,7 +252,7 @@ fn settings_for_one_source_say_nothing_of_another() {
     for folder in [&mine, &other] {
         assert_eq!(everlog(&["migrate", &folder.path().display().to_string()]).status.code(), Some(0));
     }
-    fs::write(mine.home().join("everlog.toml"), "[prune]\nsource = \"webui/sessions\"\nrules = [\"run-journal\"]\napply = true\n").unwrap();
+    fs::write(mine.home().join("everlog.toml"), "[prune]\nsource = \"webui/sessions\"\nrule = [\"run-journal\"]\napply = true\n").unwrap();
     let before = bytes_of(&other.path());
     let planned = prune_in(mine.home(), &[&other.path().display().to_string()]);
     assert!(stdout(&planned).contains("1 turn and 1 run would go"), "{}{}", stdout(&planned), stderr(&planned));

@@ -295,10 +295,10 @@ pub struct Prune {
     /// What is older than this (30d, 12h), by its own times and by its file's; 0 for none.
     #[arg(long, value_name = "AGE")]
     pub older_than: Option<String>,
-    /// But for the newest N of each session and rule.
+    /// But for the newest N turns and N runs of each session; other rules go by age alone.
     #[arg(long, value_name = "N")]
     pub keep_last: Option<usize>,
-    /// And the oldest, until a folder has no more than this (2GiB); 0 for no limit.
+    /// And the oldest, until the source's journals have no more than this (2GiB); 0 for no limit.
     #[arg(long, value_name = "SIZE")]
     pub max_bytes: Option<String>,
     /// Only files that were left alone for so long; 1h if not given.

@@ -22,8 +22,8 @@ pub(super) struct Config {
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub(super) struct PruneConfig {
     pub source: Option<PathBuf>,
-    pub dest: Option<PathBuf>,
-    pub rules: Option<Vec<String>>,
+    pub output: Option<PathBuf>,
+    pub rule: Option<Vec<String>>,
     pub older_than: Option<String>,
     pub keep_last: Option<usize>,
     pub max_bytes: Option<String>,
@@ -35,7 +35,7 @@ pub(super) struct PruneConfig {
 impl PruneConfig {
     /// The same, with paths below the folder that the file lies in.
     fn below(mut self, folder: &Path) -> PruneConfig {
-        for path in [&mut self.source, &mut self.dest, &mut self.trash].into_iter().flatten() {
+        for path in [&mut self.source, &mut self.output, &mut self.trash].into_iter().flatten() {
             *path = folder.join(home(path));
         }
         self

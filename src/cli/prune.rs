@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::commands::prune::{Action, Copies, PruneJob};
 use crate::commands::source::Selection;
-use crate::model::retention::{Policy, Rule};
+use crate::model::retention::{Policy, Rule, USUAL_AGE_NS};
 use crate::store::disk::RealDisk;
 
 use super::args::Prune;
@@ -12,8 +12,6 @@ use super::config::{self, PruneConfig, Trouble};
 use super::quantities::{moment_ns, size, span_ns};
 use super::resolve::{Problem, STOP, adapters, beside, now_ns, patterns};
 
-/// What is due where nobody says anything.
-const USUAL_AGE: &str = "30d";
 /// How long a file must have been left alone where nobody says anything.
 const USUAL_IDLE: &str = "1h";
 
@@ -26,7 +24,7 @@ pub(super) fn job(args: Prune, jobs: usize) -> Result<PruneJob<'static>, Problem
     let source = args.source.clone().or_else(|| config.source.clone());
     let source = source.ok_or_else(|| Problem::Usage(format!("name a SOURCE, here or in {}", config::NAME)))?;
     let config = config_for(config, &source);
-    let dest = match args.output.clone().or_else(|| config.dest.clone()) {
+    let dest = match args.output.clone().or_else(|| config.output.clone()) {
         Some(dest) => dest,
         None => beside(&source, ".everlog")?,
     };
@@ -56,7 +54,7 @@ pub(super) fn job(args: Prune, jobs: usize) -> Result<PruneJob<'static>, Problem
 fn config_for(config: PruneConfig, source: &Path) -> PruneConfig {
     let real = |path: &Path| std::fs::canonicalize(path).or_else(|_| std::path::absolute(path)).ok();
     match &config.source {
-        None => PruneConfig { dest: None, apply: false, ..config },
+        None => PruneConfig { output: None, apply: false, ..config },
         Some(meant) if meant == source || real(meant).is_some_and(|meant| Some(meant) == real(source)) => config,
         Some(_) => PruneConfig::default(),
     }
@@ -82,7 +80,7 @@ fn action(args: Prune, config: &PruneConfig) -> Action {
 }
 
 fn rules(args: &Prune, config: &PruneConfig) -> Result<Vec<Rule>, Problem> {
-    let words = if args.rule.is_empty() { config.rules.clone().unwrap_or_default() } else { args.rule.clone() };
+    let words = if args.rule.is_empty() { config.rule.clone().unwrap_or_default() } else { args.rule.clone() };
     let known = Rule::ALL.map(Rule::word).join(", ");
     let rule = |word: &String| Rule::named(word).ok_or_else(|| Problem::Usage(format!("{word:?} is no rule; there are {known}")));
     let rules = words.iter().map(rule).collect::<Result<Vec<Rule>, Problem>>()?;
@@ -94,7 +92,7 @@ fn policy(args: &Prune, config: &PruneConfig) -> Result<Policy, Problem> {
     let keep_last = args.keep_last.or(config.keep_last);
     let most = args.max_bytes.as_deref().or(config.max_bytes.as_deref());
     let is_silent = age.is_none() && keep_last.is_none() && most.is_none();
-    let age = age.or(is_silent.then_some(USUAL_AGE)).map(span).transpose()?;
+    let age = age.map(span).transpose()?.or(is_silent.then_some(USUAL_AGE_NS));
     let wrong = |text: &str| Problem::Usage(format!("{text:?} is no size (2GiB, 500MB)"));
     // Less than a byte would be taken for no limit.
     let is_nothing = |text: &str| text.bytes().all(|b| !matches!(b, b'1'..=b'9'));

@@ -22,6 +22,7 @@ use crate::store::{StoreError, blobs, snapshot};
 use crate::verify::{Difference, Proof, prove};
 
 use super::earlier::{Earlier, Existing, Successor, existing, is_needed, old_name};
+use super::prune::history::History;
 use super::source::SourceUnit;
 
 /// Why a session could not be converted.
@@ -265,6 +266,7 @@ impl Arrival<'_> {
         let Made { temporary, written, summary, proof } = made;
         let mut notes = Vec::new();
         let mut new = Successor::Closed(&temporary.file);
+        let history = History { unit: self.unit, files: self.files, store: self.target.store, pruned: self.target.pruned };
         let mut earlier = Earlier::default();
         let mut keep_as = None;
         let keep = |seal: &SealState| -> Result<Option<PathBuf>, ConvertError> {
@@ -282,7 +284,7 @@ impl Arrival<'_> {
                 Change::Unchanged
             }
             Existing::Log(mut old) => {
-                let lacking = new.lacks(&mut old)?;
+                let lacking = new.lacks(&mut old, &history)?;
                 if !lacking.is_nothing() || old.was_extended() {
                     keep_as = keep(old.seal())?;
                     earlier.add(lacking);
@@ -294,12 +296,12 @@ impl Arrival<'_> {
             }
             Existing::Doubtful(mut old) => {
                 keep_as = keep(old.seal())?;
-                earlier.add(new.lacks(&mut old)?);
+                earlier.add(new.lacks(&mut old, &history)?);
                 Change::Changed
             }
         };
-        earlier.look(self.target, &self.log_name, keep_as.as_deref(), &mut new, &mut notes)?;
-        earlier.note(self.target.pruned, &self.log_name, &mut findings);
+        earlier.look(self.target, &self.log_name, keep_as.as_deref(), &mut new, &history, &mut notes)?;
+        earlier.note(&self.log_name, &mut findings);
         add_forks(&temporary, new.forks(&self.log_name, &mut notes)?)?;
         drop(new);
         let receipt = self.receipt(&written, &summary, proof, findings.into_list());

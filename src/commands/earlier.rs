@@ -13,13 +13,12 @@ use crate::model::files::RelPath;
 use crate::model::finding::{Finding, FindingCode, Findings};
 use crate::model::heads::HeadName;
 use crate::model::location::Location;
-use crate::model::retention::Rule;
 use crate::report::text;
 use crate::store::layout::LOG_SUFFIX;
-use crate::store::pruned::Pruned;
 use crate::store::{StoreError, disk, extend};
 
 use super::convert::{ConvertError, Mode, Target};
+use super::prune::history::History;
 
 /// What stands under a log's name.
 pub(super) enum Existing {
@@ -58,7 +57,7 @@ pub(super) fn existing(path: &Path, target: Target<'_>, notes: &mut Vec<Finding>
         (Rest::Unfinished(_), Mode::DryRun) => Ok(Existing::Log(view)),
         (Rest::Unfinished(bytes), Mode::Replace) => {
             extend::cut(target.disk, path, view.bytes())?;
-            let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+            let name = path.strip_prefix(target.store.root()).unwrap_or(path).to_string_lossy();
             notes.push(note(FindingCode::ForkUnfinished, &name, unfinished(bytes)));
             existing(path, target, notes)
         }
@@ -92,10 +91,27 @@ pub(super) fn is_needed(target: Target<'_>, log_name: &RelPath, seal: &SealState
 /// What an old log has that its successor lacks.
 pub(super) struct Lacking {
     missing: Missing,
+    why: Why,
     forks: Vec<HeadName>,
 }
 
+/// Why something is missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Why {
+    /// It was pruned, all of it.
+    Pruned,
+    /// Nobody knows.
+    Unknown,
+}
+
 impl Lacking {
+    fn of(old: &mut LogView<File>, new: &mut LogView<File>, history: &History<'_>, forks: Vec<HeadName>) -> Result<Lacking, ConvertError> {
+        let missing = contain::missing(old, new)?;
+        // What cannot be explained, for whatever reason, is told.
+        let was_pruned = !missing.is_nothing() && history.explains(old, new).unwrap_or(false);
+        Ok(Lacking { missing, why: if was_pruned { Why::Pruned } else { Why::Unknown }, forks })
+    }
+
     pub(super) fn is_nothing(&self) -> bool {
         self.missing.is_nothing() && self.forks.is_empty()
     }
@@ -114,7 +130,7 @@ pub(super) enum Successor<'a> {
 
 impl Successor<'_> {
     /// What an old log has that this one lacks. Forks are taken along.
-    pub(super) fn lacks(&mut self, old: &mut LogView<File>) -> Result<Lacking, ConvertError> {
+    pub(super) fn lacks(&mut self, old: &mut LogView<File>, history: &History<'_>) -> Result<Lacking, ConvertError> {
         if let Successor::Closed(file) = self {
             let file = file.try_clone().map_err(|source| crate::model::stream::StreamError::Io { doing: "read the log", source })?;
             let view = LogView::open(file).map_err(ConvertError::Log)?;
@@ -123,12 +139,15 @@ impl Successor<'_> {
         }
         match self {
             Successor::Closed(_) => Err(ConvertError::Bug("a log was not opened".to_owned())),
-            Successor::New(view, carry) => Ok(Lacking { missing: contain::missing(old, view)?, forks: carry.take(old, view)? }),
+            Successor::New(view, carry) => {
+                let forks = carry.take(old, view)?;
+                Lacking::of(old, view, history, forks)
+            }
             Successor::Standing(view) => {
                 let mut carry = Carry::into_log(view);
                 let mut forks = carry.take(old, view)?;
                 forks.extend(carry.forks().iter().map(|fork| fork.name.clone()));
-                Ok(Lacking { missing: contain::missing(old, view)?, forks })
+                Lacking::of(old, view, history, forks)
             }
         }
     }
@@ -147,18 +166,39 @@ impl Successor<'_> {
     }
 }
 
+/// Logs that hold more than the new one.
+#[derive(Default)]
+struct Kept {
+    logs: u64,
+    missing: Missing,
+}
+
+impl Kept {
+    fn add(&mut self, missing: Missing) {
+        self.logs += 1;
+        self.missing.messages += missing.messages;
+        self.missing.others += missing.others;
+    }
+
+    /// What is said of them.
+    fn text(&self, why: &str) -> String {
+        let messages = text::count(self.missing.messages, "message");
+        let others = text::count(self.missing.others, "other fact");
+        format!("the source no longer has {messages} and {others} of earlier logs{why}; {} kept", logs_are(self.logs, "such"))
+    }
+}
+
 /// The earlier logs of a unit, beside its new one.
 #[derive(Default)]
 pub(super) struct Earlier {
     /// Those that hold nothing which the new one lacks.
     pub superseded: Vec<PathBuf>,
-    /// How many hold more, or cannot be judged.
-    kept: u64,
-    /// How many of them cannot.
-    unjudged: u64,
+    /// Those that hold more, or cannot be judged.
+    shrunk: Kept,
+    /// Those that hold more because that was pruned.
+    pruned: Kept,
     /// How many hold no more, but bytes that were pruned.
     needed: u64,
-    missing: Missing,
     /// Forks that stand on what the source no longer has.
     forks: Vec<HeadName>,
 }
@@ -172,6 +212,7 @@ impl Earlier {
         log_name: &RelPath,
         judged: Option<&Path>,
         new: &mut Successor<'_>,
+        history: &History<'_>,
         notes: &mut Vec<Finding>,
     ) -> Result<(), ConvertError> {
         let (folder, prefix) = target.store.earlier_prefix(log_name);
@@ -187,7 +228,7 @@ impl Earlier {
             }
             match existing(&path, target, notes)? {
                 Existing::Log(mut old) if !old.was_extended() => {
-                    let lacking = new.lacks(&mut old)?;
+                    let lacking = new.lacks(&mut old, history)?;
                     match lacking.is_nothing() {
                         false => self.add(lacking),
                         true if is_needed(target, log_name, old.seal()) => self.add_needed(),
@@ -204,16 +245,18 @@ impl Earlier {
     /// One is kept for what the new one lacks.
     pub(super) fn add(&mut self, lacking: Lacking) {
         // Where it is kept for its forks alone, they are what is said of it.
-        self.kept += u64::from(!lacking.missing.is_nothing() || lacking.forks.is_empty());
-        self.missing.messages += lacking.missing.messages;
-        self.missing.others += lacking.missing.others;
+        if !lacking.missing.is_nothing() || lacking.forks.is_empty() {
+            match lacking.why {
+                Why::Pruned => self.pruned.add(lacking.missing),
+                Why::Unknown => self.shrunk.add(lacking.missing),
+            }
+        }
         self.forks.extend(lacking.forks);
     }
 
     /// One is kept that cannot be judged.
     pub(super) fn add_unjudged(&mut self) {
-        self.kept += 1;
-        self.unjudged += 1;
+        self.shrunk.add(Missing::default());
     }
 
     /// One is kept for the bytes alone.
@@ -221,45 +264,24 @@ impl Earlier {
         self.needed += 1;
     }
 
-    /// Whether everything that the source no longer has can have been pruned: no
-    /// more than went, and messages only where messages went.
-    fn was_pruned(&self, pruned: &Pruned, log_name: &RelPath) -> bool {
-        let (mut messages, mut others) = (0, 0);
-        for stone in pruned.files().filter(|stone| stone.log.as_ref() == Some(&log_name.key())) {
-            match stone.rule {
-                Rule::HiddenLines | Rule::EventLog => messages += stone.lines,
-                Rule::TurnJournal | Rule::RunJournal | Rule::CronRunLog | Rule::Retired => others += stone.lines,
-            }
-        }
-        let is_some = messages + others > 0 && self.unjudged == 0;
-        is_some && self.missing.messages <= messages * self.kept && self.missing.others <= (messages + others) * self.kept
-    }
-
     /// Says what is kept, in every run: it stays true until the source has it
     /// again.
-    pub(super) fn note(&self, pruned: &Pruned, log_name: &RelPath, findings: &mut Findings) {
+    pub(super) fn note(&self, log_name: &RelPath, findings: &mut Findings) {
+        let mut add = |code, message| findings.add(code, Location::file(log_name.to_string()), message);
         for fork in &self.forks {
             let message = format!("the fork {fork} stands on what the source no longer has; the log that has it is kept");
-            findings.add(FindingCode::ForkKept, Location::file(log_name.to_string()), message);
+            add(FindingCode::ForkKept, message);
         }
         if self.needed > 0 {
             let message = format!("{} kept: what was pruned can be brought back from there", logs_are(self.needed, "earlier"));
-            findings.add(FindingCode::SourcePruned, Location::file(log_name.to_string()), message);
+            add(FindingCode::SourcePruned, message);
         }
-        if self.kept == 0 {
-            return;
+        if self.pruned.logs > 0 {
+            add(FindingCode::SourcePruned, self.pruned.text(", which were pruned"));
         }
-        let (code, why) = match self.was_pruned(pruned, log_name) {
-            true => (FindingCode::SourcePruned, ", which were pruned"),
-            false => (FindingCode::SourceShrunk, ""),
-        };
-        let message = format!(
-            "the source no longer has {} and {} of earlier logs{why}; {} kept",
-            text::count(self.missing.messages, "message"),
-            text::count(self.missing.others, "other fact"),
-            logs_are(self.kept, "such")
-        );
-        findings.add(code, Location::file(log_name.to_string()), message);
+        if self.shrunk.logs > 0 {
+            add(FindingCode::SourceShrunk, self.shrunk.text(""));
+        }
     }
 }
 

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use crate::log::LogProblem;
 use crate::model::ids::Seq;
 use crate::model::stream::StreamError;
+use crate::report::text::shell_word;
 use crate::store::StoreError;
 use crate::verify::difference::visible;
 
@@ -134,6 +135,20 @@ pub enum CommandError {
         /// Those that there are, with their sources.
         known: Vec<String>,
     },
+    /// No store where one should be.
+    NoStore {
+        /// Where.
+        path: PathBuf,
+    },
+    /// A file is another one than prune has left.
+    NotAsLeft {
+        /// The file.
+        file: String,
+        /// In what way.
+        how: String,
+        /// The log that has what it was.
+        log: Option<PathBuf>,
+    },
     /// No log has the old bytes of a file any more.
     NoOldBytes {
         /// The file.
@@ -200,7 +215,20 @@ impl CommandError {
             CommandError::NothingPruned { known, .. } if known.is_empty() => {
                 Some("name the store that it was done with by `-o`".to_owned())
             }
-            CommandError::NothingPruned { known, .. } => Some(format!("there are {}", visible(&known.join(", ")))),
+            CommandError::NothingPruned { known, .. } => Some(format!(
+                "there are {}; a folder that was moved since is undone by name, `--undo=NAME`, where everything stands as it was left",
+                visible(&known.join(", "))
+            )),
+            CommandError::NoStore { .. } => {
+                Some("run `everlog migrate SOURCE` first, or name the folder that it wrote to with `-o`".to_owned())
+            }
+            CommandError::NotAsLeft { log: None, .. } => {
+                Some("nothing of its session was touched; what it was lies in the trash".to_owned())
+            }
+            CommandError::NotAsLeft { log: Some(log), .. } => {
+                let log = shell_word(&log.display().to_string());
+                Some(format!("nothing of its session was touched; what it was can be written elsewhere: everlog restore {log} -o FOLDER"))
+            }
             CommandError::NoOldBytes { .. } => Some("look for it in the trash, if one was named, or in a backup".to_owned()),
             CommandError::InUse { .. } => Some("run again when that program has ended".to_owned()),
             CommandError::Bug(_) => Some("this is a bug in everlog, please report it".to_owned()),
@@ -239,6 +267,8 @@ impl fmt::Display for CommandError {
                 write!(f, "the plan has changed since it was made ({what}); it would be {fingerprint} now")
             }
             CommandError::NothingPruned { wanted, .. } => write!(f, "no prune of this source can be undone: {wanted}"),
+            CommandError::NoStore { path } => write!(f, "no logs and no receipts in {}", path.display()),
+            CommandError::NotAsLeft { file, how, .. } => write!(f, "{file} is not as prune left it: {how}"),
             CommandError::NoOldBytes { file } => write!(f, "no log has what {file} was"),
             CommandError::InUse { file, why } => write!(f, "{file} is in use: {why}"),
             CommandError::Bug(what) => write!(f, "a bug in everlog: {what}"),
@@ -270,6 +300,8 @@ impl std::error::Error for CommandError {
             | CommandError::NoSuchPlan { .. }
             | CommandError::PlanChanged { .. }
             | CommandError::NothingPruned { .. }
+            | CommandError::NoStore { .. }
+            | CommandError::NotAsLeft { .. }
             | CommandError::NoOldBytes { .. }
             | CommandError::InUse { .. }
             | CommandError::Bug(_)

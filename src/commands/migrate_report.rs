@@ -170,7 +170,8 @@ pub(super) fn report_all(source: &Source, reports: &mut [UnitReport], job: &Migr
             out.object(report);
         }
         for finding in report.findings.iter().filter(|finding| finding.severity >= Severity::Warn) {
-            out.say(&text::finding(finding, &report.folder));
+            let inside = if finding.code.is_of_log() { "" } else { report.folder.as_str() };
+            out.say(&text::finding(finding, inside));
         }
         if let Some(error) = &report.error {
             let hint = report.hint.map(|hint| format!("\nhint: {hint}")).unwrap_or_default();

@@ -5,6 +5,8 @@
 mod apply;
 mod bundles;
 mod case;
+mod groups;
+pub(super) mod history;
 mod logs;
 mod plan;
 mod report;
@@ -16,6 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use crate::adapters::adapter::Adapter;
+use crate::model::files::RelPath;
 use crate::model::retention::{Policy, Rule};
 use crate::report::exit::ExitStatus;
 use crate::report::printer::{Form, Printer};
@@ -27,6 +30,7 @@ use crate::store::pruned::Pruned;
 use crate::store::receipts::Receipts;
 use crate::verify::difference::visible;
 
+use self::plan::Depth;
 use super::error::CommandError;
 use super::migrate::refuse_nesting;
 use super::retired as retired_before;
@@ -96,6 +100,15 @@ pub enum Action {
 pub fn run(job: &PruneJob<'_>, out: &Printer) -> Result<ExitStatus, CommandError> {
     let store = Store::at(&job.dest);
     let mut source = Source::open(&job.source, &job.adapters, &job.selection)?;
+    let needs_store = match &job.action {
+        Action::Undo(_) => true,
+        Action::Apply | Action::Check => job.copies == Copies::InLogs,
+        Action::Plan | Action::Explain(_) => false,
+    };
+    // A name that was mistyped must neither make a folder nor look like peace.
+    if needs_store && !store.private().is_dir() {
+        return Err(CommandError::NoStore { path: job.dest.clone() });
+    }
     if let Action::Undo(wanted) = &job.action {
         let _lock = StoreLock::take(&store, job.disk)?;
         return undo::undo(&source, &store, wanted.as_deref(), job, out);
@@ -123,12 +136,21 @@ pub fn run(job: &PruneJob<'_>, out: &Printer) -> Result<ExitStatus, CommandError
         return apply::apply(source, &store, job, out);
     }
     let pruned = Pruned::load(&store);
-    let plan = plan::make(&source, &store, &pruned, job)?;
-    let cut_short = pruned.unfinished(&source.root.to_string_lossy()).count();
-    match &job.action {
-        Action::Explain(file) => report::explain(&plan, &source, file, out),
-        Action::Plan | Action::Check | Action::Apply | Action::Undo(_) => Ok(report::plan(&plan, cut_short, job, out)),
+    let explained = if let Action::Explain(file) = &job.action { below(&source, file)? } else { None };
+    let depth = Depth { explained };
+    let plan = plan::make(&source, &store, &pruned, &depth, job)?;
+    if let Action::Explain(file) = &job.action {
+        return Ok(report::explain(&plan, depth.explained.as_ref(), file, out));
     }
+    let cut_short = pruned.unfinished(&source.root.to_string_lossy()).count();
+    Ok(report::plan(&plan, cut_short, job, out))
+}
+
+/// A file that somebody named, below the source; nothing where it is elsewhere.
+fn below(source: &Source, file: &Path) -> Result<Option<RelPath>, StoreError> {
+    let there = std::fs::canonicalize(file).or_else(|_| std::fs::canonicalize(source.root.join(file)));
+    let full = there.map_err(StoreError::io("find", file))?;
+    Ok(full.strip_prefix(&source.root).ok().map(|path| RelPath::new(path.as_os_str().as_encoded_bytes())))
 }
 
 /// Says why a source has no session, where that is because they were pruned.

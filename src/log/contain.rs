@@ -126,6 +126,10 @@ pub(super) fn identity(event: &EventRef<'_>) -> u64 {
     {
         return hasher.hash_one((damage.text, damage.b64));
     }
+    if event.kind == EventKind::Run {
+        let (before, after) = around_node(event.payload);
+        return hasher.hash_one((event.kind, event.ts, before, after));
+    }
     if !matches!(event.kind, EventKind::Compaction | EventKind::BranchSummary | EventKind::Label | EventKind::Custom) {
         return hasher.hash_one((event.kind, event.ts, event.payload));
     }
@@ -135,6 +139,17 @@ pub(super) fn identity(event: &EventRef<'_>) -> u64 {
         (member.key, member.value).hash(&mut state);
     }
     state.finish()
+}
+
+/// A run's payload without the number of the node that stands for a transcript:
+/// the messages on its path are nodes themselves.
+fn around_node(payload: &[u8]) -> (&[u8], &[u8]) {
+    // Inside a string the quotes would be escaped.
+    const MARK: &[u8] = b"{\"$path\":";
+    let Some(at) = memchr::memmem::find(payload, MARK) else { return (payload, b"") };
+    let (before, rest) = payload.split_at(at + MARK.len());
+    let digits = rest.iter().take_while(|b| b.is_ascii_digit()).count();
+    (before, &rest[digits..])
 }
 
 #[cfg(test)]
@@ -154,6 +169,18 @@ mod tests {
             parent = put(Some(parent), *kind, payload.as_bytes());
         }
         LogView::open(writer.finish().unwrap().0).unwrap()
+    }
+
+    #[test]
+    fn a_run_is_the_same_wherever_its_transcript_stands_now() {
+        let run = |node: u32, model: &str| {
+            let payload = format!(
+                r#"{{"source_id":2,"event":"done","data":{{"session":{{"messages":{{"$path":{node},"as":"sent"}},"model":"{model}"}}}}}}"#
+            );
+            log(&[(EventKind::Message, r#"{"role":"user","content":[]}"#), (EventKind::Run, &payload)])
+        };
+        assert!(missing(&mut run(2, "m"), &mut run(17, "m")).unwrap().is_nothing());
+        assert_eq!(missing(&mut run(2, "m"), &mut run(2, "n")).unwrap(), Missing { messages: 0, others: 1 });
     }
 
     #[test]

@@ -148,6 +148,19 @@ impl FindingCode {
     pub fn relates_sessions(self) -> bool {
         matches!(self, FindingCode::AliasOfAnother | FindingCode::PromotedCopy | FindingCode::KeyElsewhere)
     }
+
+    /// Whether it is about a log, and its place a path below the store.
+    #[must_use]
+    pub fn is_of_log(self) -> bool {
+        matches!(
+            self,
+            FindingCode::SourceShrunk
+                | FindingCode::SourcePruned
+                | FindingCode::ForkKept
+                | FindingCode::ForkRenamed
+                | FindingCode::ForkUnfinished
+        )
+    }
 }
 
 /// One thing that was noticed.

@@ -49,6 +49,13 @@ impl Rule {
         Rule::ALL.into_iter().find(|rule| rule.word() == word)
     }
 
+    /// Whether a session has many of its items, one after the other, so that its
+    /// newest can be kept.
+    #[must_use]
+    pub fn counts_newest(self) -> bool {
+        matches!(self, Rule::TurnJournal | Rule::RunJournal)
+    }
+
     /// What one of its parts is called.
     #[must_use]
     pub fn part(self) -> &'static str {
@@ -84,6 +91,8 @@ pub enum StayCode {
     KeptLast,
     /// The folder is small enough.
     WithinBudget,
+    /// Its session was retired, and goes as a whole.
+    SessionRetired,
     /// A time that has not come yet.
     InTheFuture,
     /// Its writer runs.
@@ -252,12 +261,16 @@ impl Outlook<'_> {
     }
 }
 
+/// What is due where nobody says anything: thirty days.
+pub const USUAL_AGE_NS: i64 = 30 * 86_400_000_000_000;
+
 /// What is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Policy {
     /// What is older than this, in nanoseconds.
     pub older_than_ns: Option<i64>,
-    /// But for so many of the newest of each session and rule.
+    /// But for so many of the newest turns and runs of each session. What a
+    /// session has one of would never go: there it says nothing.
     pub keep_last: usize,
     /// And the oldest, until a folder has no more than so many bytes.
     pub max_bytes: Option<u64>,
@@ -292,35 +305,42 @@ impl Policy {
     /// those that are kept. Of what is left [`Policy::over_budget`] decides.
     #[must_use]
     pub fn screen(&self, items: &[Aged], now_ns: i64) -> Vec<Option<Stay>> {
-        let kept = self.kept_last(items);
-        let look = |(item, is_kept): (&Aged, bool)| {
-            if item.due == Due::ByOwnRule {
-                return None;
-            }
-            if is_kept {
-                return Some(Stay::new(StayCode::KeptLast, format!("among the newest {} of its session", self.keep_last)));
-            }
-            if item.at_ns > now_ns {
-                return Some(Stay::new(StayCode::InTheFuture, "its time lies in the future: a clock was or is wrong"));
-            }
-            self.is_young(item, now_ns).filter(|_| self.max_bytes.is_none())
+        let look = |(item, is_kept): (&Aged, bool)| match is_kept && item.due == Due::ByPolicy {
+            true => Some(Stay::new(StayCode::KeptLast, format!("among the newest {} of its session", self.keep_last))),
+            false => self.is_early(item, now_ns),
         };
-        items.iter().zip(kept).map(look).collect()
+        items.iter().zip(self.kept_last(items)).map(look).collect()
+    }
+
+    /// The same of an item that stays anyway, and so is none of the newest that
+    /// are counted.
+    #[must_use]
+    pub fn is_early(&self, item: &Aged, now_ns: i64) -> Option<Stay> {
+        if item.due == Due::ByOwnRule {
+            return None;
+        }
+        if item.at_ns > now_ns {
+            return Some(Stay::new(StayCode::InTheFuture, "its time lies in the future: a clock was or is wrong"));
+        }
+        self.is_young(item, now_ns).filter(|_| self.max_bytes.is_none())
     }
 
     fn is_young(&self, item: &Aged, now_ns: i64) -> Option<Stay> {
         let young = |why: String| Some(Stay::new(StayCode::Young, why));
-        match self.older_than_ns {
+        let is_counted = self.keep_last > 0 && item.rule.counts_newest();
+        // Of what is not counted, `--keep-last` alone says nothing.
+        let usual = (self.keep_last > 0).then_some(USUAL_AGE_NS);
+        match self.older_than_ns.or(usual.filter(|_| !is_counted)) {
             Some(age) if now_ns.saturating_sub(item.at_ns) > age => None,
             Some(age) => young(format!("{} old, and not yet {}", span_text(now_ns.saturating_sub(item.at_ns).max(0)), span_text(age))),
-            None if self.keep_last > 0 => None,
+            None if is_counted => None,
             None => young("no age was asked for".to_owned()),
         }
     }
 
     fn kept_last(&self, items: &[Aged]) -> Vec<bool> {
         let mut groups: BTreeMap<(&RelPath, Rule), Vec<usize>> = BTreeMap::new();
-        for (n, item) in items.iter().enumerate() {
+        for (n, item) in items.iter().enumerate().filter(|(_, item)| item.rule.counts_newest()) {
             groups.entry((&item.session, item.rule)).or_default().push(n);
         }
         let mut kept = vec![false; items.len()];
@@ -349,7 +369,8 @@ impl Policy {
             if left > max {
                 left = left.saturating_sub(items[n].bytes);
             } else {
-                stays[n] = Some(Stay::new(StayCode::WithinBudget, format!("its folder has no more than {max} bytes without it")));
+                stays[n] =
+                    Some(Stay::new(StayCode::WithinBudget, format!("the source has no more than {max} bytes of journals without it")));
             }
         }
         stays

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
+use std::time::{Duration, Instant};
 
 /// What tells a file from all others, whatever its name.
 pub type FileId = (u64, u64);
@@ -23,6 +24,27 @@ pub fn open_elsewhere(files: &BTreeSet<FileId>) -> BTreeSet<FileId> {
     let others = processes.filter(|entry| entry.file_name().to_str().is_some_and(|name| is_number(name) && name != own));
     let handles = others.flat_map(|process| fs::read_dir(process.path().join("fd")).into_iter().flatten().flatten());
     handles.filter_map(|handle| fs::metadata(handle.path()).ok()).map(|meta| id_of(&meta)).filter(|id| files.contains(id)).collect()
+}
+
+/// How long a file that a program opens only for a moment is waited for.
+pub(super) const PATIENCE: Duration = Duration::from_secs(2);
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// Which of these files other processes have open, and do not close soon.
+#[must_use]
+pub fn kept_open(files: BTreeSet<FileId>) -> BTreeSet<FileId> {
+    let mut open = files;
+    let until = Instant::now() + PATIENCE;
+    while !open.is_empty() {
+        open = open_elsewhere(&open);
+        if Instant::now() > until {
+            break;
+        }
+        if !open.is_empty() {
+            std::thread::sleep(PAUSE);
+        }
+    }
+    open
 }
 
 #[cfg(test)]

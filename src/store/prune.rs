@@ -19,12 +19,10 @@ use super::disk::{self, Disk, Look, folder_of};
 use super::error::StoreError;
 use super::inside::{going_down, inside};
 use super::lock::FileLock;
-use super::open_files::{FileId, id_of, open_elsewhere};
+use super::open_files::{FileId, PATIENCE, id_of, kept_open, open_elsewhere};
 use super::pruned::{State, Tombstone};
 use super::whole::{self, look_of};
 
-/// How long a lock that a program takes for a moment is waited for.
-const LOCK_PATIENCE: Duration = Duration::from_secs(2);
 /// How long whoever has an old file open is waited for.
 const WRITER_PATIENCE: Duration = Duration::from_secs(10);
 /// How often an old file is looked at before it is taken to hold still.
@@ -74,7 +72,7 @@ impl Held {
 
 /// Takes a lock that its program takes only for a moment.
 fn lock(mut file: File, path: &Path) -> Result<FileLock, StoreError> {
-    let until = Instant::now() + LOCK_PATIENCE;
+    let until = Instant::now() + PATIENCE;
     loop {
         file = match FileLock::take(file) {
             Ok(lock) => return Ok(lock),
@@ -84,22 +82,6 @@ fn lock(mut file: File, path: &Path) -> Result<FileLock, StoreError> {
         };
         std::thread::sleep(PAUSE);
     }
-}
-
-/// Which of these files other processes have open, and do not close soon.
-fn kept_open(changes: &[&Change]) -> BTreeSet<FileId> {
-    let mut open: BTreeSet<FileId> = changes.iter().map(|change| change.held.id).collect();
-    let until = Instant::now() + LOCK_PATIENCE;
-    while !open.is_empty() {
-        open = open_elsewhere(&open);
-        if Instant::now() > until {
-            break;
-        }
-        if !open.is_empty() {
-            std::thread::sleep(PAUSE);
-        }
-    }
-    open
 }
 
 /// A file and what becomes of it: other bytes, or nothing.
@@ -121,7 +103,15 @@ struct Leaving {
 /// Changes that are made together, with the locks that they need.
 struct Bundle {
     changes: Vec<Change>,
+    /// What comes back where nothing stands: its path, its bytes and its look.
+    missing: Vec<(PathBuf, Vec<u8>, Look)>,
     locks: Vec<FileLock>,
+}
+
+impl Bundle {
+    fn ids(&self) -> impl Iterator<Item = FileId> {
+        self.changes.iter().map(|change| change.held.id)
+    }
 }
 
 /// How it went.
@@ -157,8 +147,12 @@ impl Pruner<'_> {
     /// Carries out what tombstones say, those of each bundle together or not at
     /// all. What has been done already is passed over.
     pub fn carry_out(&self, bundles: &[Vec<&Tombstone>]) -> Carried {
-        let prepared: Vec<Result<Bundle, StoreError>> = bundles.iter().map(|stones| self.prepare(stones)).collect();
-        let open = kept_open(&prepared.iter().flatten().flat_map(|bundle| &bundle.changes).collect::<Vec<_>>());
+        self.make_all(bundles.iter().map(|stones| self.prepare(stones)).collect())
+    }
+
+    /// Makes what was prepared, but for what a program has open.
+    fn make_all(&self, prepared: Vec<Result<Bundle, StoreError>>) -> Carried {
+        let open = kept_open(prepared.iter().flatten().flat_map(Bundle::ids).collect());
         let mut leaving = Vec::new();
         let make = |bundle: Result<Bundle, StoreError>| {
             let bundle = bundle?;
@@ -189,7 +183,7 @@ impl Pruner<'_> {
         for stone in stones {
             changes.extend(self.change(stone)?);
         }
-        Ok(Bundle { changes, locks })
+        Ok(Bundle { changes, missing: Vec::new(), locks })
     }
 
     /// What a tombstone changes; nothing where that is done.
@@ -215,6 +209,12 @@ impl Pruner<'_> {
 
     /// Makes all changes of a bundle, none if one of them cannot be prepared.
     fn make(&self, bundle: Bundle, leaving: &mut Vec<Leaving>) -> Result<(), StoreError> {
+        for (path, bytes, look) in &bundle.missing {
+            self.disk.create_folders(folder_of(path))?;
+            let staged = whole::stage(self.disk, folder_of(path), bytes, *look)?;
+            self.disk.rename_new(&staged, path)?;
+            self.disk.sync(folder_of(path))?;
+        }
         let mut staged: Vec<Option<PathBuf>> = Vec::new();
         let ready = bundle.changes.iter().try_for_each(|change| {
             if let Some(trash) = &change.trash {
@@ -311,45 +311,49 @@ impl Pruner<'_> {
         Ok(late.len() as u64)
     }
 
-    /// Gives files their old bytes again, all or none of them. What was written
-    /// behind the new bytes since stays behind the old ones, on lines of its own.
-    ///
-    /// # Errors
-    /// When one of them is no longer what prune made of it, a program has it
-    /// locked or open, or the disk fails.
-    pub fn put_back(&self, files: &[(&Tombstone, Vec<u8>)]) -> Result<(), StoreError> {
+    /// Gives files their old bytes again, all or none of each bundle. What was
+    /// written behind the new bytes since stays behind the old ones, on lines of
+    /// its own. A bundle stays as it is where one of its files is no longer what
+    /// prune made of it, or a program has it locked or open.
+    pub fn put_back(&self, bundles: Vec<Vec<(&Tombstone, Vec<u8>)>>) -> Carried {
+        self.make_all(bundles.into_iter().map(|files| self.prepare_back(files)).collect())
+    }
+
+    fn prepare_back(&self, files: Vec<(&Tombstone, Vec<u8>)>) -> Result<Bundle, StoreError> {
         let stones: Vec<&Tombstone> = files.iter().map(|(stone, _)| *stone).collect();
-        let mut bundle = Bundle { changes: Vec::new(), locks: self.locks_of(&stones)? };
-        let mut missing = Vec::new();
+        let mut bundle = Bundle { changes: Vec::new(), missing: Vec::new(), locks: self.locks_of(&stones)? };
         for (stone, old) in files {
             let path = self.path_of(stone)?;
             let look = |with: Look| Look { mode: stone.mode & 0o777, mtime_ns: Some(stone.mtime_ns), ..with };
             match Held::take(path.clone())? {
-                None if stone.new.is_none() => missing.push((path.clone(), old, look(look_of(&path, None)))),
+                None if stone.new.is_none() => bundle.missing.push((path.clone(), old, look(look_of(&path, None)))),
                 None => return Err(StoreError::Changed { path }),
                 // Put back by an undo that was cut short, and perhaps written on.
-                Some(held) if held.bytes.starts_with(old) => {}
+                Some(held) if held.bytes.starts_with(&old) => {}
                 Some(held) => {
                     let rest = written_since(stone, &held.bytes).ok_or_else(|| StoreError::Changed { path: path.clone() })?;
-                    let new = with_behind(old, &held.bytes[..held.bytes.len() - rest.len()], rest);
+                    let new = with_behind(&old, &held.bytes[..held.bytes.len() - rest.len()], rest);
                     let look = if rest.is_empty() { look(held.look) } else { Look { mtime_ns: None, ..held.look } };
                     bundle.changes.push(Change { held, new: Some(new), look, trash: None });
                 }
             }
         }
-        let open = kept_open(&bundle.changes.iter().collect::<Vec<_>>());
-        if let Some(change) = bundle.changes.iter().find(|change| open.contains(&change.held.id)) {
-            return Err(StoreError::Held { path: change.held.path.clone() });
-        }
-        for (path, old, look) in missing {
-            self.disk.create_folders(folder_of(&path))?;
-            let staged = whole::stage(self.disk, folder_of(&path), old, look)?;
-            self.disk.rename_new(&staged, &path)?;
-            self.disk.sync(folder_of(&path))?;
-        }
-        let mut leaving = Vec::new();
-        self.make(bundle, &mut leaving)?;
-        self.see_off(leaving)
+        Ok(bundle)
+    }
+
+    /// Whether files stand here as a prune has left them, or were written on:
+    /// then this may be its source, wherever it was then.
+    #[must_use]
+    pub fn stand_here(&self, stones: &[Tombstone]) -> bool {
+        stones.iter().all(|stone| {
+            let Ok(path) = self.path_of(stone) else { return false };
+            match (disk::read(&path), &stone.new) {
+                // An undo that was cut short has brought some back.
+                (Ok(now), _) => written_since(stone, &now).is_some() || has_come_back(stone, &now),
+                (Err(_), Some(_)) => false,
+                (Err(_), None) => folder_of(&path).is_dir(),
+            }
+        })
     }
 
     /// Removes what a prune that was cut short has left beside its files.
@@ -375,6 +379,12 @@ fn written_since<'b>(stone: &Tombstone, now: &'b [u8]) -> Option<&'b [u8]> {
         None => (0, sha256_hex(b"")),
     };
     (sha256_hex(now.get(..left)?) == sha256).then(|| &now[left..])
+}
+
+/// Whether a file begins with its old bytes.
+fn has_come_back(stone: &Tombstone, now: &[u8]) -> bool {
+    let old = usize::try_from(stone.old.bytes).ok().and_then(|bytes| now.get(..bytes));
+    old.is_some_and(|old| sha256_hex(old) == stone.old.sha256)
 }
 
 /// Old bytes with what was written since behind them: on a line of its own,

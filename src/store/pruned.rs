@@ -229,13 +229,15 @@ impl Pruned {
         self.append(store, disk, &[Mark { prune: prune.to_owned(), progress: Some(progress), ..Mark::default() }])
     }
 
-    /// Says that a file of a prune is not as its tombstone says.
+    /// Says that files of a prune are not as their tombstones say.
     ///
     /// # Errors
     /// When it cannot.
-    pub fn note(&mut self, store: &Store, disk: &dyn Disk, stone: &Tombstone, fate: Fate) -> Result<(), StoreError> {
-        let mark = Mark { prune: stone.prune.clone(), file: Some(stone.file.clone()), fate: Some(fate), ..Mark::default() };
-        self.append(store, disk, &[mark])
+    pub fn note(&mut self, store: &Store, disk: &dyn Disk, stones: &[&Tombstone], fate: Fate) -> Result<(), StoreError> {
+        let mark =
+            |stone: &&Tombstone| Mark { prune: stone.prune.clone(), file: Some(stone.file.clone()), fate: Some(fate), ..Mark::default() };
+        let marks: Vec<Mark> = stones.iter().map(mark).collect();
+        if marks.is_empty() { Ok(()) } else { self.append(store, disk, &marks) }
     }
 
     fn append<T: Serialize>(&mut self, store: &Store, disk: &dyn Disk, lines: &[T]) -> Result<(), StoreError> {
@@ -288,7 +290,7 @@ mod tests {
         let mut pruned = Pruned::load(&store);
         assert_eq!(pruned.unfinished("/s").map(|prune| prune.files.len()).collect::<Vec<_>>(), [2]);
         assert_eq!(pruned.unfinished("/other").count(), 0);
-        pruned.note(&store, &RealDisk, &stone("p", "a"), Fate::Kept).unwrap();
+        pruned.note(&store, &RealDisk, &[&stone("p", "a")], Fate::Kept).unwrap();
         pruned.mark(&store, &RealDisk, "p", Progress::Done).unwrap();
         let pruned = Pruned::load(&store);
         assert_eq!(pruned.files().map(|stone| stone.file.as_str()).collect::<Vec<_>>(), ["b"]);

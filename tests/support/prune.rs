@@ -79,7 +79,11 @@ impl<'a> Bench<'a> {
     }
 
     pub fn run(&self, action: Action) -> Result<(ExitStatus, Vec<Value>), String> {
-        let stop = AtomicBool::new(false);
+        self.run_until(action, &AtomicBool::new(false))
+    }
+
+    /// The same, until somebody stops it.
+    pub fn run_until(&self, action: Action, stop: &AtomicBool) -> Result<(ExitStatus, Vec<Value>), String> {
         let job = PruneJob {
             source: self.source.clone(),
             dest: self.dest.clone(),
@@ -93,7 +97,7 @@ impl<'a> Bench<'a> {
             action,
             jobs: 1,
             now_ns: self.now_ns,
-            stop: &stop,
+            stop,
             disk: self.disk,
         };
         let said = Said::default();

@@ -16,15 +16,13 @@ use crate::store::receipts::Receipts;
 use crate::store::repairs;
 
 use super::bundles::{self, Burial};
+use super::plan::Depth;
 use super::users::Users;
-use super::{PruneJob, logs, plan, report};
+use super::{PruneJob, groups, logs, plan, report};
 use crate::commands::batch;
 use crate::commands::error::CommandError;
 use crate::commands::retired as retired_before;
 use crate::commands::source::Source;
-
-/// Files of one go: few enough to be held open at once.
-const GROUP_FILES: usize = 128;
 
 /// What became of it.
 #[derive(Debug, Default)]
@@ -35,8 +33,8 @@ pub(super) struct Tally {
     pub bytes: u64,
     /// What stays after all, and why.
     pub kept: Vec<(String, Stay)>,
-    /// How many items the plan left alone.
-    pub stay: u64,
+    /// How much stays, by rule: what the plan left alone, and what was kept.
+    pub stays: BTreeMap<Rule, u64>,
     /// What went wrong besides.
     pub failed: Vec<StoreError>,
     /// The prune's name, where something went.
@@ -51,8 +49,9 @@ impl Tally {
         self.name = Some(stone.prune.clone());
     }
 
-    fn kept(&mut self, stones: &[Tombstone], stay: &Stay) {
-        self.kept.extend(stones.iter().map(|stone| (stone.path().to_string(), stay.clone())));
+    fn kept(&mut self, file: String, (rule, parts): (Rule, u64), stay: &Stay) {
+        self.kept.push((file, stay.clone()));
+        *self.stays.entry(rule).or_default() += parts;
     }
 }
 
@@ -66,8 +65,9 @@ pub(super) fn apply(source: Source, store: &Store, job: &PruneJob<'_>, out: &Pri
         source = Source::open(&job.source, &job.adapters, &job.selection)?;
         retired_before::settle(&mut source, store, &Receipts::load(store));
     }
-    let plan = plan::make(&source, store, &pruned, job)?;
-    tally.stay = plan.items.iter().filter(|judged| judged.stays().is_some()).count() as u64;
+    let plan = plan::make(&source, store, &pruned, &Depth::default(), job)?;
+    // What an earlier prune was to take and could not is among them again.
+    tally.stays = plan.staying();
     let steps = bundles::of(&plan);
     let burial = Burial { source: &source, store, job, name: bundles::name_of(&source, job.now_ns, pruned.prunes().len()) };
     let numbered: Vec<(u64, &Vec<bundles::Step>)> = (0..).zip(&steps).collect();
@@ -77,7 +77,7 @@ pub(super) fn apply(source: Source, store: &Store, job: &PruneJob<'_>, out: &Pri
     for (steps, stones) in steps.iter().zip(judged) {
         match stones {
             Ok(stones) => graves.push(stones),
-            Err(stay) => tally.kept.extend(steps.iter().map(|step| (step.path(&source).to_string(), stay.clone()))),
+            Err(stay) => steps.iter().for_each(|step| tally.kept(step.path(&source).to_string(), step.counted(), &stay)),
         }
     }
     if !graves.is_empty() {
@@ -86,7 +86,7 @@ pub(super) fn apply(source: Source, store: &Store, job: &PruneJob<'_>, out: &Pri
         work.carry_out(&source, &mut pruned, &graves, &mut tally)?;
         pruned.mark(store, job.disk, &burial.name, Progress::Done)?;
     }
-    Ok(report::applied(&tally, job, out))
+    Ok(report::applied(&tally, &source, job, out))
 }
 
 /// What is written to while a prune is carried out.
@@ -98,18 +98,12 @@ struct Work<'a> {
 impl Work<'_> {
     fn carry_out(&self, source: &Source, pruned: &mut Pruned, graves: &[Vec<Tombstone>], tally: &mut Tally) -> Result<(), CommandError> {
         let pruner = Pruner { disk: self.job.disk, root: &source.root };
-        let mut rest = graves;
-        while !rest.is_empty() {
+        let mut done = 0;
+        for group in groups::of(graves) {
             if self.job.stop.load(Ordering::Relaxed) {
-                return Err(CommandError::Interrupted { done: graves.len() - rest.len(), of: graves.len() });
+                return Err(CommandError::Interrupted { done, of: graves.len() });
             }
-            let mut files = 0;
-            let fit = rest.iter().take_while(|stones| {
-                files += stones.len();
-                files <= GROUP_FILES
-            });
-            let (group, behind) = rest.split_at(fit.count().max(1));
-            rest = behind;
+            done += group.len();
             let bundles: Vec<Vec<&Tombstone>> = group.iter().map(|stones| stones.iter().collect()).collect();
             let carried = pruner.carry_out(&bundles);
             for (stones, result) in group.iter().zip(carried.bundles) {
@@ -131,8 +125,8 @@ impl Work<'_> {
             if is_done {
                 tally.gone(stone);
             } else {
-                pruned.note(self.store, self.job.disk, stone, Fate::Kept)?;
-                tally.kept(std::slice::from_ref(stone), stay);
+                pruned.note(self.store, self.job.disk, &[stone], Fate::Kept)?;
+                tally.kept(stone.path().to_string(), (stone.rule, stone.parts), stay);
             }
         }
         Ok(())
@@ -171,7 +165,7 @@ impl Work<'_> {
         if stone.trash.as_ref().is_some_and(|place| !bundles::is_in_trash(self.job, place)) {
             return Some(Stay::new(StayCode::Unclear, "it was to go to another trash than the one that `--trash` names now"));
         }
-        let is_lost = || stone.log.is_some() && logs::old_bytes(self.store, stone).is_err();
+        let is_lost = || stone.log.is_some() && logs::old_bytes(self.store, &[stone]).is_err();
         users.of(stone).or_else(|| is_lost().then(|| Stay::new(StayCode::NoLog, "no log has it any more")))
     }
 }

@@ -40,6 +40,11 @@ impl Step {
         self.file.below(&source.units[self.unit].found.root)
     }
 
+    /// By which rule how much goes with it.
+    pub fn counted(&self) -> (Rule, u64) {
+        (self.rule, self.parts)
+    }
+
     fn add(&mut self, judged: &Judged, share: &Share) {
         // What stands in several files is counted with the first of them.
         let is_first = judged.item.shares.first().is_some_and(|first| first.file == share.file);

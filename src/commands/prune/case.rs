@@ -4,6 +4,7 @@
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
+use crate::adapters::adapter;
 use crate::model::audit::{AuditItem, Evidence, Fact};
 use crate::model::digest::sha256_hex;
 use crate::model::files::RelPath;
@@ -68,7 +69,26 @@ pub(super) struct Cases<'a> {
     known: BTreeMap<usize, Known>,
     /// What is wrong in a folder as a whole, of the folder that was looked at
     /// last.
-    folder: Option<(RelPath, Vec<AuditItem>)>,
+    folder: Option<(RelPath, FolderAudit)>,
+}
+
+/// What an audit of a folder finds.
+#[derive(Default)]
+pub(super) struct FolderAudit {
+    /// As it is.
+    pub now: Vec<AuditItem>,
+    /// As it was before sessions in it were retired; nothing where none were.
+    pub before: Option<Vec<AuditItem>>,
+}
+
+impl FolderAudit {
+    /// What is about a unit. That a retired one is not where its folder's list
+    /// and its journals have it is our doing.
+    fn of<'a>(&'a self, unit: &'a SourceUnit) -> impl Iterator<Item = &'a AuditItem> {
+        let before = self.before.iter().flatten();
+        let is_ours = unit.found.standing == adapter::Standing::Retired && self.before.is_some();
+        self.now.iter().filter(move |_| !is_ours).chain(before).filter(|item| concerns(unit, item))
+    }
 }
 
 /// Findings that are about a store, or about what we did to the source.
@@ -99,8 +119,8 @@ impl<'a> Cases<'a> {
 
     /// Looks at an item: whether it is live, what its log has, what the audit
     /// says.
-    pub fn look(&mut self, one: &mut Judged, audit: &dyn Fn() -> Vec<AuditItem>, evidence: &Evidence<'_>, depth: Depth) {
-        one.checks.push(Check::of("not live", "no program has it open or writes it", self.live(one, evidence)));
+    pub fn look(&mut self, one: &mut Judged, audit: &dyn Fn() -> FolderAudit, evidence: &Evidence<'_>, depth: &Depth) {
+        one.checks.push(Check::of("not live", "no program has it locked or writes it", self.live(one, evidence)));
         if depth.asks(one) {
             one.checks.push(self.copied(one));
         }
@@ -187,10 +207,10 @@ impl<'a> Cases<'a> {
     /// What the audit has against a unit.
     fn audited(&mut self, n: usize) -> Option<Stay> {
         let unit = self.source.units.get(n)?;
-        let folder = self.folder.as_ref().map(|(_, items)| items.as_slice()).unwrap_or_default();
+        let folder = self.folder.as_ref().map(|(_, audit)| audit);
         let known = self.known.entry(n).or_default();
         let look = || {
-            let of_folder = folder.iter().filter(|item| concerns(unit, item)).map(|item| item.finding.clone());
+            let of_folder = folder.into_iter().flat_map(|audit| audit.of(unit)).map(|item| item.finding.clone());
             let own = own_findings(unit, self.source, self.receipts.get(&unit.name));
             let worst = own.into_iter().chain(of_folder).find(|finding| finding.severity >= Severity::Warn);
             worst.map(|finding| Stay::new(StayCode::AuditFindings, format!("{} ({})", finding.message, finding.location)))

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::log::SealState;
-use crate::log::restore::{ByteSink, file_plan, rebuild};
+use crate::adapters::adapter::Adapter;
+use crate::log::restore::{ByteSink, FilePlan, file_plan, rebuild};
+use crate::log::{LogView, SealState};
 use crate::model::digest::sha256_hex;
 use crate::model::files::RelPath;
 use crate::model::retention::{Stay, StayCode};
-use crate::model::stream::StreamError;
+use crate::model::stream::{ReadAt, StreamError};
 use crate::store::blobs;
 use crate::store::layout::{LOG_SUFFIX, Store};
 use crate::store::pruned::Tombstone;
@@ -49,6 +50,14 @@ impl ByteSink for Bytes {
     }
 }
 
+/// The bytes of a file that is no blob, rebuilt from its log now.
+pub(super) fn in_memory<R: ReadAt>(view: &mut LogView<R>, adapter: &dyn Adapter, plan: &FilePlan) -> Result<Vec<u8>, StreamError> {
+    let mut bytes = Bytes::default();
+    let make = |holds: &str, style: Option<&str>, shapes: &[_]| adapter.renderer(holds, style, shapes);
+    rebuild(view, plan, &make, &mut bytes)?;
+    Ok(bytes.0)
+}
+
 /// The bytes of files that a log has with these hashes, rebuilt from it now,
 /// and the hash in its seal. A file that it has otherwise is missing.
 pub(super) fn rebuilt(
@@ -65,12 +74,7 @@ pub(super) fn rebuilt(
         let Some(sha256) = wanted.get(&plan.path).filter(|sha256| plan.entry.sha256.as_ref() == Some(sha256)) else { continue };
         let bytes = match &plan.entry.blob {
             Some(blob) => blobs::get(store, blob)?,
-            None => {
-                let mut bytes = Bytes::default();
-                let make = |holds: &str, style: Option<&str>, shapes: &[_]| adapter.renderer(holds, style, shapes);
-                rebuild(&mut view, &plan, &make, &mut bytes).map_err(stream)?;
-                bytes.0
-            }
+            None => in_memory(&mut view, adapter, &plan).map_err(stream)?,
         };
         if sha256_hex(&bytes) == *sha256 {
             found.insert(plan.path, bytes);
@@ -79,21 +83,41 @@ pub(super) fn rebuilt(
     Ok((found, seal))
 }
 
-/// The bytes that a file had before it was pruned: from the trash, else from
-/// whichever log of its unit has them, the present one or an earlier.
-pub(super) fn old_bytes(store: &Store, stone: &Tombstone) -> Result<Vec<u8>, CommandError> {
-    let is_it = |bytes: &Vec<u8>| sha256_hex(bytes) == stone.old.sha256;
-    let trashed = stone.trash.as_ref().and_then(|path| crate::store::disk::read(Path::new(path)).ok());
-    if let Some(bytes) = trashed.filter(is_it) {
-        return Ok(bytes);
+/// The bytes that files had before they were pruned: from the trash, else from
+/// whichever log of their unit has them, the present one or an earlier.
+pub(super) fn old_bytes(store: &Store, stones: &[&Tombstone]) -> Result<Vec<Vec<u8>>, CommandError> {
+    let mut found: BTreeMap<&str, Vec<u8>> = BTreeMap::new();
+    let mut in_logs: BTreeMap<&str, BTreeMap<RelPath, &Tombstone>> = BTreeMap::new();
+    for stone in stones {
+        let trashed = stone.trash.as_ref().and_then(|path| crate::store::disk::read(Path::new(path)).ok());
+        if let Some(bytes) = trashed.filter(|bytes| sha256_hex(bytes) == stone.old.sha256) {
+            found.insert(&stone.file, bytes);
+        } else if let (Some(log), Some(path)) = (&stone.log, &stone.log_path) {
+            in_logs.entry(log).or_default().insert(RelPath::from_key(path), stone);
+        }
     }
-    let missing = || CommandError::NoOldBytes { file: stone.path().to_string() };
-    let log = RelPath::from_key(stone.log.as_ref().ok_or_else(missing)?);
-    let path = RelPath::from_key(stone.log_path.as_ref().ok_or_else(missing)?);
-    let wanted = BTreeMap::from([(path.clone(), stone.old.sha256.clone())]);
-    let candidates = std::iter::once(store.path(&log)).chain(earlier(store, &log));
-    let mut found = candidates.filter_map(|log| rebuilt(store, &log, &wanted).ok()).filter_map(|(mut files, _)| files.remove(&path));
-    found.next().ok_or_else(missing)
+    for (log, mut wanted) in in_logs {
+        let log = RelPath::from_key(log);
+        // Each log is opened once for all that may be in it.
+        for candidate in std::iter::once(store.path(&log)).chain(earlier(store, &log)) {
+            let hashes = wanted.iter().map(|(path, stone)| (path.clone(), stone.old.sha256.clone())).collect();
+            let Ok((files, _)) = rebuilt(store, &candidate, &hashes) else { continue };
+            found.extend(files.into_iter().filter_map(|(path, bytes)| Some((wanted.remove(&path)?.file.as_str(), bytes))));
+            if wanted.is_empty() {
+                break;
+            }
+        }
+    }
+    let take =
+        |stone: &&Tombstone| found.remove(stone.file.as_str()).ok_or_else(|| CommandError::NoOldBytes { file: stone.path().to_string() });
+    stones.iter().map(take).collect()
+}
+
+/// Where the log lies that has what a file was.
+pub(super) fn place_of(store: &Store, stone: &Tombstone) -> Option<PathBuf> {
+    let log = RelPath::from_key(stone.log.as_ref()?);
+    let kept = store.earlier(&log, stone.log_sha256.as_deref().unwrap_or_default());
+    Some(if kept.is_file() { kept } else { store.path(&log) })
 }
 
 /// The earlier logs of a unit.

@@ -2,15 +2,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::adapters::adapter::Adapter;
+use crate::adapters::adapter::{Adapter, Standing};
+use crate::model::audit::Evidence;
 use crate::model::files::RelPath;
+use crate::model::folder::FolderView;
 use crate::model::retention::{Aged, Item, Outlook, Rule, Settled, Stay, StayCode};
-use crate::store::layout::Store;
+use crate::store::layout::{Store, path_below};
 use crate::store::listing;
+use crate::store::open_files::{FileId, id_of, kept_open};
 use crate::store::pruned::Pruned;
 
-use super::case::{Cases, Check};
-use super::{Action, Copies, PruneJob, retired};
+use super::case::{Cases, Check, FolderAudit};
+use super::{Copies, PruneJob, retired};
 use crate::commands::error::CommandError;
 use crate::commands::evidence::{self, Clock};
 use crate::commands::source::{Source, SourceUnit};
@@ -59,94 +62,111 @@ impl Plan {
     pub fn going(&self) -> impl Iterator<Item = &Judged> {
         self.items.iter().filter(|judged| judged.stays().is_none())
     }
+
+    /// How much stays, by rule.
+    pub fn staying(&self) -> BTreeMap<Rule, u64> {
+        let mut parts = BTreeMap::new();
+        for judged in self.items.iter().filter(|judged| judged.stays().is_some()) {
+            *parts.entry(judged.item.rule).or_default() += judged.item.parts;
+        }
+        parts
+    }
 }
 
-/// How much is looked at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Depth {
-    /// Until something speaks against an item.
-    First,
-    /// Everything.
-    All,
+/// How much is looked at: everything about what is in the file that is to be
+/// explained; of the rest nothing more once something speaks against it.
+#[derive(Debug, Default)]
+pub(super) struct Depth {
+    /// That file, below the source.
+    pub explained: Option<RelPath>,
 }
 
 impl Depth {
-    fn of(job: &PruneJob<'_>) -> Depth {
-        if matches!(job.action, Action::Explain(_)) { Depth::All } else { Depth::First }
-    }
-
     /// Whether an item is to be looked at any further.
-    pub fn asks(self, one: &Judged) -> bool {
-        self == Depth::All || one.stays().is_none()
+    pub fn asks(&self, one: &Judged) -> bool {
+        one.stays().is_none() || one.files().any(|file| Some(&file) == self.explained.as_ref())
     }
 }
 
 /// Makes the plan.
-pub(super) fn make(source: &Source, store: &Store, pruned: &Pruned, job: &PruneJob<'_>) -> Result<Plan, CommandError> {
+pub(super) fn make(source: &Source, store: &Store, pruned: &Pruned, depth: &Depth, job: &PruneJob<'_>) -> Result<Plan, CommandError> {
     let root = source.root.to_string_lossy();
-    let gone: BTreeSet<RelPath> =
-        pruned.files().filter(|stone| stone.source == root && stone.new.is_none()).map(|stone| stone.path()).collect();
+    let gone = pruned.files().filter(|stone| stone.source == root && stone.new.is_none()).map(|stone| stone.path()).collect();
+    let maker = Maker { source, depth, job, gone };
     let mut cases = Cases::new(source, store, job);
     let mut plan = Plan::default();
     for (adapter, folder) in evidence::folders(source) {
-        let rules: Vec<Rule> = job.rules.iter().copied().filter(|rule| adapter.retention_rules().contains(rule)).collect();
-        let judged = folder_items(source, adapter, &folder, &rules, &gone, &mut cases, job);
-        plan.items.extend(judged);
+        plan.items.extend(maker.folder(adapter, &folder, &mut cases));
     }
+    leave_open(&mut plan.items, source, depth);
     budget(&mut plan.items, source, job);
     Ok(plan)
 }
 
-/// Judges what one adapter has in one folder.
-fn folder_items(
-    source: &Source,
-    adapter: &'static dyn Adapter,
-    folder: &RelPath,
-    rules: &[Rule],
-    gone: &BTreeSet<RelPath>,
-    cases: &mut Cases<'_>,
-    job: &PruneJob<'_>,
-) -> Vec<Judged> {
-    let clock = Clock { now_ns: job.now_ns, stamp_ns: job.now_ns };
-    let depth = Depth::of(job);
-    evidence::with(source, adapter, folder, clock, |view, evidence| {
+/// Said of what is in a session that was retired.
+const WITH_ITS_SESSION: &str = "its session was retired: that goes as a whole, by the rule `retired`";
+
+/// What a plan is made of.
+struct Maker<'a> {
+    source: &'a Source,
+    depth: &'a Depth,
+    job: &'a PruneJob<'a>,
+    /// Files that were pruned as a whole before.
+    gone: BTreeSet<RelPath>,
+}
+
+impl Maker<'_> {
+    /// Judges what one adapter has in one folder.
+    fn folder(&self, adapter: &'static dyn Adapter, folder: &RelPath, cases: &mut Cases<'_>) -> Vec<Judged> {
+        let (source, job) = (self.source, self.job);
+        let clock = Clock { now_ns: job.now_ns, stamp_ns: job.now_ns };
+        evidence::with(source, adapter, folder, clock, |view, evidence| {
+            let mut judged = self.items(adapter, folder, view, evidence);
+            screen(&mut judged, source, self.depth, job);
+            let audit = || {
+                let was = retired::AsItWas::of(source, folder);
+                let before = was.map(|was| was.show(source, folder, |view| adapter.audit(view, evidence)));
+                FolderAudit { now: adapter.audit(view, evidence), before }
+            };
+            for one in judged.iter_mut().filter(|one| self.depth.asks(one)) {
+                cases.look(one, &audit, evidence, self.depth);
+            }
+            judged
+        })
+    }
+
+    /// What there is, each with whether it is over.
+    fn items(&self, adapter: &'static dyn Adapter, folder: &RelPath, view: &FolderView<'_>, evidence: &Evidence<'_>) -> Vec<Judged> {
+        let (source, asked) = (self.source, &self.job.rules);
+        let rules: Vec<Rule> = asked.iter().copied().filter(|rule| adapter.retention_rules().contains(rule)).collect();
         let from = |path: &RelPath, offset: u64| listing::bytes_from(&source.root, &path.below(folder), offset);
-        let was_pruned = |path: &RelPath| gone.contains(&path.below(folder));
-        let mut items = if rules.is_empty() {
-            Vec::new()
-        } else {
-            adapter.retention(view, &Outlook { evidence, from: &from, was_pruned: &was_pruned, rules })
+        let was_pruned = |path: &RelPath| self.gone.contains(&path.below(folder));
+        let mut items = match rules.is_empty() {
+            true => Vec::new(),
+            false => adapter.retention(view, &Outlook { evidence, from: &from, was_pruned: &was_pruned, rules: &rules }),
         };
-        let owners = owners(source, adapter, folder);
-        if job.rules.contains(&Rule::Retired) {
+        if asked.contains(&Rule::Retired) {
             items.extend(retired::items(source, adapter, folder));
         }
-        let mut judged: Vec<Judged> = items
-            .into_iter()
-            .filter_map(|item| {
-                let found: Option<Vec<usize>> = item.shares.iter().map(|share| owners.get(&share.file).copied()).collect();
-                // Where not all sessions are meant, others are left alone.
-                let owners = found.filter(|owners| !owners.is_empty())?;
-                let units = owners.iter().copied().collect();
-                let checks = vec![standing(&item, job)];
-                Some(Judged { item, folder: folder.clone(), units, owners, checks })
-            })
-            .collect();
-        screen(&mut judged, source, depth, job);
-        let audit = || {
-            let mut found = adapter.audit(view, evidence);
-            if let Some(was) = retired::AsItWas::of(source, folder) {
-                found.extend(was.show(source, folder, |view| adapter.audit(view, evidence)));
-            }
-            found
+        let owners = owners(source, adapter, folder);
+        items.into_iter().filter_map(|item| self.begin(item, folder, &owners)).collect()
+    }
+
+    /// An item and whether it is over; nothing where another one has it.
+    fn begin(&self, item: Item, folder: &RelPath, owners: &BTreeMap<RelPath, usize>) -> Option<Judged> {
+        let found: Option<Vec<usize>> = item.shares.iter().map(|share| owners.get(&share.file).copied()).collect();
+        // Where not all sessions are meant, others are left alone.
+        let owners = found.filter(|owners| !owners.is_empty())?;
+        let units: BTreeSet<usize> = owners.iter().copied().collect();
+        let is_retired = |n: &usize| self.source.units[*n].found.standing == Standing::Retired;
+        let over = match item.rule != Rule::Retired && units.iter().any(is_retired) {
+            // What a retired session has is in the item that it is itself.
+            true if self.job.rules.contains(&Rule::Retired) && units.iter().all(is_retired) => return None,
+            true => Check::failed("over", Stay::new(StayCode::SessionRetired, WITH_ITS_SESSION)),
+            false => standing(&item, self.job),
         };
-        for one in &mut judged {
-            if depth.asks(one) {
-                cases.look(one, &audit, evidence, depth);
-            }
-        }
-        judged
-    })
+        Some(Judged { item, folder: folder.clone(), units, owners, checks: vec![over] })
+    }
 }
 
 /// Which unit each file of a folder is of.
@@ -181,26 +201,47 @@ fn aged(judged: &Judged, source: &Source) -> Aged {
     }
 }
 
-/// What need not be looked at closer.
-fn screen(judged: &mut [Judged], source: &Source, depth: Depth, job: &PruneJob<'_>) {
-    let mut open: Vec<&mut Judged> = judged.iter_mut().filter(|one| depth.asks(one)).collect();
-    let aged: Vec<Aged> = open.iter().map(|one| aged(one, source)).collect();
-    for (one, against) in open.iter_mut().zip(job.policy.screen(&aged, job.now_ns)) {
-        one.checks.push(Check::of("due", "old enough, and not among those that are kept", against));
+/// What need not be looked at closer. What stays anyway is none of the newest
+/// that are kept, whether it is explained or not.
+fn screen(judged: &mut [Judged], source: &Source, depth: &Depth, job: &PruneJob<'_>) {
+    const ABOUT: &str = "due";
+    const SPEAKS: &str = "old enough, and not among those that are kept";
+    let (mut open, others): (Vec<&mut Judged>, Vec<&mut Judged>) = judged.iter_mut().partition(|one| one.stays().is_none());
+    let seen: Vec<Aged> = open.iter().map(|one| aged(one, source)).collect();
+    for (one, against) in open.iter_mut().zip(job.policy.screen(&seen, job.now_ns)) {
+        one.checks.push(Check::of(ABOUT, SPEAKS, against));
+    }
+    for one in others.into_iter().filter(|one| depth.asks(one)) {
+        let against = job.policy.is_early(&aged(one, source), job.now_ns);
+        one.checks.push(Check::of(ABOUT, SPEAKS, against));
     }
 }
 
-/// What stays because the source is small enough.
+/// What stays because a program has it open, and does not close it soon.
+fn leave_open(judged: &mut [Judged], source: &Source, depth: &Depth) {
+    let ids = |one: &Judged| -> Vec<FileId> {
+        let there = one.files().filter_map(|file| path_below(&source.root, &file).symlink_metadata().ok());
+        there.map(|meta| id_of(&meta)).collect()
+    };
+    let asked: Vec<(Vec<FileId>, &mut Judged)> = judged.iter_mut().filter(|one| depth.asks(one)).map(|one| (ids(one), one)).collect();
+    let open = kept_open(asked.iter().flat_map(|(ids, _)| ids.iter().copied()).collect());
+    for (ids, one) in asked {
+        let is_open = ids.iter().any(|id| open.contains(id));
+        let against = is_open.then(|| Stay::new(StayCode::Held, "a program has it open"));
+        one.checks.push(Check::of("not open", "no program has it open", against));
+    }
+}
+
+/// What stays because the source is small enough: only of what may go.
 fn budget(judged: &mut [Judged], source: &Source, job: &PruneJob<'_>) {
     if job.policy.max_bytes.is_none() {
         return;
     }
-    let depth = Depth::of(job);
     let files: BTreeSet<RelPath> = judged.iter().flat_map(Judged::files).collect();
     let total = files.iter().filter_map(|file| source.listing.get(file)).map(|listed| listed.size).sum();
-    let mut open: Vec<&mut Judged> = judged.iter_mut().filter(|one| depth.asks(one)).collect();
+    let mut open: Vec<&mut Judged> = judged.iter_mut().filter(|one| one.stays().is_none()).collect();
     let aged: Vec<Aged> = open.iter().map(|one| aged(one, source)).collect();
     for (one, against) in open.iter_mut().zip(job.policy.over_budget(&aged, total, job.now_ns)) {
-        one.checks.push(Check::of("budget", "its folder is too large, or it is old enough", against));
+        one.checks.push(Check::of("budget", "the source has too many bytes of journals, or it is old enough", against));
     }
 }

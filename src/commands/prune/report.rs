@@ -13,10 +13,8 @@ use crate::verify::difference::visible;
 
 use super::apply::Tally;
 use super::plan::{Judged, Plan};
-use super::{Action, PruneJob};
-use crate::commands::error::CommandError;
+use super::{Action, Copies, PruneJob};
 use crate::commands::source::Source;
-use crate::store::StoreError;
 
 /// One item as programs read it.
 #[derive(Serialize)]
@@ -60,6 +58,26 @@ fn parts_text(parts: &BTreeMap<Rule, u64>) -> String {
     }
 }
 
+/// `; 2 turns and 1 run stay`, where something does.
+fn stay_text(parts: &BTreeMap<Rule, u64>) -> String {
+    match parts.values().sum::<u64>() {
+        0 => String::new(),
+        1 => format!("; {} stays", parts_text(parts)),
+        _ => format!("; {} stay", parts_text(parts)),
+    }
+}
+
+/// The command that brings back what just went, or that there is none.
+fn way_back(name: &str, source: &Source, job: &PruneJob<'_>) -> String {
+    if job.copies == Copies::GivenUp && job.trash.is_none() {
+        return "it cannot be brought back".to_owned();
+    }
+    // A file that was named may be gone itself.
+    let named = if source.only_file.is_some() { &source.root } else { &job.source };
+    let [source, dest] = [named, &job.dest].map(|path| text::shell_word(&path.display().to_string()));
+    format!("back with: everlog prune {source} -o {dest} --undo={}", text::shell_word(name))
+}
+
 /// Prints a plan, or says whether one is overdue.
 pub(super) fn plan(plan: &Plan, cut_short: usize, job: &PruneJob<'_>, out: &Printer) -> ExitStatus {
     let mut parts: BTreeMap<Rule, u64> = BTreeMap::new();
@@ -73,20 +91,21 @@ pub(super) fn plan(plan: &Plan, cut_short: usize, job: &PruneJob<'_>, out: &Prin
         out.complain("note: a prune was cut short; `--apply` brings it to its end first");
     }
     let is_check = job.action == Action::Check;
-    let stay = plan.items.len() - count;
+    let (stay, stays) = (plan.items.len() - count, stay_text(&plan.staying()));
     if out.form() == Form::Json {
         if !is_check {
             plan.items.iter().for_each(|judged| out.object(&item_report(judged)));
         }
         out.object(&serde_json::json!({ "summary": { "goes": count, "stays": stay, "bytes": bytes, "unfinished": cut_short } }));
     } else if is_check {
-        out.summary(&format!("{} overdue: {}; {} stay", parts_text(&parts), text::size(bytes), text::thousands(stay as u64)));
+        let unfinished = if cut_short > 0 { "a prune that was cut short is to be finished; " } else { "" };
+        out.summary(&format!("{unfinished}{} overdue: {}{stays}", parts_text(&parts), text::size(bytes)));
     } else {
         print_goes(plan, out);
         print_stays(plan, out);
         let source = text::shell_word(&job.source.display().to_string());
         let how = if count > 0 { format!("\nto do it: everlog prune {source} --apply, with the same options") } else { String::new() };
-        let would = format!("{} would go: {}; {} stay", parts_text(&parts), text::size(bytes), text::thousands(stay as u64));
+        let would = format!("{} would go: {}{stays}", parts_text(&parts), text::size(bytes));
         out.summary(&format!("{would}; nothing was changed{how}"));
     }
     if is_check && count + cut_short > 0 { ExitStatus::Found } else { ExitStatus::Well }
@@ -127,11 +146,8 @@ fn print_stays(plan: &Plan, out: &Printer) {
 }
 
 /// Prints the whole case of what is in one file.
-pub(super) fn explain(plan: &Plan, source: &Source, file: &Path, out: &Printer) -> Result<ExitStatus, CommandError> {
-    let full =
-        std::fs::canonicalize(file).or_else(|_| std::fs::canonicalize(source.root.join(file))).map_err(StoreError::io("find", file))?;
-    let below = full.strip_prefix(&source.root).map(|path| RelPath::new(path.as_os_str().as_encoded_bytes())).ok();
-    let is_meant = |judged: &&Judged| judged.files().any(|file| Some(&file) == below.as_ref());
+pub(super) fn explain(plan: &Plan, below: Option<&RelPath>, file: &Path, out: &Printer) -> ExitStatus {
+    let is_meant = |judged: &&Judged| judged.files().any(|file| Some(&file) == below);
     let mut count = 0;
     for judged in plan.items.iter().filter(is_meant) {
         count += 1;
@@ -160,11 +176,11 @@ pub(super) fn explain(plan: &Plan, source: &Source, file: &Path, out: &Printer) 
     if count == 0 {
         out.summary(&format!("no rule is about {}: it stays", visible(&file.display().to_string())));
     }
-    Ok(ExitStatus::Well)
+    ExitStatus::Well
 }
 
 /// Prints what was done: one line, and what did not go as planned.
-pub(super) fn applied(tally: &Tally, job: &PruneJob<'_>, out: &Printer) -> ExitStatus {
+pub(super) fn applied(tally: &Tally, source: &Source, job: &PruneJob<'_>, out: &Printer) -> ExitStatus {
     for (file, stay) in &tally.kept {
         out.complain(&format!("warning: not pruned: {} ({})\n  at {}", visible(&stay.why), stay.code.word(), visible(file)));
     }
@@ -175,18 +191,16 @@ pub(super) fn applied(tally: &Tally, job: &PruneJob<'_>, out: &Printer) -> ExitS
         let parts: BTreeMap<&str, u64> = tally.parts.iter().map(|(rule, count)| (rule.word(), *count)).collect();
         let kept = tally.kept.len();
         out.object(&serde_json::json!({ "pruned": {
-            "prune": tally.name, "parts": parts, "files": tally.files, "bytes": tally.bytes, "stays": tally.stay, "kept": kept
+            "prune": tally.name, "parts": parts, "files": tally.files, "bytes": tally.bytes, "stays": tally.stays.values().sum::<u64>(), "kept": kept
         } }));
     }
-    let (parts, stay) = (parts_text(&tally.parts), text::thousands(tally.stay + tally.kept.len() as u64));
+    let (parts, stays) = (parts_text(&tally.parts), stay_text(&tally.stays));
     match &tally.name {
-        None => out.summary(&format!("nothing to prune; {stay} stay")),
+        None => out.summary(&format!("nothing to prune{stays}")),
         // Said even by a quiet run: something is gone.
         Some(name) => {
             let (files, size) = (text::count(tally.files, "file"), text::size(tally.bytes));
-            let [source, dest] = [&job.source, &job.dest].map(|path| text::shell_word(&path.display().to_string()));
-            let back = format!("everlog prune {source} -o {dest} --undo={}", text::shell_word(name));
-            out.text(&format!("{parts} pruned from {files}: {size}; {stay} stay; back with: {back}"));
+            out.text(&format!("{parts} pruned from {files}: {size}{stays}; {}", way_back(name, source, job)));
         }
     }
     if tally.kept.is_empty() && tally.failed.is_empty() { ExitStatus::Well } else { ExitStatus::Found }

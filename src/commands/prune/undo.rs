@@ -1,19 +1,32 @@
 //! The way back: what a prune took, from the logs or from the trash.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::atomic::Ordering;
 
 use crate::report::exit::ExitStatus;
 use crate::report::printer::{Form, Printer};
 use crate::report::text;
-use crate::store::layout::Store;
+use crate::store::StoreError;
+use crate::store::layout::{Store, path_below};
 use crate::store::prune::Pruner;
 use crate::store::pruned::{Fate, Progress, Prune, Pruned, Tombstone};
+use crate::store::repairs;
 use crate::verify::difference::visible;
 
 use super::users::Users;
-use super::{PruneJob, logs};
+use super::{PruneJob, groups, logs};
+use crate::commands::batch;
 use crate::commands::error::CommandError;
 use crate::commands::source::Source;
+
+/// How much came back.
+#[derive(Default)]
+struct Tally {
+    files: u64,
+    bytes: u64,
+    failed: u64,
+}
 
 /// Brings back what a prune took: each session as a whole, the last change
 /// first.
@@ -25,62 +38,143 @@ pub(super) fn undo(
     out: &Printer,
 ) -> Result<ExitStatus, CommandError> {
     let mut pruned = Pruned::load(store);
-    let prune = chosen(&pruned, source, wanted)?;
     let pruner = Pruner { disk: job.disk, root: &source.root };
+    let prune = chosen(&pruned, source, &pruner, wanted, out)?;
     pruner.refuse_outside(&prune.files)?;
     pruner.sweep(&prune.files)?;
-    let mut bundles: BTreeMap<u64, Vec<&Tombstone>> = BTreeMap::new();
+    let mut by_number: BTreeMap<u64, Vec<&Tombstone>> = BTreeMap::new();
     for stone in prune.files.iter().rev() {
-        bundles.entry(stone.bundle).or_default().push(stone);
+        by_number.entry(stone.bundle).or_default().push(stone);
     }
-    let (mut files, mut bytes, mut failed) = (0, 0, 0);
-    let users = Users::now(source);
-    for stones in bundles.into_values().rev() {
-        match back(&pruner, &users, store, &stones) {
-            Ok(()) => {
-                for stone in stones {
-                    pruned.note(store, job.disk, stone, Fate::Back)?;
-                    files += 1;
-                    bytes += stone.old.bytes.saturating_sub(stone.new.as_ref().map_or(0, |new| new.bytes));
-                }
-            }
-            Err(error) => {
-                failed += stones.len() as u64;
-                let place = stones.first().map(|stone| stone.path().to_string());
-                out.complain(&text::error(&error, place.as_deref(), error.hint().as_deref()));
-            }
+    let bundles: Vec<Vec<&Tombstone>> = by_number.into_values().rev().collect();
+    let way = Way { source, store, pruner, users: Users::now(source), job, later: later(&pruned, &prune) };
+    let (mut tally, mut done) = (Tally::default(), 0);
+    for group in groups::of(&bundles) {
+        if job.stop.load(Ordering::Relaxed) {
+            return Err(CommandError::Interrupted { done, of: bundles.len() });
         }
+        done += group.len();
+        way.back(group, &mut pruned, &mut tally, out)?;
     }
-    if failed == 0 {
+    if tally.failed == 0 {
         pruned.mark(store, job.disk, &prune.name, Progress::Undone)?;
     }
+    Ok(say(&prune, &tally, out))
+}
+
+fn say(prune: &Prune, Tally { files, bytes, failed }: &Tally, out: &Printer) -> ExitStatus {
     if out.form() == Form::Json {
         out.object(&serde_json::json!({ "undone": { "prune": prune.name, "files": files, "bytes": bytes, "failed": failed } }));
     }
-    let not = if failed > 0 { format!(", {failed} not") } else { String::new() };
-    out.summary(&format!("{} as before {}: {} back{not}", text::count(files, "file"), visible(&prune.name), text::size(bytes)));
-    Ok(if failed == 0 { ExitStatus::Well } else { ExitStatus::Found })
+    let not = if *failed > 0 { format!(", {failed} not") } else { String::new() };
+    let has_copies = prune.files.iter().filter_map(|stone| stone.trash.as_ref()).any(|copy| Path::new(copy).exists());
+    let trash = if has_copies { "; the copies in the trash stay" } else { "" };
+    let name = visible(&prune.name);
+    out.summary(&format!("{} as before {name}: {} back{not}{trash}", text::count(*files, "file"), text::size(*bytes)));
+    if *failed == 0 { ExitStatus::Well } else { ExitStatus::Found }
 }
 
-fn chosen(pruned: &Pruned, source: &Source, wanted: Option<&str>) -> Result<Prune, CommandError> {
+fn chosen(pruned: &Pruned, source: &Source, pruner: &Pruner<'_>, wanted: Option<&str>, out: &Printer) -> Result<Prune, CommandError> {
     let root = source.root.to_string_lossy();
     let is_left = |prune: &&Prune| prune.progress != Some(Progress::Undone) && !prune.files.is_empty();
     let is_ours = |prune: &&Prune| prune.files.iter().all(|stone| stone.source == root);
     let is_meant = |prune: &&Prune| wanted.is_none_or(|name| prune.name == name);
     let left = || pruned.prunes().iter().filter(is_left);
-    left().filter(is_ours).rfind(is_meant).cloned().ok_or_else(|| CommandError::NothingPruned {
+    if let Some(prune) = left().filter(is_ours).rfind(is_meant) {
+        return Ok(prune.clone());
+    }
+    // A folder that was moved is known by what stands in it, and by nobody
+    // having the name that it had.
+    let has_moved = |prune: &&Prune| prune.files.iter().all(|stone| !Path::new(&stone.source).exists()) && pruner.stand_here(&prune.files);
+    if let Some(prune) = left().filter(|_| wanted.is_some()).filter(is_meant).find(has_moved) {
+        let place = prune.files.first().map(|stone| visible(&stone.source)).unwrap_or_default();
+        out.complain(&format!("note: it was recorded for {place}, which was moved: everything stands here as it was left"));
+        return Ok(prune.clone());
+    }
+    Err(CommandError::NothingPruned {
         wanted: wanted.unwrap_or("there is none").to_owned(),
         known: left().map(|prune| format!("{} of {}", prune.name, prune.files[0].source)).collect(),
     })
 }
 
-fn back(pruner: &Pruner<'_>, users: &Users<'_>, store: &Store, stones: &[&Tombstone]) -> Result<(), CommandError> {
-    if let Some((stone, stay)) = stones.iter().find_map(|stone| Some((stone, users.of(stone)?))) {
-        return Err(CommandError::InUse { file: stone.path().to_string(), why: stay.why });
+/// The files of a prune that a later one took more of, and which.
+fn later(pruned: &Pruned, prune: &Prune) -> BTreeMap<String, String> {
+    let own: BTreeSet<&String> = prune.files.iter().map(|stone| &stone.file).collect();
+    let after = pruned.prunes().iter().skip_while(|other| other.name != prune.name).skip(1);
+    let stones = after.filter(|other| other.progress != Some(Progress::Undone)).flat_map(|other| &other.files);
+    let same = stones.filter(|stone| own.contains(&stone.file) && prune.files.iter().any(|own| own.source == stone.source));
+    same.map(|stone| (stone.file.clone(), stone.prune.clone())).collect()
+}
+
+/// What is at hand while an undo goes on.
+struct Way<'a> {
+    source: &'a Source,
+    store: &'a Store,
+    pruner: Pruner<'a>,
+    users: Users<'a>,
+    job: &'a PruneJob<'a>,
+    /// Files that a later prune took more of, with its name.
+    later: BTreeMap<String, String>,
+}
+
+/// The files of a bundle, each with the bytes that it had.
+type Returning<'s> = Vec<(&'s Tombstone, Vec<u8>)>;
+
+impl Way<'_> {
+    /// Brings a group of bundles back, and notes it in one go.
+    fn back(&self, group: &[Vec<&Tombstone>], pruned: &mut Pruned, tally: &mut Tally, out: &Printer) -> Result<(), CommandError> {
+        let look = |stones: &Vec<_>| batch::caught(|| self.returning(stones), CommandError::Bug);
+        let (mut ready, mut refused) = (Vec::new(), Vec::new());
+        for (stones, found) in group.iter().zip(batch::each(group, self.job.jobs, look)) {
+            match found {
+                Ok(files) => ready.push((stones, files)),
+                Err(error) => refused.push((stones, error)),
+            }
+        }
+        let (asked, files): (Vec<&Vec<&Tombstone>>, Vec<Returning<'_>>) = ready.into_iter().unzip();
+        let carried = self.pruner.put_back(files);
+        let mut back: Vec<&Tombstone> = Vec::new();
+        for (stones, result) in asked.into_iter().zip(carried.bundles) {
+            match result {
+                Ok(()) => back.extend(stones),
+                Err(error) => refused.push((stones, self.told(stones, error))),
+            }
+        }
+        pruned.note(self.store, self.job.disk, &back, Fate::Back)?;
+        carried.writers?;
+        for stone in back {
+            tally.files += 1;
+            tally.bytes += stone.old.bytes.saturating_sub(stone.new.as_ref().map_or(0, |new| new.bytes));
+        }
+        for (stones, error) in refused {
+            tally.failed += stones.len() as u64;
+            // Each names its file itself.
+            out.complain(&text::error(&error, None, error.hint().as_deref()));
+        }
+        Ok(())
     }
-    let mut files = Vec::new();
-    for stone in stones {
-        files.push((*stone, logs::old_bytes(store, stone)?));
+
+    fn returning<'s>(&self, stones: &[&'s Tombstone]) -> Result<Returning<'s>, CommandError> {
+        if let Some((stone, stay)) = stones.iter().find_map(|stone| Some((stone, self.users.of(stone)?))) {
+            return Err(CommandError::InUse { file: stone.path().to_string(), why: stay.why });
+        }
+        Ok(stones.iter().copied().zip(logs::old_bytes(self.store, stones)?).collect())
     }
-    Ok(pruner.put_back(&files)?)
+
+    /// An error of the disk, in words for one who wants something back.
+    fn told(&self, stones: &[&Tombstone], error: StoreError) -> CommandError {
+        let StoreError::Changed { path } = &error else { return error.into() };
+        let is_it = |stone: &&&Tombstone| path_below(&self.source.root, &stone.path()) == *path;
+        let Some(stone) = stones.iter().find(is_it) else { return error.into() };
+        let now = repairs::current(path).ok().flatten().map(|(bytes, _)| bytes.len() as u64);
+        let how = match (self.later.get(&stone.file), now, &stone.new) {
+            (Some(prune), _, _) => format!("a later prune took more of it; bring that back first, with `--undo={prune}`"),
+            (None, None, _) => "it is gone".to_owned(),
+            (None, Some(now), None) => format!("it was removed, and a file of {} has its name now", text::size(now)),
+            (None, Some(now), Some(new)) => {
+                format!("{} were left, and a program has made others of them, {}", text::size(new.bytes), text::size(now))
+            }
+        };
+        CommandError::NotAsLeft { file: stone.path().to_string(), how, log: logs::place_of(self.store, stone) }
+    }
 }

@@ -18,11 +18,18 @@ pub(super) struct Users<'a> {
     source: &'a Source,
     locks: HeldLocks,
     running: BTreeMap<RelPath, Running>,
+    /// The lock files of each unit, below the source.
+    beside: BTreeMap<String, Vec<RelPath>>,
 }
 
 impl<'a> Users<'a> {
     pub fn now(source: &'a Source) -> Users<'a> {
-        Users { source, locks: HeldLocks::now(), running: source.running() }
+        let mut beside: BTreeMap<String, Vec<RelPath>> = BTreeMap::new();
+        for unit in &source.units {
+            let locks = unit.found.left_out.iter().filter(|(_, code, _)| *code == FindingCode::LockFile);
+            beside.entry(unit.name.key()).or_default().extend(locks.map(|(path, _, _)| path.below(&unit.found.root)));
+        }
+        Users { source, locks: HeldLocks::now(), running: source.running(), beside }
     }
 
     /// Why a file is not to be touched now.
@@ -33,9 +40,7 @@ impl<'a> Users<'a> {
         if let Some(process) = stone.writer.filter(|process| evidence::writer_runs(*process, i64::MAX)) {
             return Some(Stay::new(StayCode::WriterRuns, format!("process {process}, which writes it by its name, runs")));
         }
-        let units = self.source.units.iter().filter(|unit| unit.name.key() == stone.unit);
-        let beside = units.flat_map(|unit| unit.found.left_out.iter().map(|left_out| (left_out, &unit.found.root)));
-        let locks = beside.filter(|((_, code, _), _)| *code == FindingCode::LockFile).map(|((path, _, _), root)| path.below(root));
+        let locks = self.beside.get(&stone.unit).into_iter().flatten().cloned();
         let mut held = locks.chain([stone.path()]).filter_map(|path| self.locks.holder(&path_below(&self.source.root, &path)));
         held.next().map(|process| Stay::new(StayCode::Held, format!("process {process} has it locked")))
     }
