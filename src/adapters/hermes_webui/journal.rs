@@ -15,6 +15,7 @@ use crate::model::json::{self, Dialect, Kind, Member, Separators, Style};
 use crate::model::jsonl::{self, Lines, Newlines};
 use crate::model::location::Location;
 use crate::model::recipe::RecipeBuilder;
+use crate::model::stops::Stops;
 use crate::model::stream::{EventSink, StreamError};
 
 use super::read::Reader;
@@ -254,9 +255,15 @@ fn breaks(text: &[u8]) -> bool {
 /// The lines that Python's `splitlines` makes of a text without `\n`: where
 /// each begins, its length, and the length of its end.
 pub(super) fn broken(text: &[u8]) -> Vec<(usize, usize, usize)> {
+    /// What such an end begins with.
+    const MARKS: Stops<2> = Stops::at([0xc2, 0xe2]).and_controls();
     let mut lines = Vec::new();
     let (mut start, mut at) = (0, 0);
-    while at < text.len() {
+    loop {
+        at = MARKS.next(text, at);
+        if at >= text.len() {
+            break;
+        }
         let len = match &text[at..] {
             [0x0b..=0x0d | 0x1c..=0x1e, ..] => 1,
             [0xc2, 0x85, ..] => 2,

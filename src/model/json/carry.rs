@@ -107,6 +107,9 @@ pub fn closing_quote(text: &[u8], start: usize) -> Option<usize> {
     let mut at = start + 1;
     loop {
         let quote = next_quote(text, at)?;
+        if text[quote - 1] != b'\\' {
+            return Some(quote);
+        }
         let backslashes = text[start + 1..quote].iter().rev().take_while(|b| **b == b'\\').count();
         if backslashes.is_multiple_of(2) {
             return Some(quote);

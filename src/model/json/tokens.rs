@@ -64,8 +64,10 @@ impl<'a> Member<'a> {
     #[must_use]
     pub fn is(&self, name: &str) -> bool {
         let inner = self.key.get(1..self.key.len().saturating_sub(1)).unwrap_or_default();
-        // An escape is longer than what it stands for.
-        inner == name.as_bytes() || (inner.len() > name.len() && self.is_escaped() && self.name() == name)
+        // An escape is longer than what it stands for, and begins with a backslash:
+        // nearly every other key is told apart by its first byte.
+        let may_be_escaped = || inner.len() > name.len() && (inner[0] == b'\\' || name.as_bytes().first() == Some(&inner[0]));
+        inner == name.as_bytes() || (may_be_escaped() && self.is_escaped() && self.name() == name)
     }
 
     /// Whether the key holds an escape, so that its bytes are not its text.

@@ -1,6 +1,8 @@
 //! The lines of a text as `str.splitlines` cuts them: also at marks that no
 //! writer of JSON lines means as an end.
 
+use crate::model::stops::Stops;
+
 use super::parse::{Failure, check};
 use super::text::strip;
 
@@ -20,7 +22,9 @@ pub fn split(text: &[u8]) -> impl Iterator<Item = &[u8]> {
 
 /// How long the first line is, and how long its end.
 fn first_end(text: &[u8]) -> (usize, usize) {
-    let mut at = 0;
+    /// What the end of a line begins with.
+    const MARKS: Stops<2> = Stops::at([0xc2, 0xe2]).and_controls();
+    let mut at = MARKS.next(text, 0);
     while let Some(&byte) = text.get(at) {
         let rest = text.get(at + 1..).unwrap_or_default();
         match byte {
@@ -28,7 +32,7 @@ fn first_end(text: &[u8]) -> (usize, usize) {
             0x0a..=0x0d | 0x1c..=0x1e => return (at, 1),
             0xc2 if rest.first() == Some(&0x85) => return (at, 2),
             0xe2 if rest.starts_with(&[0x80, 0xa8]) || rest.starts_with(&[0x80, 0xa9]) => return (at, 3),
-            _ => at += 1,
+            _ => at = MARKS.next(text, at + 1),
         }
     }
     (at, 0)
