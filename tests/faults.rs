@@ -14,7 +14,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use support::bench::Bench;
 use support::dying::FailingDisk;
-use support::scenarios::{SCENARIOS, Scenario, contents, each_scenario, lines, migrate, scratch};
+use support::scenarios::{SCENARIOS, Scenario, Stage, contents, each_scenario, lines, migrate, scratch};
 use support::watched::{Step, Watch, Watched};
 use support::{figure, stderr};
 
@@ -23,19 +23,19 @@ const ERRORS: [i32; 4] = [5, 28, 13, 30];
 
 /// Lets every step fail in turn; returns how many there were.
 fn fail_everywhere(scenario: &Scenario) -> usize {
-    let ends = scenario.ends();
-    for at in 0.. {
-        let folder = scratch();
-        (scenario.prepare)(folder.path());
-        let disk = FailingDisk::at(at, ERRORS[at % ERRORS.len()]);
+    let stage = Stage::new();
+    let ends = scenario.ends(&stage);
+    for step in 0.. {
+        let at = stage.set(scenario);
+        let disk = FailingDisk::at(step, ERRORS[step % ERRORS.len()]);
         // A step may fail without harm: then it is done all the same.
-        let _ = (scenario.run)(folder.path(), &disk);
+        let _ = (scenario.run)(at, &disk);
         if !disk.has_failed() {
-            return at;
+            return step;
         }
-        let place = format!("step {at} that failed");
-        ends.judge(scenario.name, folder.path(), &place);
-        scenario.finish(folder.path(), &ends, &place);
+        let place = format!("step {step} that failed");
+        ends.judge(scenario.name, at, &place);
+        scenario.finish(at, &ends, &place);
     }
     unreachable!()
 }
