@@ -98,6 +98,54 @@ fn while_a_program_goes_on_writing_every_log_is_a_state_that_its_file_had() {
     eprintln!("{} states of a growing file in {runs} runs", states.len());
 }
 
+/// A program that writes one file after another anew, each in two pieces: at
+/// every moment one of them is half there.
+fn rewriter(folder: &Path, sessions: usize) -> Child {
+    let script = r#"
+        n=0
+        while :; do
+            n=$((n+1))
+            file="$0/s$((n % $1))/conversation.jsonl"
+            {
+                printf '{"role": "user", "content": "begin %d", "timestamp": "2026-01-01T00:00:00"}\n' $n
+                sleep 0.008
+                printf '{"role": "user", "content": "end %d", "timestamp": "2026-01-01T00:00:01"}\n' $n
+            } > "$file"
+        done"#;
+    Command::new("bash").args(["-c", script]).arg(folder).arg(sessions.to_string()).spawn().unwrap()
+}
+
+#[test]
+fn a_file_that_is_written_anew_is_never_taken_half() {
+    const SESSIONS: usize = 40;
+    let bench = Bench::new();
+    for n in 0..SESSIONS {
+        bench.conversation(&format!("s{n}"), &lines(2).replace("message 0", "begin 0").replace("message 1", "end 0"));
+    }
+    let mut child = rewriter(&bench.source(), SESSIONS);
+    let mut versions = std::collections::BTreeSet::new();
+    for run in 0..12 {
+        let done = bench.migrate(&["--jobs", "1"]);
+        assert!(matches!(code(&done), Some(0 | 1)), "{}{}", stdout(&done), stderr(&done));
+        let (dest, back) = (bench.dest(), bench.path(&format!("back-{run}")));
+        let restored = everlog(&["restore", dest.to_str().unwrap(), "-o", back.to_str().unwrap()]);
+        assert_eq!(code(&restored), Some(0), "{}", stderr(&restored));
+        for n in 0..SESSIONS {
+            let text = fs::read_to_string(back.join(format!("s{n}/conversation.jsonl"))).unwrap();
+            let version = |word: &str| text.split(word).nth(1).and_then(|rest| rest.split('"').next()).map(str::to_owned);
+            let (begin, end) = (version("begin "), version("end "));
+            if begin.is_none() || begin != end {
+                child.kill().unwrap();
+                panic!("run {run}: s{n} was taken half: {text:?}");
+            }
+            versions.insert(begin);
+        }
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(versions.len() > SESSIONS, "only {} versions", versions.len());
+}
+
 #[test]
 fn a_check_while_logs_are_replaced_sees_only_whole_logs() {
     let bench = Bench::new();
