@@ -68,14 +68,17 @@ pub const SCENARIOS: &[Scenario] = &[
     Scenario { name: "prune of retired sessions", prepare: retired, run: prune_retired, change: ChangeOfFiles::OldOrNew },
 ];
 
-/// Does something to each, two at a time, and says to which and with what result.
-/// Threads of its own: migrations wait for threads of the pool.
+/// Does something to each, two at a time, and says to which and with what result;
+/// `SCENARIO=prune` chooses some by their names. Threads of its own: migrations
+/// wait for threads of the pool.
 pub fn each_scenario<R: Send>(work: impl Fn(&Scenario) -> R + Sync) -> Vec<(&'static str, R)> {
+    let word = std::env::var("SCENARIO").unwrap_or_default();
+    let chosen: Vec<&Scenario> = SCENARIOS.iter().filter(|scenario| scenario.name.contains(&word)).collect();
     let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     std::thread::scope(|scope| {
         for _ in 0..2 {
             scope.spawn(|| {
-                while let Some(scenario) = SCENARIOS.get(next.fetch_add(1, Ordering::SeqCst)) {
+                while let Some(scenario) = chosen.get(next.fetch_add(1, Ordering::SeqCst)) {
                     let result = work(scenario);
                     done.lock().unwrap().push((scenario.name, result));
                 }
