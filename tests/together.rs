@@ -110,7 +110,8 @@ const HALF_FOR: Duration = Duration::from_millis(15);
 /// moment one of them is half there. Says how long each version was.
 fn rewrite(files: &[PathBuf], stop: &AtomicBool) -> Vec<Duration> {
     let mut half_for = vec![Duration::MAX];
-    let line = |word: &str, n: usize| format!("{{\"role\": \"user\", \"content\": \"{word} {n}\", \"timestamp\": \"2026-01-01T00:00:00\"}}\n");
+    let line =
+        |word: &str, n: usize| format!("{{\"role\": \"user\", \"content\": \"{word} {n}\", \"timestamp\": \"2026-01-01T00:00:00\"}}\n");
     for (n, file) in (1..).zip(files.iter().cycle()) {
         if stop.load(Ordering::Relaxed) {
             break;
