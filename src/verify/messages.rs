@@ -26,14 +26,17 @@ impl<R: ReadAt> Lockstep<'_, R> {
         if self.first.is_some() {
             return;
         }
-        let number = self.loaded;
-        match self.replayed.next_line() {
-            Err(error) => self.first = Some(Err(error)),
-            Ok(Some((_, replayed))) if replayed == loaded || json::same_value(replayed, loaded) => {}
-            Ok(Some((seq, replayed))) => self.first = Some(Ok(message_difference(&self.head, number, loaded, (seq, replayed)))),
+        let (number, head) = (self.loaded, &self.head);
+        let compared = self.replayed.next_line(|seq, replayed| {
+            let is_same = replayed == loaded || json::same_value(replayed, loaded);
+            (!is_same).then(|| message_difference(head, number, loaded, (seq, replayed)))
+        });
+        self.first = match compared {
+            Err(error) => Some(Err(error)),
+            Ok(Some(difference)) => difference.map(Ok),
             // One side is longer, which is said at the end.
-            Ok(None) => {}
-        }
+            Ok(None) => None,
+        };
     }
 }
 
@@ -44,7 +47,7 @@ pub(super) struct Replayed<'v, R> {
     projection: Projection,
     /// The item at hand.
     item: Seq,
-    /// Its lines, and where each ends.
+    /// Its lines but for the first, and where each ends.
     lines: Vec<u8>,
     ends: Vec<usize>,
     /// How many of them are taken.
@@ -65,25 +68,35 @@ impl<'v, R: ReadAt> Replayed<'v, R> {
         self.projection.path_len().max(self.count) as u64
     }
 
-    /// The next line, and the event that it comes from.
-    pub(super) fn next_line(&mut self) -> Result<Option<(Seq, &[u8])>, StreamError> {
+    /// Looks at the next line, and the event that it comes from. Most items show
+    /// one, which is looked at where it is: it may be as long as the session.
+    pub(super) fn next_line<T>(&mut self, look: impl FnOnce(Seq, &[u8]) -> T) -> Result<Option<T>, StreamError> {
+        let mut look = Some(look);
         while self.taken >= self.ends.len() {
             let (lines, ends) = (&mut self.lines, &mut self.ends);
             lines.clear();
             ends.clear();
             self.taken = 0;
             let Some(shown) = self.projection.next_shown(self.log)? else { return Ok(None) };
-            self.item = shown.event.seq;
-            (self.shower)(&shown, &mut |line| {
-                lines.extend_from_slice(line);
-                ends.push(lines.len());
+            let (item, mut seen) = (shown.event.seq, None);
+            self.item = item;
+            (self.shower)(&shown, &mut |line| match look.take() {
+                Some(look) => seen = Some(look(item, line)),
+                None => {
+                    lines.extend_from_slice(line);
+                    ends.push(lines.len());
+                }
             })?;
+            if seen.is_some() {
+                self.count += 1;
+                return Ok(seen);
+            }
         }
         let from = self.taken.checked_sub(1).map_or(0, |before| self.ends[before]);
         let to = self.ends[self.taken];
         self.taken += 1;
         self.count += 1;
-        Ok(Some((self.item, &self.lines[from..to])))
+        Ok(look.map(|look| look(self.item, &self.lines[from..to])))
     }
 }
 
@@ -137,7 +150,7 @@ pub fn compare_head<R: ReadAt>(
     let Lockstep { mut replayed, loaded, first, .. } = lockstep;
     let mut difference = first.transpose()?;
     if difference.is_none() {
-        while replayed.next_line()?.is_some() {}
+        while replayed.next_line(|_, _| ())?.is_some() {}
         let count = replayed.count;
         if outcome.error.is_none() && loaded != count {
             let what = format!("{head} has {loaded} messages in the source program and {count} in the log");
