@@ -243,7 +243,7 @@ impl<'a, 's> Reader<'a, 's> {
         }
         leave_last(&mut members);
         let by_table = if seen == Seen::Aside { None } else { self.draft(file, entry, &members, above, kept, seen) };
-        let mut draft = by_table.unwrap_or_else(|| whole(&decoded, &members, file.placed.words));
+        let mut draft = by_table.unwrap_or_else(|| whole(&decoded, &members, file.placed.words, file.placed.renames));
         let parent = is_node.then_some(above);
         let seq = match self.said_before(&mut draft, seen) {
             Some(message) => {
