@@ -14,23 +14,23 @@ use everlog::store::disk::RealDisk;
 use std::fs;
 use support::dying::DyingDisk;
 use support::figure;
-use support::scenarios::{SCENARIOS, Scenario, contents, each_scenario, fork, migrate, scratch};
+use support::scenarios::{SCENARIOS, Scenario, Stage, contents, each_scenario, fork, migrate, scratch};
 
 /// Dies at every step in turn; returns how many there were.
 fn die_everywhere(scenario: &Scenario) -> usize {
-    let ends = scenario.ends();
+    let stage = Stage::new();
+    let ends = scenario.ends(&stage);
     for alive_for in 0.. {
-        let folder = scratch();
-        (scenario.prepare)(folder.path());
+        let at = stage.set(scenario);
         let disk = DyingDisk::after(alive_for);
-        let done = (scenario.run)(folder.path(), &disk);
+        let done = (scenario.run)(at, &disk);
         let place = format!("step {alive_for}");
-        ends.judge(scenario.name, folder.path(), &place);
+        ends.judge(scenario.name, at, &place);
         if disk.survived() {
-            assert!(done.is_ok() && contents(folder.path()) == ends.new, "{}: {done:?}", scenario.name);
+            assert!(done.is_ok() && contents(at) == ends.new, "{}: {done:?}", scenario.name);
             return alive_for;
         }
-        scenario.finish(folder.path(), &ends, &place);
+        scenario.finish(at, &ends, &place);
     }
     unreachable!()
 }

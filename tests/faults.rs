@@ -14,7 +14,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use support::bench::Bench;
 use support::dying::FailingDisk;
-use support::scenarios::{SCENARIOS, Scenario, contents, each_scenario, lines, migrate, scratch};
+use support::scenarios::{SCENARIOS, Scenario, Stage, contents, each_scenario, lines, migrate, scratch};
 use support::watched::{Step, Watch, Watched};
 use support::{figure, stderr};
 
@@ -23,19 +23,19 @@ const ERRORS: [i32; 4] = [5, 28, 13, 30];
 
 /// Lets every step fail in turn; returns how many there were.
 fn fail_everywhere(scenario: &Scenario) -> usize {
-    let ends = scenario.ends();
-    for at in 0.. {
-        let folder = scratch();
-        (scenario.prepare)(folder.path());
-        let disk = FailingDisk::at(at, ERRORS[at % ERRORS.len()]);
+    let stage = Stage::new();
+    let ends = scenario.ends(&stage);
+    for step in 0.. {
+        let at = stage.set(scenario);
+        let disk = FailingDisk::at(step, ERRORS[step % ERRORS.len()]);
         // A step may fail without harm: then it is done all the same.
-        let _ = (scenario.run)(folder.path(), &disk);
+        let _ = (scenario.run)(at, &disk);
         if !disk.has_failed() {
-            return at;
+            return step;
         }
-        let place = format!("step {at} that failed");
-        ends.judge(scenario.name, folder.path(), &place);
-        scenario.finish(folder.path(), &ends, &place);
+        let place = format!("step {step} that failed");
+        ends.judge(scenario.name, at, &place);
+        scenario.finish(at, &ends, &place);
     }
     unreachable!()
 }
@@ -147,13 +147,14 @@ fn a_source_that_changes_between_listing_and_reading_harms_only_itself() {
 #[test]
 fn a_destination_that_vanishes_at_any_step_is_made_again_by_the_next_run() {
     let scenario = SCENARIOS.iter().find(|scenario| scenario.name == "migrate grown").unwrap();
+    let wanted = scenario.ends(&Stage::new()).new;
     for at in 0.. {
         let folder = scratch();
         (scenario.prepare)(folder.path());
         let source = contents(&folder.path().join("logs"));
         let (_, steps) = meddled(at, folder.path(), |at| fs::remove_dir_all(at.join("dest")).unwrap_or_default());
         migrate(folder.path(), &everlog::store::disk::RealDisk, Sources::Stay).unwrap();
-        assert!((0..6).all(|n| folder.path().join(format!("dest/s{n}.everlog.jsonl")).is_file()), "after step {at}");
+        assert!(contents(folder.path()) == wanted, "after step {at}: another end");
         assert!(contents(&folder.path().join("logs")) == source, "after step {at}: the source was touched");
         if steps <= at {
             break;

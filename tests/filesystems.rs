@@ -170,6 +170,7 @@ fn odd_names_come_back_and_do_not_reach_the_terminal() {
         b"bell\x07",
         b"\x1b[31mred",
         b"not \xff utf-8",
+        b"not \xfe utf-8",
         b"back\\slash",
         b"quo\"te",
         b" ",
@@ -192,6 +193,10 @@ fn odd_names_come_back_and_do_not_reach_the_terminal() {
     assert_eq!(code(&done), Some(0), "{}{}", stdout(&done), stderr(&done));
     assert!(stdout(&done).starts_with(&format!("{} sessions", names.len())), "{}", stdout(&done));
     let (source, dest, back) = (bench.source(), bench.dest(), bench.path("back"));
+    let first = tree(&dest);
+    let again = bench.migrate(&[]);
+    assert!(stdout(&again).contains(&format!("{} unchanged", names.len())), "{}", stdout(&again));
+    assert!(tree(&dest) == first, "a second run wrote something");
     for words in [
         vec!["verify", dest.to_str().unwrap(), "--source", source.to_str().unwrap()],
         vec!["restore", dest.to_str().unwrap(), "-o", back.to_str().unwrap()],

@@ -16,15 +16,11 @@ use everlog::log::{LogTail, LogView, Projection, Reach, Salvage};
 use everlog::model::files::{Entry, Files, RelPath, SourceFile};
 use everlog::model::stream::StreamError;
 use everlog::verify::check_log;
-use std::collections::BTreeMap;
 use support::convert_and_prove;
-use support::damage::damaged;
 use support::figure;
 use support::forged::sealed;
-use support::fuzzing::{Fuzzed, Target, fuzz, seeds_of_logs, seeds_of_sources};
-
-/// An input is a set of files; a log or a text is a set of one.
-type Input = BTreeMap<String, Vec<u8>>;
+use support::fuzzing::{Fuzzed, Input, Target, fuzz, seeds_of_logs, seeds_of_sources};
+use support::{damage, fuzz_stores};
 
 fn files_of(input: &Input) -> Files {
     let name = input.keys().next().map(String::as_str).unwrap_or_default();
@@ -94,14 +90,51 @@ fn log(input: &Input) -> Result<String, String> {
     Ok(verdict.chars().filter(|c| !c.is_ascii_digit()).collect())
 }
 
+fn text_of(input: &Input) -> String {
+    String::from_utf8_lossy(input.values().next().map(Vec::as_slice).unwrap_or_default()).into_owned()
+}
+
+/// Which way a number went, roughly.
+fn way_of(number: Option<u64>) -> String {
+    format!("{:?}", number.map(u64::checked_ilog2))
+}
+
 /// Spans and dates as people write them.
 fn moment(input: &Input) -> Result<String, String> {
-    let text = String::from_utf8_lossy(input.values().next().map(Vec::as_slice).unwrap_or_default()).into_owned();
-    Ok(format!("{:?}", everlog::cli::moment(&text).map(|moment| moment.unsigned_abs().checked_ilog2())))
+    Ok(way_of(everlog::cli::moment(&text_of(input)).map(i64::unsigned_abs)))
+}
+
+/// A span means what its nanoseconds mean.
+fn span(input: &Input) -> Result<String, String> {
+    let span = everlog::cli::span_ns(&text_of(input));
+    match span {
+        Some(ns) if ns < 0 || everlog::cli::span_ns(&format!("{ns}ns")) != span => Err(format!("{ns} is not what it means")),
+        _ => Ok(way_of(span.map(i64::unsigned_abs))),
+    }
+}
+
+/// A size means what its bytes mean, in small letters and in large ones.
+fn size(input: &Input) -> Result<String, String> {
+    let text = text_of(input);
+    let size = everlog::cli::size(&text);
+    let again = size.map_or(size, |bytes| everlog::cli::size(&format!("{bytes}b")));
+    let shouted = everlog::cli::size(&text.to_ascii_uppercase());
+    if again == size && shouted == size { Ok(way_of(size)) } else { Err(format!("{size:?}, {again:?} and {shouted:?} differ")) }
+}
+
+/// `everlog.toml`: either it is refused, or what it says is what it sets.
+fn settings(input: &Input) -> Result<String, String> {
+    let bytes = input.values().next().map(Vec::as_slice).unwrap_or_default();
+    let way = match everlog::cli::settings(bytes) {
+        Ok(settings) => format!("{settings:?}"),
+        Err(why) => why.lines().last().unwrap_or_default().to_owned(),
+    };
+    let is_telling = |c: &char| !c.is_ascii_digit();
+    Ok(way.chars().filter(is_telling).take(300).collect())
 }
 
 /// Half of the damaged logs are sealed anew, as an attacker would.
-fn resealed(input: &mut Input, random: &mut support::damage::Seeded) {
+fn resealed(input: &mut Input, random: &mut damage::Seeded) {
     if random.below(2) == 0 {
         return;
     }
@@ -127,9 +160,20 @@ fn resealed(input: &mut Input, random: &mut support::damage::Seeded) {
     }
 }
 
-fn words() -> Vec<Input> {
-    let texts = ["7d", "12h", "2026-11-01", "2026-11-01T12:00:00Z", "P1Y2M", "-3 weeks", "1e9s", "2026-11-01T12:00[Europe/Berlin]"];
-    texts.iter().map(|text| Input::from([("text".to_owned(), text.as_bytes().to_vec())])).collect()
+const MOMENTS: &[&str] =
+    &["7d", "12h", "2026-11-01", "2026-11-01T12:00:00Z", "P1Y2M", "-3 weeks", "1e9s", "2026-11-01T12:00[Europe/Berlin]"];
+const SPANS: &[&str] = &["0", "90d", "1d 6h", "2w", "90 days", "PT36H", "-3d", "1h 30m ago", "0.5h", "9223372036s"];
+const SIZES: &[&str] = &["0", "42", "2GiB", "500 MB", "1.5k", "16777215tib", "18446744073709551615", "9e9", ".5m", "1.", "7 b"];
+const SETTINGS: &[&str] = &[
+    "",
+    "[prune]\nsource = \"~/.hermes/webui/sessions\"\ndest = \"logs\"\nrules = [\"run-journal\", \"turn-journal\"]\nolder-than = \"30d\"\n",
+    "[prune]\nkeep-last = 3\nmax-bytes = \"2GiB\"\nidle = \"1h\"\ntrash = \"/trash\"\napply = true # at night\n",
+    "prune = { keep-last = 1_000, apply = false }\n",
+];
+
+fn of_texts<'a>(name: &'static str, texts: &[&str], run: fn(&Input) -> Result<String, String>) -> Target<'a> {
+    let seeds = texts.iter().map(|text| Input::from([("text".to_owned(), text.as_bytes().to_vec())])).collect();
+    Target { name, seeds, cost: 1, mutate: Box::new(|_, _| {}), run: Box::new(run) }
 }
 
 #[test]
@@ -141,14 +185,19 @@ fn no_input_makes_a_reader_panic_and_every_source_is_proven() {
             Target {
                 name: format,
                 seeds: seeds_of_sources(format),
+                cost: 1,
                 mutate: Box::new(|_, _| {}),
                 run: Box::new(move |input| source(format, input)),
             }
         })
         .collect();
-    targets.push(Target { name: "log", seeds: seeds_of_logs(), mutate: Box::new(resealed), run: Box::new(log) });
-    targets.push(Target { name: "moment", seeds: words(), mutate: Box::new(|_, _| {}), run: Box::new(moment) });
-    let done: Vec<Fuzzed> = fuzz(targets, damaged);
+    targets.push(Target { name: "log", seeds: seeds_of_logs(), cost: 1, mutate: Box::new(resealed), run: Box::new(log) });
+    targets.extend(fuzz_stores::targets());
+    targets.push(of_texts("moment", MOMENTS, moment));
+    targets.push(of_texts("span", SPANS, span));
+    targets.push(of_texts("size", SIZES, size));
+    targets.push(of_texts("settings", SETTINGS, settings));
+    let done: Vec<Fuzzed> = fuzz(targets, damage::damaged);
     let failures: Vec<&String> = done.iter().flat_map(|done| &done.failures).collect();
     for done in &done {
         eprintln!("{}: {} inputs replayed, {} tried, {} ways seen", done.name, done.replayed, done.tried, done.ways);

@@ -1,5 +1,5 @@
 //! A large sidecar is converted in less memory than one and a half times its
-//! size and 64 MiB.
+//! size and 64 MiB; one message that is as large in little more than four times.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stderr, clippy::disallowed_methods)]
 
@@ -40,17 +40,13 @@ fn peak(process: u32) -> Option<u64> {
     Some(line.trim().strip_suffix(" kB")?.parse::<u64>().ok()? * 1024)
 }
 
-#[test]
-fn a_large_sidecar_takes_little_more_memory_than_its_size() {
+/// Migrates a source and says how much memory that took at most; nothing where
+/// that cannot be measured.
+fn most_memory(source: &Path, dest: &Path) -> Option<u64> {
     if !Path::new("/proc/self/status").exists() {
-        return eprintln!("no /proc here: the memory that a large sidecar takes is not measured");
+        eprintln!("no /proc here: memory is not measured");
+        return None;
     }
-    let scratch = TempDir::new().unwrap();
-    let source = scratch.path().join("sessions");
-    fs::create_dir_all(&source).unwrap();
-    let text = large_sidecar(24 * 1024 * 1024);
-    fs::write(source.join("1a46e0000001.json"), &text).unwrap();
-    let dest = scratch.path().join("dest");
     let mut child = Command::new(env!("CARGO_BIN_EXE_everlog"))
         .args(["migrate", source.to_str().unwrap(), "-o", dest.to_str().unwrap()])
         .stdout(Stdio::null())
@@ -63,8 +59,41 @@ fn a_large_sidecar_takes_little_more_memory_than_its_size() {
         std::thread::sleep(Duration::from_millis(2));
     }
     assert!(child.wait().unwrap().success());
-    let allowed = text.len() as u64 * 3 / 2 + 64 * MIB;
-    eprintln!("{} MiB of sidecar, {} MiB of memory, {} MiB allowed", text.len() as u64 / MIB, most / MIB, allowed / MIB);
-    assert!(most > text.len() as u64 / 2, "not measured: {most}");
-    assert!(most < allowed, "{most} bytes of memory for {} of sidecar, and {allowed} are allowed", text.len());
+    Some(most)
+}
+
+/// Judges what a source of so many bytes took.
+fn judge(what: &str, most: u64, bytes: u64, allowed: u64) {
+    eprintln!("{} MiB of {what}, {} MiB of memory, {} MiB allowed", bytes / MIB, most / MIB, allowed / MIB);
+    assert!(most > bytes / 2, "not measured: {most}");
+    assert!(most < allowed, "{most} bytes of memory for {bytes} of {what}, and {allowed} are allowed");
+}
+
+#[test]
+fn a_large_sidecar_takes_little_more_memory_than_its_size() {
+    let scratch = TempDir::new().unwrap();
+    let source = scratch.path().join("sessions");
+    fs::create_dir_all(&source).unwrap();
+    let text = large_sidecar(24 * 1024 * 1024);
+    fs::write(source.join("1a46e0000001.json"), &text).unwrap();
+    let bytes = text.len() as u64;
+    if let Some(most) = most_memory(&source, &scratch.path().join("dest")) {
+        judge("sidecar", most, bytes, bytes * 3 / 2 + 64 * MIB);
+    }
+}
+
+/// One message is the unit of comparison: the source, its line in the log, what
+/// the program shows of it and what the log does are there at once.
+#[test]
+fn a_message_as_long_as_its_session_is_held_four_times() {
+    let scratch = TempDir::new().unwrap();
+    let session = scratch.path().join("logs/chat");
+    fs::create_dir_all(&session).unwrap();
+    let long = "0123456789abcde ".repeat(40 * 1024 * 1024 / 16);
+    let text = format!("{{\"role\": \"user\", \"content\": \"{long}\", \"timestamp\": \"2026-01-01T00:00:00\"}}\n");
+    fs::write(session.join("conversation.jsonl"), &text).unwrap();
+    let bytes = text.len() as u64;
+    if let Some(most) = most_memory(&scratch.path().join("logs"), &scratch.path().join("dest")) {
+        judge("message", most, bytes, bytes * 9 / 2 + 16 * MIB);
+    }
 }

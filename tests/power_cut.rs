@@ -8,7 +8,7 @@ mod support;
 
 use support::figure;
 use support::power::{Model, Recorder, Survival};
-use support::scenarios::{Scenario, each_scenario, scratch};
+use support::scenarios::{Scenario, Stage, each_scenario};
 use support::watched::Watched;
 
 /// How many choices of what survived are tried by chance at each step;
@@ -19,11 +19,11 @@ fn seeds() -> u64 {
 
 /// Cuts the power after every step; returns how often.
 fn cut_everywhere(scenario: &Scenario) -> usize {
-    let ends = scenario.ends();
-    let folder = scratch();
-    (scenario.prepare)(folder.path());
-    let disk = Watched(Recorder::of(folder.path()));
-    (scenario.run)(folder.path(), &disk).unwrap();
+    let stage = Stage::new();
+    let ends = scenario.ends(&stage);
+    let at = stage.set(scenario);
+    let disk = Watched(Recorder::of(at));
+    (scenario.run)(at, &disk).unwrap();
     let states: Vec<Model> = disk.0.states();
     let mut cuts: Vec<(usize, Survival)> = Vec::new();
     for (step, state) in states.iter().enumerate() {
@@ -34,11 +34,11 @@ fn cut_everywhere(scenario: &Scenario) -> usize {
         }
     }
     for (step, survival) in &cuts {
-        let left = scratch();
-        states[*step].cut(*survival, left.path());
+        let left = stage.cleared();
+        states[*step].cut(*survival, left);
         let place = format!("a power cut at step {step}, {survival:?}");
-        ends.judge(scenario.name, left.path(), &place);
-        scenario.finish(left.path(), &ends, &place);
+        ends.judge(scenario.name, left, &place);
+        scenario.finish(left, &ends, &place);
     }
     cuts.len()
 }

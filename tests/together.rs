@@ -5,14 +5,16 @@
 
 mod support;
 
+use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use support::bench::{Bench, code, lines};
 use support::scenarios::contents;
-use support::{everlog, stderr, stdout};
+use support::{everlog, stderr, stdout, tree};
 
 fn start(source: &Path, dest: &Path) -> Child {
     Command::new(env!("CARGO_BIN_EXE_everlog"))
@@ -69,7 +71,7 @@ fn while_a_program_goes_on_writing_every_log_is_a_state_that_its_file_had() {
     let file = bench.conversation("live", &lines(2)).join("conversation.jsonl");
     bench.conversation("steady", &lines(2));
     let mut child = writer(&file);
-    let (began, mut states, mut runs) = (Instant::now(), std::collections::BTreeSet::new(), 0);
+    let (began, mut states, mut runs) = (Instant::now(), BTreeSet::new(), 0);
     let mut last = 0;
     while (runs < 8 || states.len() < 3) && began.elapsed() < Duration::from_secs(60) {
         let done = bench.migrate(&[]);
@@ -92,10 +94,70 @@ fn while_a_program_goes_on_writing_every_log_is_a_state_that_its_file_had() {
     child.wait().unwrap();
     assert!(states.len() >= 3, "only {} states in {runs} runs", states.len());
     assert!(matches!(code(&bench.migrate(&[])), Some(0 | 1)));
-    let (source, dest) = (bench.source(), bench.dest());
+    let (source, dest, back) = (bench.source(), bench.dest(), bench.path("back"));
+    assert_eq!(code(&everlog(&["restore", bench.log("live").to_str().unwrap(), "-o", back.to_str().unwrap()])), Some(0));
+    assert!(fs::read(back.join("live/conversation.jsonl")).unwrap() == fs::read(&file).unwrap(), "the last state is not in the log");
     let verified = everlog(&["verify", dest.to_str().unwrap(), "--source", source.to_str().unwrap()]);
     assert_eq!(code(&verified), Some(0), "{}{}", stdout(&verified), stderr(&verified));
     eprintln!("{} states of a growing file in {runs} runs", states.len());
+}
+
+/// Longer than this no file may stay half written for the claim to hold: what
+/// was written more than 20 milliseconds ago is taken to be whole.
+const HALF_FOR: Duration = Duration::from_millis(15);
+
+/// Writes one file after another anew, each in two pieces, so that at every
+/// moment one of them is half there. Says how long each version was.
+fn rewrite(files: &[PathBuf], stop: &AtomicBool) -> Vec<Duration> {
+    let mut half_for = vec![Duration::MAX];
+    let line =
+        |word: &str, n: usize| format!("{{\"role\": \"user\", \"content\": \"{word} {n}\", \"timestamp\": \"2026-01-01T00:00:00\"}}\n");
+    for (n, file) in (1..).zip(files.iter().cycle()) {
+        if stop.load(Ordering::Relaxed) {
+            break;
+        }
+        let mut file = fs::File::create(file).unwrap();
+        let began = Instant::now();
+        file.write_all(line("begin", n).as_bytes()).unwrap();
+        std::thread::sleep(HALF_FOR / 2);
+        file.write_all(line("end", n).as_bytes()).unwrap();
+        half_for.push(began.elapsed());
+    }
+    half_for
+}
+
+#[test]
+fn a_file_that_is_written_anew_is_not_taken_half() {
+    let bench = Bench::new();
+    let whole = lines(2).replace("message 0", "begin 0").replace("message 1", "end 0");
+    let files: Vec<PathBuf> = (0..40).map(|n| bench.conversation(&format!("s{n}"), &whole).join("conversation.jsonl")).collect();
+    let stop = AtomicBool::new(false);
+    let (mut halves, mut versions) = (Vec::new(), BTreeSet::new());
+    let half_for = std::thread::scope(|scope| {
+        let writer = scope.spawn(|| rewrite(&files, &stop));
+        for run in 0..12 {
+            // A new destination each time: all of them are read.
+            let (dest, back) = (bench.path(&format!("dest-{run}")), bench.path(&format!("back-{run}")));
+            let done = start(&bench.source(), &dest).wait_with_output().unwrap();
+            everlog(&["restore", dest.to_str().unwrap(), "-o", back.to_str().unwrap()]);
+            assert!(matches!(code(&done), Some(0 | 1)), "{}{}", stdout(&done), stderr(&done));
+            for (name, (text, _)) in tree(&back) {
+                let text = String::from_utf8(text).unwrap();
+                let version = |word: &str| text.split(word).nth(1).and_then(|rest| rest.split('"').next()?.parse::<usize>().ok());
+                let (begin, end) = (version("begin "), version("end "));
+                versions.insert(begin);
+                // One that was empty for a moment was half for as long.
+                if begin != end {
+                    halves.push((name, begin.unwrap_or_default()));
+                }
+            }
+        }
+        stop.store(true, Ordering::Relaxed);
+        writer.join().unwrap()
+    });
+    halves.retain(|(_, version)| half_for.get(*version).is_some_and(|half_for| *half_for < HALF_FOR));
+    assert_eq!(halves, [], "taken half");
+    assert!(versions.len() > 60, "only {} versions", versions.len());
 }
 
 #[test]

@@ -12,24 +12,24 @@ pub(super) const NAME: &str = "everlog.toml";
 /// What the file says.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Config {
+struct Config {
     #[serde(default)]
-    pub prune: PruneConfig,
+    prune: PruneConfig,
 }
 
 /// What it says of `everlog prune`; the same words as its options.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
-pub(super) struct PruneConfig {
-    pub source: Option<PathBuf>,
-    pub output: Option<PathBuf>,
-    pub rule: Option<Vec<String>>,
-    pub older_than: Option<String>,
-    pub keep_last: Option<usize>,
-    pub max_bytes: Option<String>,
-    pub idle: Option<String>,
-    pub trash: Option<PathBuf>,
-    pub apply: bool,
+pub struct PruneConfig {
+    pub(super) source: Option<PathBuf>,
+    pub(super) output: Option<PathBuf>,
+    pub(super) rule: Option<Vec<String>>,
+    pub(super) older_than: Option<String>,
+    pub(super) keep_last: Option<usize>,
+    pub(super) max_bytes: Option<String>,
+    pub(super) idle: Option<String>,
+    pub(super) trash: Option<PathBuf>,
+    pub(super) apply: bool,
 }
 
 impl PruneConfig {
@@ -50,6 +50,16 @@ fn home(path: &Path) -> PathBuf {
     }
 }
 
+/// What the bytes of such a file say of `everlog prune`.
+///
+/// # Errors
+/// What is wrong with them, and where.
+pub fn settings(bytes: &[u8]) -> Result<PruneConfig, String> {
+    let text = std::str::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned())?;
+    let config: Config = toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())?;
+    Ok(config.prune)
+}
+
 /// Reads the file that was named, or the first that there is: here, then in the
 /// user's folder for settings, then in that of the machine.
 pub(super) fn load(named: Option<&Path>) -> Result<PruneConfig, Trouble> {
@@ -58,11 +68,9 @@ pub(super) fn load(named: Option<&Path>) -> Result<PruneConfig, Trouble> {
     let found = named.map(Path::to_owned).or_else(|| usual.into_iter().flatten().find(|path| path.is_file()));
     let Some(path) = found else { return Ok(PruneConfig::default()) };
     let bytes = disk::read(&path).map_err(Trouble::Unreadable)?;
-    let wrong = |what: String| Trouble::Wrong(format!("{}: {what}", path.display()));
-    let text = String::from_utf8(bytes).map_err(|_| wrong("it is not UTF-8".to_owned()))?;
-    let config: Config = toml::from_str(&text).map_err(|error| wrong(error.to_string().trim_end().to_owned()))?;
+    let config = settings(&bytes).map_err(|what| Trouble::Wrong(format!("{}: {what}", path.display())))?;
     let folder = path.parent().map(Path::to_owned).unwrap_or_default();
-    Ok(config.prune.below(&folder))
+    Ok(config.below(&folder))
 }
 
 /// Why a settings file is of no use.

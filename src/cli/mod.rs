@@ -7,4 +7,6 @@ mod quantities;
 mod resolve;
 
 pub use args::Args;
+pub use config::{PruneConfig, settings};
+pub use quantities::{size, span_ns};
 pub use resolve::{moment, run};

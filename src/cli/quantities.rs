@@ -4,7 +4,8 @@ use jiff::tz::TimeZone;
 use jiff::{Span, SpanRelativeTo, Timestamp, civil};
 
 /// A span (90d, 12h) in nanoseconds; a day has 24 hours, `0` is none.
-pub(super) fn span_ns(text: &str) -> Option<i64> {
+#[must_use]
+pub fn span_ns(text: &str) -> Option<i64> {
     let text = text.trim();
     if text == "0" {
         return Some(0);
@@ -31,7 +32,8 @@ const UNITS: [(&str, u64); 13] = [
 ];
 
 /// A size (2GiB, 500 MB, 1.5g) in bytes.
-pub(super) fn size(text: &str) -> Option<u64> {
+#[must_use]
+pub fn size(text: &str) -> Option<u64> {
     let lower = text.trim().to_ascii_lowercase();
     let (number, unit) = UNITS.iter().find_map(|(word, unit)| Some((lower.strip_suffix(word)?, *unit))).unwrap_or((&lower, 1));
     let number = number.trim();

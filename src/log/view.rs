@@ -332,6 +332,13 @@ impl<R: ReadAt> LogView<R> {
         self.source.fill_at(line, start, len).map_err(|source| StreamError::Io { doing: "read the log", source })
     }
 
+    /// The length of the longest line.
+    #[must_use]
+    pub fn longest_line(&self) -> u64 {
+        let spans = (1..=self.last().number()).filter_map(|number| self.index.span(Seq::new(number)));
+        spans.map(|(start, end)| end - start).max().unwrap_or(0)
+    }
+
     /// The size of all whole lines.
     #[must_use]
     pub fn bytes(&self) -> u64 {

@@ -100,13 +100,18 @@ impl RecipeBuilder {
 
     /// Adds bytes between records.
     pub fn gap(&mut self, bytes: &str) {
+        self.gaps(bytes, 1);
+    }
+
+    /// Adds the same bytes between records, so many times.
+    pub fn gaps(&mut self, bytes: &str, more: u64) {
         if let Some(Item::Gap(open, times)) = self.items.last_mut()
             && open == bytes
         {
-            *times += 1;
+            *times += more;
             return;
         }
-        self.items.push(Item::Gap(bytes.to_owned(), 1));
+        self.items.push(Item::Gap(bytes.to_owned(), more));
     }
 
     /// Says how the next record's line ends; `\n` needs no saying at first.

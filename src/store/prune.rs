@@ -228,18 +228,20 @@ impl Pruner<'_> {
         let still = || bundle.changes.iter().find(|change| !change.held.is_still());
         let ready = ready.and_then(|()| still().map_or(Ok(()), |change| Err(StoreError::Changed { path: change.held.path.clone() })));
         if let Err(error) = ready {
-            for path in staged.into_iter().flatten() {
-                // What is left is swept by the next run.
-                let _ = self.disk.remove(&path);
-            }
+            self.discard(staged);
             return Err(error);
         }
         let mut folders = BTreeSet::new();
-        for (change, staged) in bundle.changes.into_iter().zip(staged) {
+        let mut staged = staged.into_iter();
+        for (change, new) in bundle.changes.into_iter().zip(staged.by_ref()) {
             let Held { path, lock, bytes, id, .. } = change.held;
-            match staged {
-                Some(staged) => self.disk.rename(&staged, &path)?,
-                None => self.disk.remove(&path)?,
+            let done = match &new {
+                Some(new) => self.disk.rename(new, &path),
+                None => self.disk.remove(&path),
+            };
+            if let Err(error) = done {
+                self.discard(std::iter::once(new).chain(staged));
+                return Err(error);
             }
             folders.insert(folder_of(&path).to_owned());
             leaving.push(Leaving { path, lock, id, seen: bytes.len() as u64 });
@@ -247,6 +249,14 @@ impl Pruner<'_> {
         folders.iter().try_for_each(|folder| self.disk.sync(folder))?;
         drop(bundle.locks);
         Ok(())
+    }
+
+    /// Removes what was to take the place of files and does not.
+    fn discard(&self, staged: impl IntoIterator<Item = Option<PathBuf>>) {
+        for path in staged.into_iter().flatten() {
+            // What is left is swept by the next run.
+            let _ = self.disk.remove(&path);
+        }
     }
 
     /// Gives an old file a second name in the trash, or a copy where that lies

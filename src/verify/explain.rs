@@ -208,8 +208,8 @@ fn messages_of_head<R: ReadAt>(
     let node = log.state().head(head).unwrap_or(Seq::ROOT);
     let mut replayed = Vec::new();
     let mut lines = Replayed::of(log, shower, node)?;
-    while let Some((seq, line)) = lines.next_line()? {
-        replayed.push((seq, line.to_vec()));
+    while let Some(line) = lines.next_line(|seq, line| (seq, line.to_vec()))? {
+        replayed.push(line);
     }
     let head = head.to_string();
     let shown: Vec<&[u8]> = loaded.iter().map(Vec::as_slice).collect();

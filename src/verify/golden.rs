@@ -52,11 +52,12 @@ pub fn replay_text<R: ReadAt>(log: &mut LogView<R>, adapter: &dyn Adapter) -> Re
     let node = log.state().head(&active).unwrap_or(Seq::ROOT);
     let mut replayed = Replayed::of(log, shower.as_ref(), node)?;
     let mut number = 0;
-    while let Some((_, message)) = replayed.next_line()? {
+    let mut push = |_: Seq, message: &[u8]| {
         number += 1;
         let _ = writeln!(text, "\n--- message {number}");
         push_value(message, 0, &mut text);
-    }
+    };
+    while replayed.next_line(&mut push)?.is_some() {}
     Ok(text)
 }
 
@@ -86,11 +87,12 @@ fn push_other_heads<R: ReadAt>(
                 let mut hash = Sha256::new();
                 let mut count = 0;
                 let mut replayed = Replayed::of(log, shower, node)?;
-                while let Some((_, message)) = replayed.next_line()? {
+                let mut add = |_: Seq, message: &[u8]| {
                     hash.update(json::normal_form(message));
                     hash.update(b"\n");
                     count += 1;
-                }
+                };
+                while replayed.next_line(&mut add)?.is_some() {}
                 left = budget.checked_sub(replayed.cost());
                 format!("{count} messages, {}", &hex(&hash.finalize())[..16])
             }

@@ -34,8 +34,6 @@ struct Proven {
 /// The messages of one head, compared as both sides produce them.
 struct Lockstep<'v, R> {
     replayed: Replayed<'v, R>,
-    /// Nothing where there is but one head.
-    proven: Option<&'v mut Proven>,
     /// How many messages the source program has shown.
     loaded: usize,
     head: String,
@@ -45,34 +43,30 @@ struct Lockstep<'v, R> {
 impl<R: ReadAt> Lockstep<'_, R> {
     fn loaded(&mut self, loaded: &[u8]) {
         self.loaded += 1;
-        if self.first.is_none()
-            && let Err(error) = self.compare(loaded)
-        {
-            self.first = Some(Err(error));
+        if self.first.is_none() {
+            self.first = self.compare(loaded).transpose();
         }
     }
 
-    fn compare(&mut self, loaded: &[u8]) -> Result<(), StreamError> {
-        let hash = self.proven.as_ref().map(|proven| proven.seed.hash_one(loaded));
-        if let (Some(proven), Some(hash)) = (&mut self.proven, hash)
-            && self.replayed.takes_known(proven, hash)?
+    fn compare(&mut self, loaded: &[u8]) -> Result<Option<Difference>, StreamError> {
+        let hash = self.replayed.proven.as_ref().map(|proven| proven.seed.hash_one(loaded));
+        if let Some(hash) = hash
+            && self.replayed.takes_known(hash)?
         {
-            return Ok(());
+            return Ok(None);
         }
-        let number = self.loaded;
-        match self.replayed.next_line()? {
-            Some((_, replayed)) if replayed == loaded || json::same_value(replayed, loaded) => {
-                if let (Some(proven), Some(hash)) = (&mut self.proven, hash)
-                    && let Some(item) = self.replayed.item_of_one_line()
-                {
-                    proven.lines.insert(item, Some(hash));
-                }
-            }
-            Some((seq, replayed)) => self.first = Some(Ok(message_difference(&self.head, number, loaded, (seq, replayed)))),
-            // One side is longer, which is said at the end.
-            None => {}
+        let (number, head) = (self.loaded, &self.head);
+        let compared = self.replayed.next_line(|seq, replayed| {
+            let is_same = replayed == loaded || json::same_value(replayed, loaded);
+            (!is_same).then(|| message_difference(head, number, loaded, (seq, replayed)))
+        })?;
+        match (compared, hash) {
+            (Some(None), Some(hash)) => self.replayed.was_equal(hash),
+            // Where one side is longer, that is said at the end.
+            (Some(None) | None, _) => {}
+            (Some(difference), _) => return Ok(difference),
         }
-        Ok(())
+        Ok(None)
     }
 }
 
@@ -81,11 +75,13 @@ pub(super) struct Replayed<'v, R> {
     log: &'v mut LogView<R>,
     shower: &'v Shower,
     projection: Projection,
+    /// What items are known to show, where that is of use.
+    proven: Option<&'v mut Proven>,
     /// The item at hand.
     item: Option<Item>,
     /// The one behind it, where that was looked at and not yet taken.
     next: Option<Item>,
-    /// The lines of the item at hand, and where each ends.
+    /// The lines of the item at hand but for the first, and where each ends.
     lines: Vec<u8>,
     ends: Vec<usize>,
     /// How many of them are taken.
@@ -99,7 +95,7 @@ impl<'v, R: ReadAt> Replayed<'v, R> {
     pub(super) fn of(log: &'v mut LogView<R>, shower: &'v Shower, node: Seq) -> Result<Replayed<'v, R>, StreamError> {
         let projection = Projection::of(log, node, Reach::Shown, Salvage::Hidden)?;
         let (lines, ends) = (Vec::new(), Vec::new());
-        Ok(Replayed { log, shower, projection, item: None, next: None, lines, ends, taken: 0, count: 0 })
+        Ok(Replayed { log, shower, projection, proven: None, item: None, next: None, lines, ends, taken: 0, count: 0 })
     }
 
     /// What it took so far: lines that were taken, or nodes on the path.
@@ -107,43 +103,49 @@ impl<'v, R: ReadAt> Replayed<'v, R> {
         self.projection.path_len().max(self.count) as u64
     }
 
-    /// The next line, and the event that it comes from.
-    pub(super) fn next_line(&mut self) -> Result<Option<(Seq, &[u8])>, StreamError> {
+    /// Looks at the next line, and the event that it comes from. Most items show
+    /// one, which is looked at where it is: it may be as long as the session.
+    pub(super) fn next_line<T>(&mut self, look: impl FnOnce(Seq, &[u8]) -> T) -> Result<Option<T>, StreamError> {
+        let mut look = Some(look);
         while self.taken >= self.ends.len() {
-            if !self.next_item()? {
-                return Ok(None);
+            let (lines, ends) = (&mut self.lines, &mut self.ends);
+            lines.clear();
+            ends.clear();
+            self.taken = 0;
+            self.item = match self.next.take() {
+                None => self.projection.next_item(self.log)?,
+                looked_at => looked_at,
+            };
+            let Some(item) = self.item else { return Ok(None) };
+            let shown = self.projection.read(item, self.log)?;
+            let mut seen = None;
+            (self.shower)(&shown, &mut |line| match look.take() {
+                Some(look) => seen = Some(look(item.seq, line)),
+                None => {
+                    lines.extend_from_slice(line);
+                    ends.push(lines.len());
+                }
+            })?;
+            if seen.is_some() {
+                self.count += 1;
+                return Ok(seen);
+            }
+            if let Some(proven) = &mut self.proven {
+                proven.lines.insert(item, None);
             }
         }
         let from = self.taken.checked_sub(1).map_or(0, |before| self.ends[before]);
         let to = self.ends[self.taken];
         self.taken += 1;
         self.count += 1;
-        Ok(self.item.map(|item| (item.seq, &self.lines[from..to])))
-    }
-
-    /// Renders the next item; `false` where there is none.
-    fn next_item(&mut self) -> Result<bool, StreamError> {
-        let (lines, ends) = (&mut self.lines, &mut self.ends);
-        lines.clear();
-        ends.clear();
-        self.taken = 0;
-        self.item = match self.next.take() {
-            None => self.projection.next_item(self.log)?,
-            looked_at => looked_at,
-        };
-        let Some(item) = self.item else { return Ok(false) };
-        let shown = self.projection.read(item, self.log)?;
-        (self.shower)(&shown, &mut |line| {
-            lines.extend_from_slice(line);
-            ends.push(lines.len());
-        })?;
-        Ok(true)
+        Ok(self.item.zip(look).map(|(item, look)| look(item.seq, &self.lines[from..to])))
     }
 
     /// Takes the next line without rendering it, where it is known to be the one
     /// with this hash.
-    fn takes_known(&mut self, proven: &mut Proven, hash: u64) -> Result<bool, StreamError> {
-        while self.taken >= self.ends.len() {
+    fn takes_known(&mut self, hash: u64) -> Result<bool, StreamError> {
+        let Some(proven) = self.proven.as_ref().filter(|_| self.taken >= self.ends.len()) else { return Ok(false) };
+        loop {
             if self.next.is_none() {
                 self.next = self.projection.next_item(self.log)?;
             }
@@ -154,22 +156,18 @@ impl<'v, R: ReadAt> Replayed<'v, R> {
                     self.count += 1;
                     return Ok(true);
                 }
-                Some(Some(_)) => return Ok(false),
+                Some(Some(_)) | None => return Ok(false),
                 Some(None) => self.next = None,
-                None => {
-                    self.next_item()?;
-                    if self.ends.is_empty() {
-                        proven.lines.insert(next, None);
-                    }
-                }
             }
         }
-        Ok(false)
     }
 
-    /// The item at hand, where it shows nothing but the line that was taken.
-    fn item_of_one_line(&self) -> Option<Item> {
-        self.item.filter(|_| self.ends.len() == 1)
+    /// Notes that the line at hand was equal to the one with this hash, where its
+    /// item shows no other.
+    fn was_equal(&mut self, hash: u64) {
+        if let (Some(proven), Some(item)) = (&mut self.proven, self.item.filter(|_| self.ends.is_empty())) {
+            proven.lines.insert(item, Some(hash));
+        }
     }
 }
 
@@ -225,14 +223,15 @@ impl<'s> Comparison<'s> {
         head: &HeadName,
     ) -> Result<Compared, StreamError> {
         let node = log.state().head(head).unwrap_or(Seq::ROOT);
+        // What is shown of one head alone is never asked for again.
         let proven = (log.state().heads().count() > 1).then_some(&mut self.proven);
-        let replayed = Replayed::of(log, self.shower, node)?;
-        let mut lockstep = Lockstep { replayed, proven, loaded: 0, head: head.to_string(), first: None };
+        let replayed = Replayed { proven, ..Replayed::of(log, self.shower, node)? };
+        let mut lockstep = Lockstep { replayed, loaded: 0, head: head.to_string(), first: None };
         let outcome = loader.load(ask, &mut |message| lockstep.loaded(message));
         let Lockstep { mut replayed, loaded, first, .. } = lockstep;
         let mut difference = first.transpose()?;
         if difference.is_none() {
-            while replayed.next_line()?.is_some() {}
+            while replayed.next_line(|_, _| ())?.is_some() {}
             let count = replayed.count;
             if outcome.error.is_none() && loaded != count {
                 let what = format!("{head} has {loaded} messages in the source program and {count} in the log");

@@ -43,6 +43,10 @@ const COMPARED_PER_EVENT: u64 = 4;
 /// From this size on a session is worth a second thread for its second proof.
 const LARGE: u64 = 4 * 1024 * 1024;
 
+/// A line that is longer is held only once: each proof holds it in a window of
+/// its own.
+const LONG_LINE: u64 = 16 * 1024 * 1024;
+
 /// Proves that a log rebuilds these files and replays what their program
 /// loads. The inner result is the first difference.
 ///
@@ -56,7 +60,7 @@ pub fn prove<R: ReadAt + Clone + Send>(
     if let Some(difference) = seal_difference(log.seal()) {
         return Ok(Err(difference));
     }
-    if files.total_bytes() < LARGE {
+    if files.total_bytes() < LARGE || log.longest_line() > LONG_LINE {
         let bytes = match files_rebuild(log, adapter, files)? {
             Ok(bytes) => bytes,
             Err(difference) => return Ok(Err(difference)),

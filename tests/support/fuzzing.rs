@@ -12,7 +12,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-type Input = BTreeMap<String, Vec<u8>>;
+/// An input is a set of files; a log or a text is a set of one.
+pub type Input = BTreeMap<String, Vec<u8>>;
 
 type Mutate<'a> = Box<dyn Fn(&mut Input, &mut Seeded) + Send + Sync + 'a>;
 type Run<'a> = Box<dyn Fn(&Input) -> Result<String, String> + Send + Sync + 'a>;
@@ -24,6 +25,8 @@ type Damage = fn(&[u8], &mut Seeded) -> Vec<u8>;
 pub struct Target<'a> {
     pub name: &'static str,
     pub seeds: Vec<Input>,
+    /// Where runs are counted, each counts as so many.
+    pub cost: usize,
     /// What is done to an input besides damage.
     pub mutate: Mutate<'a>,
     /// Which way an input went; or what is wrong.
@@ -72,7 +75,7 @@ pub fn fuzz(targets: Vec<Target<'_>>, damaged: Damage) -> Vec<Fuzzed> {
 
 fn fuzz_one(target: &Target<'_>, damaged: Damage) -> Fuzzed {
     let seconds = number_from("FUZZ_SECONDS").map(Duration::from_secs);
-    let runs = number_from("FUZZ_RUNS").unwrap_or(1_500) as usize;
+    let runs = number_from("FUZZ_RUNS").unwrap_or(1_500) as usize / target.cost;
     let mut fuzzed = Fuzzed { name: target.name, replayed: 0, tried: 0, ways: 0, failures: Vec::new() };
     let mut ways = BTreeSet::new();
     let mut pool = Vec::new();

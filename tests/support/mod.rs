@@ -16,6 +16,7 @@ pub mod dying;
 pub mod expected;
 pub mod forest;
 pub mod forged;
+pub mod fuzz_stores;
 pub mod fuzzing;
 pub mod generated;
 pub mod mending;

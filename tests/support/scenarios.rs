@@ -1,16 +1,20 @@
 //! Everything that changes the disk, as scenarios that can be cut short at any
 //! step: a state before, a command, and the same command again.
 
+use super::prune::{self, Bench as PruneBench, Last, Run, Seen, Turn, session, shard};
 use super::webui::Folder;
 use super::{set_mtime, tree};
 use everlog::adapters::ALL;
 use everlog::commands::convert::Mode;
 use everlog::commands::fork::ForkJob;
 use everlog::commands::migrate::{Live, MigrateJob, Sources, Trust};
+use everlog::commands::prune::Action as PruneAction;
 use everlog::commands::repair::{Action, RepairJob};
 use everlog::commands::source::Selection;
 use everlog::report::printer::{Form, Printer, Talk};
 use everlog::store::disk::{Disk, RealDisk};
+use everlog::store::layout::Store;
+use everlog::store::pruned::Pruned;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -52,16 +56,29 @@ pub const SCENARIOS: &[Scenario] = &[
     Scenario { name: "fork after a fork that was cut short", prepare: half_forked, run: fork_first, change: ChangeOfFiles::Extended },
     Scenario { name: "repair --apply", prepare: worn_and_planned, run: repair_apply, change: ChangeOfFiles::OldOrNew },
     Scenario { name: "repair --undo", prepare: repaired, run: repair_undo, change: ChangeOfFiles::OldOrNew },
+    Scenario { name: "prune --apply", prepare: prunable, run: prune_apply, change: ChangeOfFiles::OldOrNew },
+    Scenario { name: "prune --apply --trash", prepare: prunable, run: prune_to_trash, change: ChangeOfFiles::OldOrNew },
+    Scenario { name: "prune --undo", prepare: |at| pruned(at, prune_apply), run: prune_undo, change: ChangeOfFiles::OldOrNew },
+    Scenario {
+        name: "prune --undo from the trash",
+        prepare: |at| pruned(at, prune_to_trash),
+        run: prune_undo,
+        change: ChangeOfFiles::OldOrNew,
+    },
+    Scenario { name: "prune of retired sessions", prepare: retired, run: prune_retired, change: ChangeOfFiles::OldOrNew },
 ];
 
-/// Does something to each, two at a time, and says to which and with what result.
-/// Threads of its own: migrations wait for threads of the pool.
+/// Does something to each, two at a time, and says to which and with what result;
+/// `SCENARIO=prune` chooses some by their names. Threads of its own: migrations
+/// wait for threads of the pool.
 pub fn each_scenario<R: Send>(work: impl Fn(&Scenario) -> R + Sync) -> Vec<(&'static str, R)> {
+    let word = std::env::var("SCENARIO").unwrap_or_default();
+    let chosen: Vec<&Scenario> = SCENARIOS.iter().filter(|scenario| scenario.name.contains(&word)).collect();
     let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     std::thread::scope(|scope| {
         for _ in 0..2 {
             scope.spawn(|| {
-                while let Some(scenario) = SCENARIOS.get(next.fetch_add(1, Ordering::SeqCst)) {
+                while let Some(scenario) = chosen.get(next.fetch_add(1, Ordering::SeqCst)) {
                     let result = work(scenario);
                     done.lock().unwrap().push((scenario.name, result));
                 }
@@ -78,6 +95,36 @@ pub fn scratch() -> TempDir {
     let free = rustix::fs::statvfs(memory).map_or(0, |state| state.f_bavail * state.f_frsize);
     let made = if free > 4 << 30 { TempDir::new_in(memory).ok() } else { None };
     made.unwrap_or_else(|| TempDir::new().unwrap())
+}
+
+/// Where one scenario is played, again and again at the same path: what it
+/// writes may name that path.
+pub struct Stage {
+    _scratch: TempDir,
+    at: PathBuf,
+}
+
+impl Stage {
+    pub fn new() -> Stage {
+        let scratch = scratch();
+        Stage { at: scratch.path().join("at"), _scratch: scratch }
+    }
+
+    /// The place, empty.
+    pub fn cleared(&self) -> &Path {
+        if self.at.exists() {
+            fs::remove_dir_all(&self.at).unwrap();
+        }
+        fs::create_dir(&self.at).unwrap();
+        &self.at
+    }
+
+    /// The place, in the state before.
+    pub fn set(&self, scenario: &Scenario) -> &Path {
+        let at = self.cleared();
+        (scenario.prepare)(at);
+        at
+    }
 }
 
 fn quiet() -> Printer {
@@ -229,19 +276,88 @@ fn repair_undo(at: &Path, disk: &dyn Disk) -> Result<(), String> {
     repair(at, Action::Undo(receipt), disk, &quiet())
 }
 
-/// The bytes of all files but the locks.
+/// Two sessions: turns that may go, in two files, and in one with what stays.
+fn prunable(at: &Path) {
+    let folder = Folder::below(at.join("home"));
+    let over = Turn::over(Last::Completed, Seen::Answer, Run::Done);
+    let young = Turn { days: 3, ..over.clone() };
+    session(&folder, "aaa", &[over.clone(), Turn { shards: [0, 0, 1, 1], ..over.clone() }]);
+    session(&folder, "bbb", &[over, young]);
+    set_mtime(&folder.path().join(shard("bbb", 0)), prune::NOW_NS - 99 * prune::DAY_NS);
+    prune_bench(at, &RealDisk).migrate();
+}
+
+fn prune_bench<'d>(at: &Path, disk: &'d dyn Disk) -> PruneBench<'d> {
+    PruneBench { disk, ..PruneBench::of(&at.join("home/webui/sessions"), at) }
+}
+
+fn prune_apply(at: &Path, disk: &dyn Disk) -> Result<(), String> {
+    prune_bench(at, disk).run(PruneAction::Apply).map(|_| ())
+}
+
+fn prune_to_trash(at: &Path, disk: &dyn Disk) -> Result<(), String> {
+    PruneBench { trash: Some(at.join("trash")), ..prune_bench(at, disk) }.run(PruneAction::Apply).map(|_| ())
+}
+
+fn prune_retired(at: &Path, disk: &dyn Disk) -> Result<(), String> {
+    PruneBench { disk, ..PruneBench::of(&at.join("logs"), at) }.run(PruneAction::Apply).map(|_| ())
+}
+
+fn pruned(at: &Path, prune: fn(&Path, &dyn Disk) -> Result<(), String>) {
+    prunable(at);
+    prune(at, &RealDisk).unwrap();
+}
+
+/// What is back already need not be brought back.
+fn prune_undo(at: &Path, disk: &dyn Disk) -> Result<(), String> {
+    match prune_bench(at, disk).run(PruneAction::Undo(None)) {
+        Err(error) if error.contains("no prune of this source can be undone") => Ok(()),
+        done => done.map(|_| ()),
+    }
+}
+
+/// The bytes of all files but the locks. A prune that was cut short or kept
+/// from a file is followed by one with another name: of tombstones and of the
+/// trash counts what they say.
 pub fn contents(folder: &Path) -> BTreeMap<String, Vec<u8>> {
-    tree(folder).into_iter().filter(|(name, _)| !name.ends_with("/lock")).map(|(name, (bytes, _))| (name, bytes)).collect()
+    let files = tree(folder).into_iter().filter(|(name, _)| !name.ends_with("/lock"));
+    let said = files.map(|(name, (bytes, _))| {
+        if let Some(dest) = name.strip_suffix(".everlog/pruned.jsonl") {
+            let said = tombstones(&folder.join(dest));
+            return (name, said);
+        }
+        match name.strip_prefix("trash/").and_then(|name| name.split_once('/')) {
+            Some((_, file)) => (format!("trash/*/{file}"), bytes),
+            None => (name, bytes),
+        }
+    });
+    said.collect()
+}
+
+/// What the tombstones of a store say, whatever their prunes are called.
+fn tombstones(dest: &Path) -> Vec<u8> {
+    let pruned = Pruned::load(&Store::at(dest));
+    let mut said: Vec<String> = pruned
+        .files()
+        .map(|stone| {
+            let trash = stone.trash.as_ref().map(|place| place.replace(&stone.prune, "*"));
+            format!("{} {:?} {:?} {:?} {trash:?}\n", stone.file, stone.old, stone.new, stone.log)
+        })
+        .collect();
+    said.sort();
+    let unfinished = pruned.prunes().iter().filter(|prune| prune.progress.is_none()).count();
+    format!("{unfinished} unfinished\n{}", said.concat()).into_bytes()
 }
 
 impl Scenario {
     /// The state before, and the one after a run that nothing cut short.
-    pub fn ends(&self) -> Ends {
-        let folder = scratch();
-        (self.prepare)(folder.path());
-        let old = contents(folder.path());
-        (self.run)(folder.path(), &RealDisk).unwrap_or_else(|error| panic!("{}: {error}", self.name));
-        Ends { old, new: contents(folder.path()), change: self.change }
+    pub fn ends(&self, stage: &Stage) -> Ends {
+        let at = stage.set(self);
+        let old = contents(at);
+        (self.run)(at, &RealDisk).unwrap_or_else(|error| panic!("{}: {error}", self.name));
+        let new = contents(at);
+        assert!(old != new, "{}: nothing happens", self.name);
+        Ends { old, new, change: self.change }
     }
 
     /// Runs the command to its end where it was cut short, and compares.
@@ -264,21 +380,27 @@ pub struct Ends {
 
 impl Ends {
     /// Every log and every file of a source is the old one, the new one or
-    /// absent. What lies in private folders is for the next run to judge.
+    /// absent; absent only where it was or will be. What lies in private folders
+    /// is for the next run to judge.
     pub fn judge(&self, name: &str, at: &Path, place: &str) {
-        for (file, bytes) in contents(at) {
-            if file.contains(".everlog") && !file.ends_with(".everlog.jsonl") || file.contains("/.everlog/") || file.starts_with("backups/")
-            {
-                continue;
-            }
+        let now = contents(at);
+        for (file, bytes) in now.iter().filter(|(file, _)| !is_private(file)) {
             let is_extended =
-                self.change == ChangeOfFiles::Extended && self.old.get(&file).is_some_and(|old| bytes.starts_with(sealed(old)));
+                self.change == ChangeOfFiles::Extended && self.old.get(file).is_some_and(|old| bytes.starts_with(sealed(old)));
             assert!(
-                self.old.get(&file) == Some(&bytes) || self.new.get(&file) == Some(&bytes) || is_extended,
+                self.old.get(file) == Some(bytes) || self.new.get(file) == Some(bytes) || is_extended,
                 "{name}: {file} is a third thing after {place}"
             );
         }
+        let stays = self.old.keys().filter(|file| self.new.contains_key(*file) && !is_private(file));
+        let lost: Vec<&String> = stays.filter(|file| !now.contains_key(*file)).collect();
+        assert!(lost.is_empty(), "{name}: {lost:?} are gone after {place}");
     }
+}
+
+fn is_private(file: &str) -> bool {
+    let is_ours = file.contains(".everlog") && !file.ends_with(".everlog.jsonl") || file.contains("/.everlog/");
+    is_ours || file.starts_with("backups/") || file.starts_with("trash/")
 }
 
 /// A log up to its last seal.

@@ -73,7 +73,7 @@ pub(super) fn judge(scan: &Scan<'_>) -> Judged {
     let is_header = |entry: &Entry<'_>| entry.kind == Record::Header && entry.id_text.is_some();
     let header = entries.iter().find(|entry| is_header(entry));
     let has_header = entries.first().is_some_and(is_header);
-    let is_recovered = !has_header && scan.pieces.iter().any(|piece| !matches!(piece, Piece::Gap(_)));
+    let is_recovered = !has_header && scan.pieces.iter().any(|piece| !matches!(piece, Piece::Gap(..)));
     let version =
         header.and_then(|entry| with_members(entry, |members| get(members, "version").filter(|v| *v != b"null").map(<[u8]>::to_vec)));
     let number = version.as_deref().map_or(Ok(1.0), js::number_of);

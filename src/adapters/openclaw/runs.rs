@@ -77,7 +77,7 @@ pub(super) fn read<'a>(to: &mut Conversion<'a, '_>, path: &'a RelPath, bytes: &'
     let mut recipe = RecipeBuilder::default();
     for piece in &scan.pieces {
         match piece {
-            Piece::Gap(gap) => recipe.gap(&String::from_utf8_lossy(gap)),
+            Piece::Gap(gap, times) => recipe.gaps(&String::from_utf8_lossy(gap), *times),
             Piece::Damage { line, start, end, wound } => {
                 let seq = to.put_damage(path, *line, *start, wound.word(), &bytes[*start..*end])?;
                 recipe.events(seq, seq, |end, next| next.number() == end.number() + 1);

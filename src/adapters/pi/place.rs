@@ -128,7 +128,7 @@ fn writer_of(scan: &Scan<'_>, version: Option<&[u8]>) -> Writer {
 
 /// Whether the harness would take every line of a file.
 fn is_strict(scan: &Scan<'_>) -> bool {
-    let is_whole = scan.pieces.iter().all(|piece| matches!(piece, Piece::Entry(..) | Piece::Gap(_)));
+    let is_whole = scan.pieces.iter().all(|piece| matches!(piece, Piece::Entry(..) | Piece::Gap(..)));
     let kind = |members: &[Member<'_>], key: &str| get(members, key).map(json::kind_of);
     let is_filled = |members: &[Member<'_>], key: &str| get(members, key).is_some_and(|v| json::kind_of(v) == Kind::String && v.len() > 2);
     let header = |members: &[Member<'_>]| {

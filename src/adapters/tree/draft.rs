@@ -4,10 +4,11 @@ use std::collections::HashSet;
 
 use crate::adapters::mapping::{Table, has_a_name_twice};
 use crate::model::event::EventKind;
-use crate::model::json::{self, Member};
+use crate::model::json::{self, Kind, Member};
 
 use super::entry::get;
-use super::read::USUAL;
+use super::js;
+use super::read::{Renames, USUAL};
 use super::tables::{Record, Words};
 
 /// An event about to be put.
@@ -39,9 +40,21 @@ pub(super) fn leave_last(members: &mut Vec<Member<'_>>) {
     }
 }
 
+/// Whether a record is a message in a role that its program renames.
+fn is_hook(members: &[Member<'_>]) -> bool {
+    let message = get(members, "message").filter(|message| json::kind_of(message) == Kind::Object);
+    message.is_some_and(|message| {
+        let inside: Vec<Member<'_>> = json::members(message).collect();
+        js::map_key(get(&inside, "role")).as_deref() == Some(b"\"hookMessage\"")
+    })
+}
+
 /// A record that no table fits, carried as it is.
-pub(super) fn whole<'d>(text: &[u8], members: &[Member<'d>], words: Words) -> Draft<'d> {
+pub(super) fn whole<'d>(text: &[u8], members: &[Member<'d>], words: Words, renames: Renames) -> Draft<'d> {
     let mut payload = b"{".to_vec();
+    if renames == Renames::Hooks && is_hook(members) {
+        payload.extend_from_slice(b"\"role\":\"custom\",");
+    }
     for (name, key) in [("source_id", "id"), ("record_type", "type")] {
         if let Some(value) = get(members, key).filter(|value| value.first() == Some(&b'"')) {
             json::push_string(name, &mut payload);

@@ -156,7 +156,7 @@ impl<'a, 's> Reader<'a, 's> {
         let mut recipe = Vec::new();
         for piece in &scan.pieces {
             recipe.push(match piece {
-                Piece::Gap(_) => Seq::ROOT,
+                Piece::Gap(..) => Seq::ROOT,
                 Piece::Damage { line, start, end, wound } => self.to.put_damage(path, *line, *start, wound.word(), &bytes[*start..*end])?,
                 Piece::Entry(n, _) => {
                     self.entry_and_above(&mut file, *n)?;
@@ -172,8 +172,8 @@ impl<'a, 's> Reader<'a, 's> {
         let mut recipe = RecipeBuilder::default();
         for (piece, seq) in file.scan.pieces.iter().zip(events) {
             let line_end = match piece {
-                Piece::Gap(bytes) => {
-                    recipe.gap(&String::from_utf8_lossy(bytes));
+                Piece::Gap(bytes, times) => {
+                    recipe.gaps(&String::from_utf8_lossy(bytes), *times);
                     continue;
                 }
                 Piece::Damage { .. } => None,
@@ -243,7 +243,7 @@ impl<'a, 's> Reader<'a, 's> {
         }
         leave_last(&mut members);
         let by_table = if seen == Seen::Aside { None } else { self.draft(file, entry, &members, above, kept, seen) };
-        let mut draft = by_table.unwrap_or_else(|| whole(&decoded, &members, file.placed.words));
+        let mut draft = by_table.unwrap_or_else(|| whole(&decoded, &members, file.placed.words, file.placed.renames));
         let parent = is_node.then_some(above);
         let seq = match self.said_before(&mut draft, seen) {
             Some(message) => {

@@ -14,8 +14,9 @@ use super::signs;
 /// A piece of a file, in file order.
 #[derive(Debug)]
 pub(in crate::adapters) enum Piece<'a> {
-    /// Bytes between records that mean nothing.
-    Gap(&'a [u8]),
+    /// Bytes between records that mean nothing, and how many times they stand
+    /// there one after the other: empty lines come by the million.
+    Gap(&'a [u8], u64),
     /// Bytes that the loader rejects.
     Damage { line: u64, start: usize, end: usize, wound: Wound },
     /// The entry with this number, and its line end.
@@ -84,7 +85,7 @@ pub(in crate::adapters) fn scan<'a>(
         }
     };
     if start > 0 {
-        scan.pieces.push(Piece::Gap(&bytes[..start]));
+        scan.gap(&bytes[..start]);
     }
     let lines_before = memchr::memchr_iter(b'\n', &bytes[..start]).count() as u64;
     for line in Lines::new(&bytes[start..end], Newlines::LineFeed) {
@@ -100,7 +101,7 @@ pub(in crate::adapters) fn scan<'a>(
                 scan.pieces.push(Piece::Entry(scan.entries.len(), line.end));
                 scan.entries.push(entry);
             }
-            Err(NoEntry::Blank) => scan.pieces.push(Piece::Gap(whole)),
+            Err(NoEntry::Blank) => scan.gap(whole),
             Err(NoEntry::Falsy) => {
                 let message = Wound::Rejected.sentence(program, "it is null, false, 0 or empty");
                 findings.add(FindingCode::RejectedRecord, Location::at(path.to_string(), line.number, 1), message);
@@ -110,7 +111,7 @@ pub(in crate::adapters) fn scan<'a>(
         }
     }
     if end < bytes.len() {
-        scan.pieces.push(Piece::Gap(&bytes[end..]));
+        scan.gap(&bytes[end..]);
     }
     scan
 }
@@ -138,6 +139,13 @@ fn trimmed(bytes: &[u8]) -> (usize, usize) {
 }
 
 impl<'a> Scan<'a> {
+    fn gap(&mut self, bytes: &'a [u8]) {
+        match self.pieces.last_mut() {
+            Some(Piece::Gap(before, times)) if *before == bytes => *times += 1,
+            _ => self.pieces.push(Piece::Gap(bytes, 1)),
+        }
+    }
+
     fn damage(&mut self, line: Line<'a>, from: usize, to: usize, wound: Wound) {
         let (start, to) = (line.offset + from, line.offset + to);
         match self.pieces.last_mut() {

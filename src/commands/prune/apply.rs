@@ -37,6 +37,8 @@ pub(super) struct Tally {
     pub stays: BTreeMap<Rule, u64>,
     /// What went wrong besides.
     pub failed: Vec<StoreError>,
+    /// Something is half gone, and the next run goes on with it.
+    is_cut_short: bool,
     /// The prune's name, where something went.
     pub name: Option<String>,
 }
@@ -84,7 +86,7 @@ pub(super) fn apply(source: Source, store: &Store, job: &PruneJob<'_>, out: &Pri
         let all: Vec<Tombstone> = graves.iter().flatten().cloned().collect();
         pruned.bury(store, job.disk, &all)?;
         work.carry_out(&source, &mut pruned, &graves, &mut tally)?;
-        pruned.mark(store, job.disk, &burial.name, Progress::Done)?;
+        work.end(&mut pruned, &burial.name, &tally)?;
     }
     Ok(report::applied(&tally, &source, job, out))
 }
@@ -109,6 +111,11 @@ impl Work<'_> {
             for (stones, result) in group.iter().zip(carried.bundles) {
                 match result {
                     Ok(()) => stones.iter().for_each(|stone| tally.gone(stone)),
+                    // What is left of a session is none: no later plan would name it.
+                    Err(error) if may_go_later(&error) && stones.iter().any(|stone| is_gone(source, stone)) => {
+                        tally.is_cut_short = true;
+                        tally.failed.push(error);
+                    }
                     Err(error) => self.keep(source, pruned, stones, &why(&error), tally)?,
                 }
             }
@@ -117,12 +124,15 @@ impl Work<'_> {
         Ok(())
     }
 
+    /// Notes that a prune is done, unless something of it is left for the next run.
+    fn end(&self, pruned: &mut Pruned, name: &str, tally: &Tally) -> Result<(), StoreError> {
+        if tally.is_cut_short { Ok(()) } else { pruned.mark(self.store, self.job.disk, name, Progress::Done) }
+    }
+
     /// Notes what of a bundle was not touched after all.
     fn keep(&self, source: &Source, pruned: &mut Pruned, stones: &[Tombstone], stay: &Stay, tally: &mut Tally) -> Result<(), CommandError> {
         for stone in stones {
-            let now = repairs::current(&path_below(&source.root, &stone.path())).ok().flatten().map(|(bytes, _)| sha256_hex(&bytes));
-            let is_done = now.as_ref() == stone.new.as_ref().map(|new| &new.sha256);
-            if is_done {
+            if is_gone(source, stone) {
                 tally.gone(stone);
             } else {
                 pruned.note(self.store, self.job.disk, &[stone], Fate::Kept)?;
@@ -154,7 +164,7 @@ impl Work<'_> {
                 }
             }
             self.carry_out(source, pruned, &graves, tally)?;
-            pruned.mark(self.store, self.job.disk, &prune.name, Progress::Done)?;
+            self.end(pruned, &prune.name, tally)?;
         }
         Ok(!cut_short.is_empty())
     }
@@ -168,6 +178,17 @@ impl Work<'_> {
         let is_lost = || stone.log.is_some() && logs::old_bytes(self.store, &[stone]).is_err();
         users.of(stone).or_else(|| is_lost().then(|| Stay::new(StayCode::NoLog, "no log has it any more")))
     }
+}
+
+/// Whether a file is what its tombstone makes of it.
+fn is_gone(source: &Source, stone: &Tombstone) -> bool {
+    let now = repairs::current(&path_below(&source.root, &stone.path())).ok().flatten().map(|(bytes, _)| sha256_hex(&bytes));
+    now.as_ref() == stone.new.as_ref().map(|new| &new.sha256)
+}
+
+/// Whether what failed is worth another try: not where a file is another now.
+fn may_go_later(error: &StoreError) -> bool {
+    matches!(error, StoreError::Io { .. } | StoreError::Held { .. })
 }
 
 fn why(error: &StoreError) -> Stay {
