@@ -296,7 +296,7 @@ fn github_gets_paths_from_the_top_of_the_repository_and_a_summary() {
     let annotations: Vec<String> = stdout(&done).lines().filter(|line| line.starts_with("::")).map(str::to_owned).collect();
     assert_eq!(annotations, ["::error file=logs.everlog/sub/c.everlog.jsonl,line=3,col=1,title=everlog%3A damaged::line 3 has seq 4"]);
     let written = fs::read_to_string(&summary).unwrap();
-    assert!(written.starts_with("before\n### everlog verify\n\n3 logs checked by themselves: 2 the same, 1 damaged"), "{written}");
+    assert!(written.starts_with("before\n### everlog verify\n\n3 logs checked alone: 2 the same, 1 damaged"), "{written}");
     assert!(written.contains("| sub/c | damaged | line 3 has seq 4 | logs.everlog/sub/c.everlog.jsonl:3:1 |"), "{written}");
 }
 
@@ -325,7 +325,7 @@ fn a_log_that_was_written_and_is_gone_is_missed() {
     let junit = bench.path("report.xml");
     let done = verify(&bench, &["--github", "--junit", junit.to_str().unwrap()]);
     assert_eq!(code(&done), Some(1));
-    assert!(stdout(&done).contains("2 logs checked by themselves: 2 the same, 1 gone"), "{}", stdout(&done));
+    assert!(stdout(&done).contains("2 logs checked alone: 2 the same, 1 gone"), "{}", stdout(&done));
     assert!(stdout(&done).contains("sub/c.everlog.jsonl,title=everlog%3A gone::a log was written here"), "{}", stdout(&done));
     assert!(stderr(&done).contains(&format!("and is gone\n  at {}\nhint: ", log.display())), "{}", stderr(&done));
     assert!(fs::read_to_string(&junit).unwrap().contains("<failure type=\"log_gone\""));

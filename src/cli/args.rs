@@ -88,12 +88,9 @@ pub enum Command {
         /// Only this format.
         #[arg(long, value_name = "FORMAT")]
         format: Option<String>,
-        /// Only sessions whose name matches; may be given several times.
-        #[arg(long, value_name = "GLOB")]
-        include: Vec<String>,
-        /// No sessions whose name matches; may be given several times.
-        #[arg(long, value_name = "GLOB")]
-        exclude: Vec<String>,
+        /// Which sessions.
+        #[command(flatten)]
+        chosen: Chosen,
     },
     /// Mend what can be mended safely: first a plan, then exactly that plan, with a way back.
     Repair {
@@ -152,18 +149,26 @@ pub struct Migrate {
     /// Convert again even what has not changed by size and time.
     #[arg(long)]
     pub rehash: bool,
-    /// Only sessions whose name matches; may be given several times.
-    #[arg(long, value_name = "GLOB")]
-    pub include: Vec<String>,
-    /// No sessions whose name matches; may be given several times.
-    #[arg(long, value_name = "GLOB")]
-    pub exclude: Vec<String>,
+    /// Which sessions.
+    #[command(flatten)]
+    pub chosen: Chosen,
     /// Only this format.
     #[arg(long, value_name = "FORMAT")]
     pub format: Option<String>,
     /// Only sessions written since: a date (2026-11-01), a time, or a span (7d, 12h).
     #[arg(long, value_name = "WHEN")]
     pub since: Option<String>,
+}
+
+/// Which sessions are meant, by name.
+#[derive(Debug, Default, ClapArgs)]
+pub struct Chosen {
+    /// Only sessions whose name matches; may be given several times.
+    #[arg(long, value_name = "GLOB")]
+    pub include: Vec<String>,
+    /// No sessions whose name matches; may be given several times.
+    #[arg(long, value_name = "GLOB")]
+    pub exclude: Vec<String>,
 }
 
 /// `everlog verify`.
@@ -183,12 +188,9 @@ pub struct Verify {
     /// Only a part of the sessions, the same each time: 10%, 0.5%.
     #[arg(long, value_name = "PERCENT")]
     pub sample: Option<String>,
-    /// Only sessions whose name matches; may be given several times.
-    #[arg(long, value_name = "GLOB")]
-    pub include: Vec<String>,
-    /// No sessions whose name matches; may be given several times.
-    #[arg(long, value_name = "GLOB")]
-    pub exclude: Vec<String>,
+    /// Which sessions.
+    #[command(flatten)]
+    pub chosen: Chosen,
     /// Only sessions whose log or source was written since: a date (2026-11-01), a time, or a span (7d, 12h).
     #[arg(long, value_name = "WHEN")]
     pub since: Option<String>,
@@ -316,12 +318,9 @@ pub struct Prune {
     /// Take this for the time.
     #[arg(long, value_name = "TIME")]
     pub now: Option<String>,
-    /// Only sessions whose name matches; may be given several times.
-    #[arg(long, value_name = "GLOB")]
-    pub include: Vec<String>,
-    /// No sessions whose name matches; may be given several times.
-    #[arg(long, value_name = "GLOB")]
-    pub exclude: Vec<String>,
+    /// Which sessions.
+    #[command(flatten)]
+    pub chosen: Chosen,
     /// Only this format.
     #[arg(long, value_name = "FORMAT")]
     pub format: Option<String>,

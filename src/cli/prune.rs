@@ -3,14 +3,13 @@
 use std::path::Path;
 
 use crate::commands::prune::{Action, Copies, PruneJob};
-use crate::commands::source::Selection;
 use crate::model::retention::{Policy, Rule, USUAL_AGE_NS};
 use crate::store::disk::RealDisk;
 
 use super::args::Prune;
 use super::config::{self, PruneConfig, Trouble};
 use super::quantities::{moment_ns, size, span_ns};
-use super::resolve::{Problem, STOP, adapters, beside, now_ns, patterns};
+use super::resolve::{Problem, STOP, adapters, beside, now_ns, selection};
 
 /// How long a file must have been left alone where nobody says anything.
 const USUAL_IDLE: &str = "1h";
@@ -29,7 +28,7 @@ pub(super) fn job(args: Prune, jobs: usize) -> Result<PruneJob<'static>, Problem
         None => beside(&source, ".everlog")?,
     };
     Ok(PruneJob {
-        selection: Selection { include: patterns(&args.include)?, exclude: patterns(&args.exclude)?, since_ns: None },
+        selection: selection(&args.chosen, None)?,
         adapters: adapters(args.format.as_deref())?,
         rules: rules(&args, &config)?,
         policy: policy(&args, &config)?,

@@ -122,9 +122,9 @@ fn dispatch(args: Args, out: &Printer) -> Result<ExitStatus, Problem> {
         Command::Fork { log, at, name } => Ok(fork::run(&ForkJob { log, at, name, disk: &RealDisk }, out)?),
         Command::Turns { log } => Ok(turns::run(&log, out)?),
         Command::Restore { logs, output } => Ok(restore::run(&RestoreJob { logs, dest: output, jobs, disk: &RealDisk }, out)?),
-        Command::Audit { source, format, include, exclude } => {
+        Command::Audit { source, format, chosen } => {
             stop_politely();
-            let selection = selection(&include, &exclude, None)?;
+            let selection = selection(&chosen, None)?;
             let adapters = adapters(format.as_deref())?;
             Ok(audit::run(&AuditJob { source, selection, adapters, jobs, now_ns: now_ns(), stop: &STOP }, out)?)
         }
@@ -188,7 +188,7 @@ fn run_migrate(args: args::Migrate, jobs: usize, out: &Printer) -> Result<ExitSt
         None => beside(&args.source, ".everlog")?,
     };
     let job = MigrateJob {
-        selection: selection(&args.include, &args.exclude, args.since.as_deref())?,
+        selection: selection(&args.chosen, args.since.as_deref())?,
         adapters: adapters(args.format.as_deref())?,
         source: args.source,
         dest,
@@ -220,11 +220,15 @@ pub(super) fn beside(source: &Path, suffix: &str) -> Result<PathBuf, Problem> {
     Ok(whole.with_file_name(name))
 }
 
-fn selection(include: &[String], exclude: &[String], written_since: Option<&str>) -> Result<Selection, Problem> {
-    Ok(Selection { include: patterns(include)?, exclude: patterns(exclude)?, since_ns: written_since.map(since).transpose()? })
+pub(super) fn selection(chosen: &args::Chosen, written_since: Option<&str>) -> Result<Selection, Problem> {
+    Ok(Selection {
+        include: patterns(&chosen.include)?,
+        exclude: patterns(&chosen.exclude)?,
+        since_ns: written_since.map(since).transpose()?,
+    })
 }
 
-pub(super) fn patterns(globs: &[String]) -> Result<Vec<Pattern>, Problem> {
+fn patterns(globs: &[String]) -> Result<Vec<Pattern>, Problem> {
     globs.iter().map(|text| Pattern::new(text).map_err(|error| Problem::Usage(format!("{text:?} is no pattern: {error}")))).collect()
 }
 
@@ -278,7 +282,7 @@ fn verify_job(args: args::Verify, jobs: usize) -> Result<VerifyJob, Problem> {
         logs: args.dest,
         source: args.source,
         golden: args.golden,
-        selection: selection(&args.include, &args.exclude, args.since.as_deref())?,
+        selection: selection(&args.chosen, args.since.as_deref())?,
         sample: args.sample.as_deref().map(|text| Sample::parse(text).ok_or_else(|| no_sample(text))).transpose()?,
         level: match args.level.as_str() {
             "seal" => Level::Seal,

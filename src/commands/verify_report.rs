@@ -308,7 +308,7 @@ fn summary(checked: &[Checked], job: &VerifyJob) -> String {
     let how = match (job.level, &job.source) {
         (Level::Seal, _) => "by their seals",
         (Level::Restore | Level::Full, Some(_)) => "against their source",
-        (Level::Restore | Level::Full, None) => "by themselves",
+        (Level::Restore | Level::Full, None) => "alone",
     };
     let counts = |kept: Kept| {
         let list: Vec<String> = VERDICTS

@@ -29,21 +29,7 @@ pub(super) fn opens_deeper_than(text: &[u8], deepest: usize) -> bool {
         Ok(scan) => return scan.facts.depth >= deepest,
         Err(error) => error.at.min(text.len()),
     };
-    let (mut depth, mut most, mut in_string, mut at) = (0usize, 0usize, false, 0);
-    while at < stop {
-        match text[at] {
-            b'\\' if in_string => at += 1,
-            b'"' => in_string = !in_string,
-            b'{' | b'[' if !in_string => {
-                depth += 1;
-                most = most.max(depth);
-            }
-            b'}' | b']' if !in_string => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        at += 1;
-    }
-    most >= deepest
+    json::deepest(&text[..stop]) >= deepest
 }
 
 #[cfg(test)]

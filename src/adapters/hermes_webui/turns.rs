@@ -199,21 +199,7 @@ fn read(text: &[u8]) -> Read<'_> {
 /// Whether a text that is no JSON opens so many containers before that shows
 /// that the parser has given up by then.
 fn opens_too_deep(text: &[u8]) -> bool {
-    let (mut depth, mut most, mut in_string, mut at) = (0usize, 0usize, false, 0);
-    while at < text.len() {
-        match text[at] {
-            b'\\' if in_string => at += 1,
-            b'"' => in_string = !in_string,
-            b'{' | b'[' if !in_string => {
-                depth += 1;
-                most = most.max(depth);
-            }
-            b'}' | b']' if !in_string => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        at += 1;
-    }
-    most >= DEEPEST
+    json::deepest(text) >= DEEPEST
 }
 
 /// What the program sums up of its runs, and which of them it cannot read.

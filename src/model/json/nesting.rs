@@ -1,4 +1,24 @@
-//! Which containers are open.
+//! Containers within each other.
+
+/// How many containers a text opens within each other, valid JSON or not.
+#[must_use]
+pub fn deepest(text: &[u8]) -> usize {
+    let (mut depth, mut most, mut in_string, mut at) = (0usize, 0usize, false, 0);
+    while let Some(byte) = text.get(at) {
+        match byte {
+            b'\\' if in_string => at += 1,
+            b'"' => in_string = !in_string,
+            b'{' | b'[' if !in_string => {
+                depth += 1;
+                most = most.max(depth);
+            }
+            b'}' | b']' if !in_string => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        at += 1;
+    }
+    most
+}
 
 /// The containers that are open, one bit each: whether it is an object. Most
 /// texts need no more than one word.

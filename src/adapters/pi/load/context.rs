@@ -123,29 +123,13 @@ enum Pass {
 /// and that fails on an entry whose message is missing.
 fn check_settings(tree: &Tree<'_>, path: &[Index]) -> Result<(), Failure> {
     for &index in path {
-        match tree.records.kind(index) {
-            Kind::BrokenMessage => return Err(Failure::TypeError),
-            // The harness copies the list of tools, or the letters of a text.
-            Kind::ActiveToolsChange if tree.flavour == Flavour::Harness => {
-                let names = tree.records.value(index).get("activeToolNames");
-                if !matches!(names.type_of(), Type::Array | Type::String) {
-                    return Err(Failure::TypeError);
-                }
-            }
-            Kind::Session
-            | Kind::Message
-            | Kind::ThinkingLevelChange
-            | Kind::ModelChange
-            | Kind::Compaction
-            | Kind::BranchSummary
-            | Kind::CustomMessage
-            | Kind::ContextEdit
-            | Kind::Label
-            | Kind::SessionInfo
-            | Kind::Leaf
-            | Kind::ActiveToolsChange
-            | Kind::Other
-            | Kind::Scalar => {}
+        let kind = tree.records.kind(index);
+        // The harness copies the list of tools, or the letters of a text.
+        let copies_tools = kind == Kind::ActiveToolsChange && tree.flavour == Flavour::Harness;
+        let can_be_copied = |names: Value<'_>| matches!(names.type_of(), Type::Array | Type::String);
+        let fails = copies_tools && !can_be_copied(tree.records.value(index).get("activeToolNames"));
+        if fails || kind == Kind::BrokenMessage {
+            return Err(Failure::TypeError);
         }
     }
     Ok(())

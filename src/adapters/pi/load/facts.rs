@@ -19,22 +19,12 @@ pub(super) type Labels<'a> = BTreeMap<Cow<'a, [u8]>, Vec<u8>>;
 /// one name.
 pub(super) fn model(tree: &Tree<'_>, path: &[Index]) -> Option<String> {
     path.iter().rev().find_map(|index| {
-        let (source, name) = match tree.records.kind(*index) {
-            Kind::ModelChange => (tree.records.value(*index), "modelId"),
-            Kind::Message => (Some(tree.records.message(*index)).filter(|message| message.get("role").is("assistant"))?, "model"),
-            Kind::Session
-            | Kind::BrokenMessage
-            | Kind::ThinkingLevelChange
-            | Kind::Compaction
-            | Kind::BranchSummary
-            | Kind::CustomMessage
-            | Kind::ContextEdit
-            | Kind::Label
-            | Kind::SessionInfo
-            | Kind::Leaf
-            | Kind::ActiveToolsChange
-            | Kind::Other
-            | Kind::Scalar => return None,
+        let kind = tree.records.kind(*index);
+        let (source, name) = if kind == Kind::ModelChange {
+            (tree.records.value(*index), "modelId")
+        } else {
+            let message = (kind == Kind::Message).then(|| tree.records.message(*index));
+            (message.filter(|message| message.get("role").is("assistant"))?, "model")
         };
         match tree.flavour {
             Flavour::Tutorial => source.get("model").lossy(),

@@ -69,29 +69,19 @@ impl Projection {
         edit: Edit<'_>,
         show: &mut dyn FnMut(&[u8]),
     ) -> Result<(), Failure> {
-        match (kind, self.flavour) {
-            (Kind::Message, _) => self.message(entry, edit, show),
-            (Kind::Compaction, Flavour::Harness) => self.compaction(entry, Edit::None, show),
-            (Kind::Compaction, _) if place == Place::First => self.compaction(entry, edit, show),
-            (Kind::CustomMessage, Flavour::Pi(_) | Flavour::Harness) => self.custom_message(entry, edit, show),
-            (Kind::BranchSummary, Flavour::Pi(_) | Flavour::Harness) => self.branch_summary(entry, edit, show),
-            (
-                Kind::Session
-                | Kind::BrokenMessage
-                | Kind::ThinkingLevelChange
-                | Kind::ModelChange
-                | Kind::Compaction
-                | Kind::BranchSummary
-                | Kind::CustomMessage
-                | Kind::ContextEdit
-                | Kind::Label
-                | Kind::SessionInfo
-                | Kind::Leaf
-                | Kind::ActiveToolsChange
-                | Kind::Other
-                | Kind::Scalar,
-                _,
-            ) => Ok(()),
+        let is_tutorial = self.flavour == Flavour::Tutorial;
+        if kind == Kind::Message {
+            self.message(entry, edit, show)
+        } else if kind == Kind::Compaction && self.flavour == Flavour::Harness {
+            self.compaction(entry, Edit::None, show)
+        } else if kind == Kind::Compaction && place == Place::First {
+            self.compaction(entry, edit, show)
+        } else if kind == Kind::CustomMessage && !is_tutorial {
+            self.custom_message(entry, edit, show)
+        } else if kind == Kind::BranchSummary && !is_tutorial {
+            self.branch_summary(entry, edit, show)
+        } else {
+            Ok(())
         }
     }
 

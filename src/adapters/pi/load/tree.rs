@@ -75,22 +75,12 @@ impl<'a> Tree<'a> {
         self.parents = vec![Parent::Root; self.records.len()];
         let mut last = Parent::Root;
         for (index, parent) in self.parents.iter_mut().enumerate() {
-            match self.records.kind(index) {
-                Kind::Session => continue,
-                Kind::Scalar => return Err(Failure::TypeError),
-                Kind::Message
-                | Kind::BrokenMessage
-                | Kind::ThinkingLevelChange
-                | Kind::ModelChange
-                | Kind::Compaction
-                | Kind::BranchSummary
-                | Kind::CustomMessage
-                | Kind::ContextEdit
-                | Kind::Label
-                | Kind::SessionInfo
-                | Kind::Leaf
-                | Kind::ActiveToolsChange
-                | Kind::Other => {}
+            let kind = self.records.kind(index);
+            if kind == Kind::Session {
+                continue;
+            }
+            if kind == Kind::Scalar {
+                return Err(Failure::TypeError);
             }
             *parent = last;
             last = Parent::Entry(index);
