@@ -422,9 +422,15 @@ fn a_file_that_never_holds_still_is_reported_and_the_others_go_on() {
                 }
             }
         });
-        let done = bench.migrate(&[]);
+        // On a busy machine the writer may rest for long enough.
+        let done = (0..50).map(|_| {
+            let _ = fs::remove_dir_all(bench.dest());
+            bench.migrate(&[])
+        });
+        let mut done = done.skip_while(|done| code(done) == Some(0));
+        let done = done.next();
         stop.store(true, Ordering::Relaxed);
-        done
+        done.expect("a migration that met the writer")
     });
     assert_eq!(code(&done), Some(1), "{}{}", stdout(&done), stderr(&done));
     assert!(stderr(&done).contains("changes while it is being read"), "{}", stderr(&done));

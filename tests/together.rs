@@ -178,7 +178,8 @@ fn a_check_while_logs_are_replaced_sees_only_whole_logs() {
             while !stop.load(Ordering::Relaxed) {
                 replaced += 1;
                 write(replaced);
-                assert_eq!(code(&bench.migrate(&[])), Some(0));
+                let done = bench.migrate(&[]);
+                assert_eq!(code(&done), Some(0), "{}{}", stdout(&done), stderr(&done));
             }
             replaced
         });

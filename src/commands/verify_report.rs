@@ -133,7 +133,9 @@ fn detail(one: &Checked, showing: Showing) -> Option<String> {
 fn hint(verdict: Verdict) -> Option<&'static str> {
     match verdict {
         Verdict::Same | Verdict::NoSource | Verdict::KeptDamaged | Verdict::Unreadable => None,
-        Verdict::Differs | Verdict::Damaged | Verdict::LogGone => Some("restore the log from a copy, or migrate its source again with `--rehash`"),
+        Verdict::Differs | Verdict::Damaged | Verdict::LogGone => {
+            Some("restore the log from a copy, or migrate its source again with `--rehash`")
+        }
         Verdict::SourceChanged => Some("`everlog migrate` brings the log up to date and keeps what the source no longer has"),
         Verdict::NoLog => Some("`everlog migrate` makes one"),
         Verdict::NotConverted => Some("no log has what is in there: keep the source"),

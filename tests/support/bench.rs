@@ -54,7 +54,8 @@ impl Bench {
 }
 
 pub fn line(role: &str, content: &str, second: u32) -> String {
-    format!("{{\"role\": \"{role}\", \"content\": \"{content}\", \"timestamp\": \"2026-01-01T00:00:{second:02}\"}}\n")
+    let (minute, second) = (second / 60, second % 60);
+    format!("{{\"role\": \"{role}\", \"content\": \"{content}\", \"timestamp\": \"2026-01-01T00:{minute:02}:{second:02}\"}}\n")
 }
 
 pub fn lines(count: u32) -> String {
