@@ -253,7 +253,7 @@ fn the_newest_are_kept_and_a_folder_is_kept_small() {
     bench.policy.keep_last = 2;
     assert_eq!(bench.going(), ["run-aaa-t0", "run-aaa-t1", "run-aaa-t2"]);
     let one = fs::metadata(folder.path().join("_run_journal/aaa/run-aaa-t0.jsonl")).unwrap().len();
-    bench.policy = Policy { older_than_ns: None, keep_last: 1, max_bytes: Some(one * 3) };
+    bench.policy = Policy { older_than_ns: Some(200 * DAY_NS), keep_last: 1, max_bytes: Some(one * 3) };
     assert_eq!(bench.going(), ["run-aaa-t0", "run-aaa-t1"]);
     bench.policy = Policy { older_than_ns: Some(200 * DAY_NS), keep_last: 0, max_bytes: Some(one * 5) };
     assert!(bench.going().is_empty());
