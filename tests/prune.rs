@@ -327,7 +327,8 @@ fn the_command_line_plans_checks_explains_applies_and_undoes() {
     assert_eq!(prune(&["--undo"]).status.code(), Some(0));
     assert!(bytes_of(&folder.path()) == before);
     assert_eq!(prune(&["--rule", "everything"]).status.code(), Some(2));
-    let loud = prune(&["--apply", "--without-log", "--quiet"]);
+    let elsewhere = folder.home().join("elsewhere").display().to_string();
+    let loud = prune(&["--apply", "--without-log", "--quiet", "-o", &elsewhere]);
     assert!(stderr(&loud).contains("cannot be brought back"), "{}", stderr(&loud));
 }
 

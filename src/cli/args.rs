@@ -306,7 +306,7 @@ pub struct Prune {
     /// Only files that were left alone for so long; 1h if not given.
     #[arg(long, value_name = "SPAN")]
     pub idle: Option<String>,
-    /// Also what no log has: it cannot be brought back.
+    /// Also what no log has: that cannot be brought back.
     #[arg(long)]
     pub without_log: bool,
     /// Move old files there instead of removing them.

@@ -97,7 +97,11 @@ fn policy(args: &Prune, config: &PruneConfig) -> Result<Policy, Problem> {
     let meant = |text: &str| size(text).filter(|bytes| *bytes > 0 || is_nothing(text));
     let most = most.map(|text| meant(text).ok_or_else(|| wrong(text))).transpose()?;
     // 0 disables that one, and nothing else.
-    Ok(Policy { older_than_ns: Some(age).filter(|ns| *ns > 0), keep_last: keep_last.unwrap_or(0), max_bytes: most.filter(|bytes| *bytes > 0) })
+    Ok(Policy {
+        older_than_ns: Some(age).filter(|ns| *ns > 0),
+        keep_last: keep_last.unwrap_or(0),
+        max_bytes: most.filter(|bytes| *bytes > 0),
+    })
 }
 
 fn span(text: &str) -> Result<i64, Problem> {

@@ -56,6 +56,15 @@ impl Rule {
         matches!(self, Rule::TurnJournal | Rule::RunJournal)
     }
 
+    /// How many items so many parts of a file are: each of its own, or all one.
+    #[must_use]
+    pub fn items(self, parts: u64) -> u64 {
+        match self {
+            Rule::TurnJournal | Rule::RunJournal | Rule::Retired => parts,
+            Rule::CronRunLog | Rule::EventLog | Rule::HiddenLines => parts.min(1),
+        }
+    }
+
     /// What one of its parts is called.
     #[must_use]
     pub fn part(self) -> &'static str {
@@ -113,6 +122,8 @@ pub enum StayCode {
     Changed,
     /// It could not be looked at.
     Unreadable,
+    /// It could not be written, moved or removed.
+    WriteFailed,
 }
 
 impl StayCode {
