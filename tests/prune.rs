@@ -253,7 +253,7 @@ fn the_newest_are_kept_and_a_folder_is_kept_small() {
     bench.policy.keep_last = 2;
     assert_eq!(bench.going(), ["run-aaa-t0", "run-aaa-t1", "run-aaa-t2"]);
     let one = fs::metadata(folder.path().join("_run_journal/aaa/run-aaa-t0.jsonl")).unwrap().len();
-    bench.policy = Policy { older_than_ns: None, keep_last: 1, max_bytes: Some(one * 3) };
+    bench.policy = Policy { older_than_ns: Some(200 * DAY_NS), keep_last: 1, max_bytes: Some(one * 3) };
     assert_eq!(bench.going(), ["run-aaa-t0", "run-aaa-t1"]);
     bench.policy = Policy { older_than_ns: Some(200 * DAY_NS), keep_last: 0, max_bytes: Some(one * 5) };
     assert!(bench.going().is_empty());
@@ -327,7 +327,8 @@ fn the_command_line_plans_checks_explains_applies_and_undoes() {
     assert_eq!(prune(&["--undo"]).status.code(), Some(0));
     assert!(bytes_of(&folder.path()) == before);
     assert_eq!(prune(&["--rule", "everything"]).status.code(), Some(2));
-    let loud = prune(&["--apply", "--without-log", "--quiet"]);
+    let elsewhere = folder.home().join("elsewhere").display().to_string();
+    let loud = prune(&["--apply", "--without-log", "--quiet", "-o", &elsewhere]);
     assert!(stderr(&loud).contains("cannot be brought back"), "{}", stderr(&loud));
 }
 

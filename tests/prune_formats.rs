@@ -109,6 +109,9 @@ fn a_run_log_past_two_million_bytes_keeps_its_newest_two_thousand_lines() {
     // An age that nobody reaches, and one item to keep: this is the program's own rule.
     let bench = Bench { policy: Policy { older_than_ns: Some(9_000 * DAY_NS), keep_last: 5, ..Policy::default() }, ..bench };
     assert_eq!(bench.going(), [name], "{:?}", bench.plan());
+    let (_, case) = bench.run(Action::Explain(bench.source.join(name))).unwrap();
+    let due = case[0]["checks"].as_array().unwrap().iter().find(|check| check["about"] == "due").unwrap();
+    assert_eq!(due["why"], "its program's own rule, whatever its age");
     assert_eq!(bench.apply()["parts"]["cron-run-log"], 99);
     let kept = [&lines[7..8], &lines[100..]].concat().concat();
     assert!(fs::read_to_string(bench.source.join(name)).unwrap() == kept);
@@ -117,11 +120,18 @@ fn a_run_log_past_two_million_bytes_keeps_its_newest_two_thousand_lines() {
 
 /// A session of which `skip` hides two lines of four.
 fn hidden() -> (TempDir, Bench<'static>) {
+    hiding(2, 4)
+}
+
+/// A session of which `skip` hides some lines.
+fn hiding(skip: u32, count: u32) -> (TempDir, Bench<'static>) {
     let (scratch, bench) = case("picoclaw/plain");
     let lines: String =
-        (0..4).map(|n| format!("{{\"role\":\"user\",\"content\":\"m{n}\",\"created_at\":\"2023-01-01T00:00:0{n}Z\"}}\n")).collect();
-    let meta = "{\n  \"key\": \"cli:9\",\n  \"summary\": \"s\",\n  \"skip\": 2,\n  \"count\": 4,\n  \"created_at\": \"2023-01-01T00:00:00Z\",\n  \"updated_at\": \"2023-01-01T00:00:09Z\"\n}";
-    for (name, text) in [("cli_9.jsonl", lines.as_str()), ("cli_9.meta.json", meta)] {
+        (0..count).map(|n| format!("{{\"role\":\"user\",\"content\":\"m{n}\",\"created_at\":\"2023-01-01T00:00:{n:02}Z\"}}\n")).collect();
+    let meta = format!(
+        "{{\n  \"key\": \"cli:9\",\n  \"summary\": \"s\",\n  \"skip\": {skip},\n  \"count\": {count},\n  \"created_at\": \"2023-01-01T00:00:00Z\",\n  \"updated_at\": \"2023-01-01T00:00:09Z\"\n}}"
+    );
+    for (name, text) in [("cli_9.jsonl", lines), ("cli_9.meta.json", meta)] {
         let path = sessions(&bench.source).join(name);
         fs::write(&path, text).unwrap();
         set_mtime(&path, NOW_NS - 99 * DAY_NS);
@@ -211,6 +221,24 @@ fn hidden_lines_go_and_what_is_shown_stays_the_same() {
     assert!(again.contains("\"m2\"") && again.contains("\"m3\"") && !again.contains("\"m1\""), "{again}");
     bench.run(Action::Undo(None)).unwrap();
     assert!(tree(&bench.source) == before);
+}
+
+#[test]
+fn the_digits_that_a_meta_file_loses_are_counted_and_it_is_called_rewritten() {
+    let (_scratch, bench) = hiding(10, 12);
+    let size = |source: &Path| bytes_of(source).values().map(|bytes| bytes.len() as u64).sum::<u64>();
+    let (_, rows) = bench.run(Action::Plan).unwrap();
+    let planned = &rows.last().unwrap()["summary"];
+    let [source, dest] = [&bench.source, &bench.dest].map(|path| path.display().to_string());
+    let said = support::stdout(&everlog(&["prune", &source, "-o", &dest, "--now", "2024-03-01T00:00:00Z"]));
+    assert!(
+        said.contains("cli_9.meta.json  its numbers are rewritten, 2 B (hidden-lines)") && said.contains("10 lines would go"),
+        "{said}"
+    );
+    let before = size(&bench.source);
+    let done = bench.apply();
+    let freed = before - size(&bench.source);
+    assert_eq!((&planned["bytes"], &done["bytes"], &planned["goes"]), (&freed.into(), &freed.into(), &done["goes"]));
 }
 
 #[test]

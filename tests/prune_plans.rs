@@ -5,14 +5,14 @@
 
 mod support;
 
-use everlog::commands::prune::Action;
+use everlog::commands::prune::{Action, Copies};
 use everlog::model::retention::Rule;
 use everlog::report::ExitStatus;
 use std::collections::BTreeSet;
 use std::fs;
 use std::process::{Command, Output};
 use support::dying::DyingDisk;
-use support::prune::{Bench, Last, Run, Seen, Turn, bytes_of, session, shard};
+use support::prune::{Bench, Last, Run, Seen, Turn, bytes_of, read, run_line, session, shard, write_aged};
 use support::webui::Folder;
 use support::{everlog, stderr, stdout, tree};
 
@@ -155,15 +155,24 @@ fn a_store_that_was_mistyped_is_not_made() {
 
 #[test]
 fn the_way_back_that_is_named_is_one() {
-    // Without a log there is none, with a trash there is.
-    for (words, is_way) in [(&["--without-log"][..], false), (&["--without-log", "--trash", "TRASH"], true), (&[], true)] {
+    // Without a log there is none, with a trash or with one there is.
+    let ways = [
+        (&["--without-log"][..], false),
+        (&["--without-log", "--trash", "TRASH"], true),
+        (&["--without-log", "LOG"], true),
+        (&["LOG"], true),
+    ];
+    for (words, is_way) in ways {
         let folder = two_sessions();
-        assert_eq!(everlog(&["migrate", &folder.path().display().to_string()]).status.code(), Some(0));
+        if words.contains(&"LOG") {
+            assert_eq!(everlog(&["migrate", &folder.path().display().to_string()]).status.code(), Some(0));
+        }
+        let words = words.iter().copied().filter(|word| *word != "LOG");
         let trash = folder.home().join("trash").display().to_string();
-        let words: Vec<&str> = words.iter().map(|word| if *word == "TRASH" { trash.as_str() } else { word }).collect();
+        let words: Vec<&str> = words.map(|word| if word == "TRASH" { trash.as_str() } else { word }).collect();
         let before = bytes_of(&folder.path());
         let done = stdout(&prune(&folder, &[&["--apply"], &words[..]].concat()));
-        let Some((_, back)) = done.trim_end().split_once("back with: everlog ") else {
+        let Some((_, back)) = done.trim_end().split_once("; back with: everlog ") else {
             assert!(!is_way && done.contains("it cannot be brought back"), "{done}");
             continue;
         };
@@ -188,4 +197,142 @@ fn the_way_back_of_one_file_that_is_gone_names_its_folder() {
     let undone = everlog(&back.split(' ').collect::<Vec<_>>());
     assert_eq!(undone.status.code(), Some(0), "{back}: {}", stderr(&undone));
     assert!(bytes_of(&folder.path()) == before);
+}
+
+#[test]
+fn a_zero_turns_off_one_option_and_a_limit_never_makes_less_go() {
+    let folder = two_sessions();
+    assert_eq!(everlog(&["migrate", &folder.path().display().to_string()]).status.code(), Some(0));
+    let goes = |words: &[&str]| {
+        let plan = stdout(&prune(&folder, words));
+        plan.lines().find(|line| line.contains("would go")).unwrap_or_default().to_owned()
+    };
+    let usual = goes(&[]);
+    assert!(usual.contains("3 turns and 3 runs would go"), "{usual}");
+    let settings = folder.home().join("zero.toml").display().to_string();
+    fs::write(&settings, "[prune]\nkeep-last = 0\nmax-bytes = 0\n").unwrap();
+    for words in [["--keep-last", "0"], ["--max-bytes", "0"], ["--max-bytes", "2GiB"], ["--config", &settings]] {
+        assert_eq!(goes(&words), usual, "{words:?}");
+    }
+    let newest = goes(&["--keep-last", "1"]);
+    assert!(newest.starts_with("1 turn and 1 run would go"), "{newest}");
+    for age in ["30d", "0"] {
+        assert_eq!(goes(&["--older-than", age, "--keep-last", "1", "--max-bytes", "2GiB"]), newest, "{age}");
+    }
+    assert!(goes(&["--older-than", "0"]).starts_with("nothing would go"));
+}
+
+#[test]
+fn without_logs_only_what_no_log_has_is_given_up() {
+    let folder = two_sessions();
+    let mut bench = bench(&folder);
+    bench.migrate();
+    // The log of one session has not what that holds now.
+    let run = "_run_journal/bbb/run-bbb-t0.jsonl";
+    let more = read(&folder, run) + &run_line("bbb", "run-bbb-t0", 3, "done", 1_700_000_000, Some("completed"));
+    write_aged(&folder, run, &more, 99);
+    bench.copies = Copies::GivenUp;
+    let before = bytes_of(&folder.path());
+    let dest = bench.dest.display().to_string();
+    let warned = stderr(&prune(&folder, &["--without-log", "-o", &dest]));
+    assert!(warned.contains("warning: no log has 1 file: what goes of that cannot be brought back"), "{warned}");
+    let done = prune(&folder, &["--without-log", "-o", &dest, "--apply"]);
+    assert!(stderr(&done).contains("warning: no log has 1 file"), "{}", stderr(&done));
+    assert!(stdout(&done).contains("; 2 files cannot be brought back, the rest goes back with: everlog "), "{}", stdout(&done));
+    assert_eq!(bench.run(Action::Undo(None)).unwrap().0, ExitStatus::Found);
+    let after = bytes_of(&folder.path());
+    assert!(before.iter().filter(|(name, _)| name.contains("aaa")).all(|(name, bytes)| after.get(name) == Some(bytes)));
+    assert!(!folder.path().join(run).exists());
+}
+
+#[test]
+fn a_log_that_was_damaged_in_place_keeps_what_it_should_have() {
+    let folder = two_sessions();
+    let mut bench = bench(&folder);
+    bench.migrate();
+    bench.rules = vec![Rule::RunJournal];
+    let log = bench.dest.join(tree(&bench.dest).into_keys().find(|name| name.starts_with("aaa")).unwrap());
+    let (mut bytes, written) = (fs::read(&log).unwrap(), fs::metadata(&log).unwrap().modified().unwrap());
+    let at = bytes.windows(7).position(|part| part == b"ask aaa").unwrap();
+    bytes[at] = b'A';
+    fs::write(&log, bytes).unwrap();
+    let is_remedy = |why: &str| why.contains("`everlog verify ") && why.contains("`everlog migrate --rehash`");
+    support::set_mtime(&log, support::prune::NOW_NS * 2);
+    let (_, rows) = bench.run(Action::Plan).unwrap();
+    let row = rows.iter().find(|row| row["item"] == "run-aaa-t0").unwrap();
+    assert!(row["code"] == "log_unsealed" && is_remedy(row["why"].as_str().unwrap()), "{row}");
+    assert_eq!(bench.going(), ["run-bbb-t0"]);
+    // With its old time a plan believes it; neither its case nor a prune does.
+    fs::File::options().write(true).open(&log).unwrap().set_modified(written).unwrap();
+    assert_eq!(bench.plan()["run-aaa-t0"], "");
+    let (_, case) = bench.run(Action::Explain(folder.path().join("_run_journal/aaa/run-aaa-t0.jsonl"))).unwrap();
+    assert_eq!(case[0]["case"]["code"], "log_unsealed", "{case:?}");
+    let said = prune(&folder, &["-o", &bench.dest.display().to_string(), "--apply"]);
+    assert!(said.status.code() == Some(1) && is_remedy(&stderr(&said)), "{}", stderr(&said));
+    let source = folder.path().display().to_string();
+    // It keeps the damaged one, which has a message of its own.
+    let mended = everlog(&["migrate", &source, "-o", &bench.dest.display().to_string(), "--rehash"]);
+    assert_eq!(mended.status.code(), Some(1), "{}", stderr(&mended));
+    assert_eq!(bench.going(), ["run-aaa-t0", "run-aaa-t1"]);
+}
+
+#[test]
+fn a_retired_session_that_was_changed_gets_its_name_back_first() {
+    let folder = two_sessions();
+    let bench = bench(&folder);
+    retire(&folder, &bench, &["--include", "aaa*"]);
+    let file = folder.path().join("aaa.json.migrated");
+    let case = |bench: &Bench<'_>| bench.run(Action::Explain(file.clone())).unwrap().1[0]["case"].clone();
+    assert_eq!(case(&bench)["goes"], true);
+    // Changed since: its log can only be brought up to date under its own name.
+    fs::write(&file, fs::read_to_string(&file).unwrap() + "\n").unwrap();
+    support::set_mtime(&file, support::prune::NOW_NS - 99 * support::prune::DAY_NS);
+    let said = case(&bench);
+    assert!(said["code"] == "log_differs" && said["why"].as_str().unwrap().contains("`everlog migrate --unretire`"), "{said}");
+}
+
+#[test]
+fn a_plan_and_what_it_does_count_the_same() {
+    let folder = two_sessions();
+    let bench = bench(&folder);
+    bench.migrate();
+    let (_, rows) = bench.run(Action::Plan).unwrap();
+    let (plan, done) = (&rows.last().unwrap()["summary"], bench.apply());
+    for field in ["goes", "parts", "stays", "stays_parts", "bytes"] {
+        assert!(!plan[field].is_null() && plan[field] == done[field], "{field}: {plan} {done}");
+    }
+    assert_eq!((&plan["goes"], &plan["stays"]), (&6.into(), &2.into()));
+}
+
+#[test]
+fn what_cannot_be_written_says_why() {
+    let folder = two_sessions();
+    assert_eq!(everlog(&["migrate", &folder.path().display().to_string()]).status.code(), Some(0));
+    let wall = folder.home().join("wall");
+    fs::write(&wall, "no folder").unwrap();
+    let said = stderr(&prune(&folder, &["--apply", "--trash", &wall.join("trash").display().to_string()]));
+    assert!(said.contains(": File exists") && said.contains("(write_failed)") && !said.contains("(unreadable)"), "{said}");
+}
+
+#[test]
+fn what_was_to_go_to_another_trash_is_said_once() {
+    let folder = two_sessions();
+    let bench = bench(&folder);
+    bench.migrate();
+    let disk = DyingDisk::after(6);
+    let _ = Bench { disk: &disk, trash: Some(folder.home().join("trash")), ..bench.clone() }.run(Action::Apply);
+    let said = stderr(&prune(&folder, &["-o", &bench.dest.display().to_string(), "--apply"]));
+    assert_eq!(said.matches("it was to go to another trash").count(), 1, "{said}");
+    assert!(said.contains(" files: ") && said.contains(" more"), "{said}");
+}
+
+#[test]
+fn an_empty_folder_that_a_prune_leaves_is_no_file() {
+    let folder = two_sessions();
+    let (bench, source) = (bench(&folder), folder.path().display().to_string());
+    bench.migrate();
+    bench.apply();
+    let said = everlog(&["verify", &bench.dest.display().to_string(), "--source", &source]);
+    let text = stdout(&said) + &stderr(&said);
+    assert!(text.contains("empty folder that the log has not"), "{text}");
 }

@@ -294,19 +294,19 @@ pub struct Prune {
     /// Only by these rules: turn-journal, run-journal, cron-run-log, event-log, hidden-lines, retired.
     #[arg(long, value_name = "RULE", value_delimiter = ',')]
     pub rule: Vec<String>,
-    /// What is older than this (30d, 12h), by its own times and by its file's; 0 for none.
+    /// What is older than this (12h, 90d), by its own times and by its file's; 30d if not given, 0 for whatever age the other two take.
     #[arg(long, value_name = "AGE")]
     pub older_than: Option<String>,
-    /// But for the newest N turns and N runs of each session; other rules go by age alone.
+    /// But for the newest N turns and N runs of each session; other rules go by age alone. 0 is as if not given.
     #[arg(long, value_name = "N")]
     pub keep_last: Option<usize>,
-    /// And the oldest, until the source's journals have no more than this (2GiB); 0 for no limit.
+    /// And the oldest besides, until the source's journals have no more than this (2GiB). 0 is as if not given.
     #[arg(long, value_name = "SIZE")]
     pub max_bytes: Option<String>,
     /// Only files that were left alone for so long; 1h if not given.
     #[arg(long, value_name = "SPAN")]
     pub idle: Option<String>,
-    /// Also what no log has: it cannot be brought back.
+    /// Also what no log has: that cannot be brought back.
     #[arg(long)]
     pub without_log: bool,
     /// Move old files there instead of removing them.

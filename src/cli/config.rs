@@ -1,6 +1,6 @@
 //! `everlog.toml`: what a scheduled job would otherwise say each time.
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use std::path::{Path, PathBuf};
 
 use crate::store::StoreError;
@@ -24,12 +24,30 @@ pub struct PruneConfig {
     pub(super) source: Option<PathBuf>,
     pub(super) output: Option<PathBuf>,
     pub(super) rule: Option<Vec<String>>,
+    #[serde(deserialize_with = "quantity")]
     pub(super) older_than: Option<String>,
     pub(super) keep_last: Option<usize>,
+    #[serde(deserialize_with = "quantity")]
     pub(super) max_bytes: Option<String>,
+    #[serde(deserialize_with = "quantity")]
     pub(super) idle: Option<String>,
     pub(super) trash: Option<PathBuf>,
     pub(super) apply: bool,
+}
+
+/// A span or a size: what the option takes, or a number as it is.
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "a text or a whole number")]
+enum Quantity {
+    Text(String),
+    Number(i64),
+}
+
+fn quantity<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
+    Ok(Some(match Quantity::deserialize(from)? {
+        Quantity::Text(text) => text,
+        Quantity::Number(number) => number.to_string(),
+    }))
 }
 
 impl PruneConfig {

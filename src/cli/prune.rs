@@ -90,15 +90,18 @@ fn policy(args: &Prune, config: &PruneConfig) -> Result<Policy, Problem> {
     let age = args.older_than.as_deref().or(config.older_than.as_deref());
     let keep_last = args.keep_last.or(config.keep_last);
     let most = args.max_bytes.as_deref().or(config.max_bytes.as_deref());
-    let is_silent = age.is_none() && keep_last.is_none() && most.is_none();
-    let age = age.map(span).transpose()?.or(is_silent.then_some(USUAL_AGE_NS));
+    let age = age.map(span).transpose()?.unwrap_or(USUAL_AGE_NS);
     let wrong = |text: &str| Problem::Usage(format!("{text:?} is no size (2GiB, 500MB)"));
     // Less than a byte would be taken for no limit.
     let is_nothing = |text: &str| text.bytes().all(|b| !matches!(b, b'1'..=b'9'));
     let meant = |text: &str| size(text).filter(|bytes| *bytes > 0 || is_nothing(text));
     let most = most.map(|text| meant(text).ok_or_else(|| wrong(text))).transpose()?;
-    // 0 disables.
-    Ok(Policy { older_than_ns: age.filter(|ns| *ns > 0), keep_last: keep_last.unwrap_or(0), max_bytes: most.filter(|bytes| *bytes > 0) })
+    // 0 disables that one, and nothing else.
+    Ok(Policy {
+        older_than_ns: Some(age).filter(|ns| *ns > 0),
+        keep_last: keep_last.unwrap_or(0),
+        max_bytes: most.filter(|bytes| *bytes > 0),
+    })
 }
 
 fn span(text: &str) -> Result<i64, Problem> {
@@ -122,7 +125,19 @@ mod tests {
         assert_eq!(policy_of(typed("0"), ""), Policy::default());
         let config = "older-than = \"7d\"\nkeep-last = 3\nmax-bytes = \"1MiB\"";
         assert_eq!(policy_of(typed("1d"), config), Policy { older_than_ns: Some(day), keep_last: 3, max_bytes: Some(1 << 20) });
-        assert_eq!(policy_of(Prune::default(), "keep-last = 3").older_than_ns, None);
+        // None of the others takes the place of the age, least of all a 0.
+        for (config, keep_last, max_bytes) in [
+            ("keep-last = 3", 3, None),
+            ("keep-last = 0", 0, None),
+            ("max-bytes = 0", 0, None),
+            ("max-bytes = \"0\"", 0, None),
+            ("max-bytes = 5", 0, Some(5)),
+            ("keep-last = 1\nmax-bytes = \"2GiB\"", 1, Some(2 << 30)),
+        ] {
+            assert_eq!(policy_of(Prune::default(), config), Policy { older_than_ns: Some(30 * day), keep_last, max_bytes }, "{config}");
+        }
+        assert_eq!(policy_of(Prune::default(), "older-than = 0\nkeep-last = 3"), Policy { keep_last: 3, ..Policy::default() });
+        assert!(toml::from_str::<PruneConfig>("max-bytes = true").unwrap_err().to_string().contains("a text or a whole number"));
         assert!(toml::from_str::<PruneConfig>("older_than = 3").is_err());
         let paths = PathBuf::from("x");
         assert_eq!(

@@ -74,7 +74,7 @@ pub struct PruneJob<'a> {
 pub enum Copies {
     /// It must, and be proven to.
     InLogs,
-    /// What goes is gone.
+    /// What no log has is gone.
     GivenUp,
 }
 
@@ -117,9 +117,6 @@ pub fn run(job: &PruneJob<'_>, out: &Printer) -> Result<ExitStatus, CommandError
         say_all_went(&source, &job.source, &Pruned::load(&store), &job.adapters, out)?;
     }
     retired_before::settle(&mut source, &store, &Receipts::load(&store));
-    if job.copies == Copies::GivenUp && job.trash.is_none() && matches!(job.action, Action::Plan | Action::Apply) {
-        out.complain("warning: without logs: what goes cannot be brought back");
-    }
     if job.action == Action::Apply {
         [Some(&job.dest), job.trash.as_ref()].into_iter().flatten().try_for_each(|folder| refuse_nesting(&source, folder))?;
         let _lock = match StoreLock::take(&store, job.disk) {

@@ -56,6 +56,15 @@ impl Rule {
         matches!(self, Rule::TurnJournal | Rule::RunJournal)
     }
 
+    /// How many items so many parts of a file are: each of its own, or all one.
+    #[must_use]
+    pub fn items(self, parts: u64) -> u64 {
+        match self {
+            Rule::TurnJournal | Rule::RunJournal | Rule::Retired => parts,
+            Rule::CronRunLog | Rule::EventLog | Rule::HiddenLines => parts.min(1),
+        }
+    }
+
     /// What one of its parts is called.
     #[must_use]
     pub fn part(self) -> &'static str {
@@ -113,6 +122,8 @@ pub enum StayCode {
     Changed,
     /// It could not be looked at.
     Unreadable,
+    /// It could not be written, moved or removed.
+    WriteFailed,
 }
 
 impl StayCode {
@@ -357,10 +368,8 @@ impl Policy {
     #[must_use]
     pub fn over_budget(&self, items: &[Aged], folder_bytes: u64, now_ns: i64) -> Vec<Option<Stay>> {
         let Some(max) = self.max_bytes else { return vec![None; items.len()] };
-        let is_due = |item: &Aged| {
-            let by_age = self.older_than_ns.is_some() && self.is_young(item, now_ns).is_none();
-            item.due == Due::ByOwnRule || by_age
-        };
+        // What goes without a limit goes with one, too.
+        let is_due = |item: &Aged| item.due == Due::ByOwnRule || self.is_young(item, now_ns).is_none();
         let mut stays: Vec<Option<Stay>> = vec![None; items.len()];
         let mut left = folder_bytes.saturating_sub(items.iter().filter(|item| is_due(item)).map(|item| item.bytes).sum());
         let mut others: Vec<usize> = (0..items.len()).filter(|n| !is_due(&items[*n])).collect();
@@ -435,6 +444,22 @@ mod tests {
         assert_eq!(codes(&policy.screen(&items, 100 * DAY)), [None; 4]);
         let stays = codes(&policy.over_budget(&items, 40, 100 * DAY));
         assert_eq!(stays, [Some(StayCode::WithinBudget), None, Some(StayCode::WithinBudget), None]);
+    }
+
+    #[test]
+    fn a_limit_never_makes_less_go() {
+        let items = [aged("a", 90, 10), aged("a", 1, 10), aged("b", 85, 10), aged("b", 50, 10)];
+        for older_than_ns in [None, Some(30 * DAY)] {
+            for keep_last in [0, 1] {
+                let without = Policy { older_than_ns, keep_last, max_bytes: None };
+                let with = Policy { max_bytes: Some(1 << 30), ..without };
+                let screened = with.screen(&items, 100 * DAY);
+                let budgeted = with.over_budget(&items, 40, 100 * DAY);
+                let goes: Vec<bool> = screened.iter().zip(&budgeted).map(|(one, other)| one.is_none() && other.is_none()).collect();
+                let goes_without: Vec<bool> = without.screen(&items, 100 * DAY).iter().map(Option::is_none).collect();
+                assert_eq!(goes, goes_without, "{with:?}");
+            }
+        }
     }
 
     #[test]

@@ -20,7 +20,7 @@ use crate::model::stream::{ReadAt, StreamError};
 
 use super::difference::{Difference, Place, Sides, Window};
 use super::messages::{Comparison, Replayed, message_difference};
-use super::proof::{budget, head_difference, heads_difference, one_file, outcome_difference};
+use super::proof::{budget, head_difference, heads_difference, one_file, only_in_log, only_in_source, outcome_difference};
 
 /// Files up to this size are compared to their end; of larger ones only the
 /// first difference is shown.
@@ -79,7 +79,7 @@ pub fn file_differences<R: ReadAt>(
         let plan = file_plan(log, seq)?;
         match files.entry(&plan.path) {
             None => {
-                let gone = Difference::in_file("the log has a file that the source has not", Location::file(plan.path.to_string()));
+                let gone = Difference::in_file(only_in_log(&plan), Location::file(plan.path.to_string()));
                 found.add(Difference { event: Some(seq), ..gone }, limits);
             }
             Some(entry) => {
@@ -90,8 +90,8 @@ pub fn file_differences<R: ReadAt>(
         }
         seen.insert(plan.path);
     }
-    for (path, _) in files.iter().filter(|(path, _)| !seen.contains(*path)) {
-        found.add(Difference::in_file("the source has a file that the log has not", Location::file(path.to_string())), limits);
+    for (path, entry) in files.iter().filter(|(path, _)| !seen.contains(*path)) {
+        found.add(Difference::in_file(only_in_source(entry), Location::file(path.to_string())), limits);
     }
     Ok(())
 }

@@ -98,7 +98,7 @@ pub fn files_rebuild<R: ReadAt>(
         let plan = file_plan(log, seq)?;
         let name = plan.path.to_string();
         let Some(entry) = files.entry(&plan.path) else {
-            return Ok(Err(Difference::in_file("the log has a file that the source has not", Location::file(name))));
+            return Ok(Err(Difference::in_file(only_in_log(&plan), Location::file(name))));
         };
         if let Some(difference) = one_file(log, adapter, &plan, entry)? {
             return Ok(Err(difference));
@@ -109,8 +109,24 @@ pub fn files_rebuild<R: ReadAt>(
         proven.insert(plan.path);
     }
     match files.iter().find(|(path, _)| !proven.contains(*path)) {
-        Some((path, _)) => Ok(Err(Difference::in_file("the source has a file that the log has not", Location::file(path.to_string())))),
+        Some((path, entry)) => Ok(Err(Difference::in_file(only_in_source(entry), Location::file(path.to_string())))),
         None => Ok(Ok(bytes)),
+    }
+}
+
+/// Said of what is in a log alone.
+pub(super) fn only_in_log(plan: &FilePlan) -> &'static str {
+    match plan.entry.kind {
+        FileKind::Folder => "the log has an empty folder that the source has not",
+        FileKind::File | FileKind::Link => "the log has a file that the source has not",
+    }
+}
+
+/// Said of what is in a source alone.
+pub(super) fn only_in_source(entry: &Entry) -> &'static str {
+    match entry {
+        Entry::EmptyFolder => "the source has an empty folder that the log has not",
+        Entry::File(_) | Entry::Link { .. } => "the source has a file that the log has not",
     }
 }
 

@@ -73,6 +73,7 @@ fn item(base: &str, folder: &FolderView<'_>) -> Option<Item> {
     let put = |number: &Number, value: u64| Edit { from: number.at as u64, to: (number.at + number.len) as u64, put: value.to_string() };
     let mut numbers = vec![put(&meta.skip, 0), put(&meta.count, left)];
     numbers.sort_by_key(|edit| edit.from);
+    let [was, is] = [numbers.iter().map(|edit| edit.to - edit.from).sum::<u64>(), numbers.iter().map(|edit| edit.put.len() as u64).sum()];
     Some(Item {
         rule: Rule::HiddenLines,
         name: RelPath::new(lines_file.as_str()).below(folder.path()).to_string(),
@@ -80,7 +81,7 @@ fn item(base: &str, folder: &FolderView<'_>) -> Option<Item> {
         // The meta file first, as the program does it: the other way round, what
         // is left would be hidden until the second file has followed.
         shares: vec![
-            share(&meta_file, 0, numbers, sha256_hex(&meta_bytes)),
+            share(&meta_file, was.saturating_sub(is), numbers, sha256_hex(&meta_bytes)),
             share(&lines_file, end as u64, vec![Edit::cut(0..end)], sha256_hex(&lines)),
         ],
         own_ns: meta.updated_ns,

@@ -16,7 +16,7 @@ use crate::store::receipts::Receipts;
 use crate::store::repairs;
 
 use super::bundles::{self, Burial};
-use super::plan::Depth;
+use super::plan::{Amount, Depth};
 use super::users::Users;
 use super::{PruneJob, groups, logs, plan, report};
 use crate::commands::batch;
@@ -27,14 +27,17 @@ use crate::commands::source::Source;
 /// What became of it.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
-    /// How much went, by rule.
-    pub parts: BTreeMap<Rule, u64>,
+    /// How much went.
+    pub goes: Amount,
     pub files: u64,
+    /// Files of sessions that no undo brings back: of one of their files no log
+    /// and no trash has the bytes.
+    pub lost: u64,
     pub bytes: u64,
     /// What stays after all, and why.
     pub kept: Vec<(String, Stay)>,
-    /// How much stays, by rule: what the plan left alone, and what was kept.
-    pub stays: BTreeMap<Rule, u64>,
+    /// How much stays: what the plan left alone, and what was kept.
+    pub stays: Amount,
     /// What went wrong besides.
     pub failed: Vec<StoreError>,
     /// Something is half gone, and the next run goes on with it.
@@ -45,16 +48,29 @@ pub(super) struct Tally {
 
 impl Tally {
     fn gone(&mut self, stone: &Tombstone) {
-        *self.parts.entry(stone.rule).or_default() += stone.parts;
+        self.goes.add(stone.rule, stone.parts);
         self.files += 1;
         self.bytes += stone.old.bytes - stone.new.as_ref().map_or(0, |new| new.bytes.min(stone.old.bytes));
         self.name = Some(stone.prune.clone());
     }
 
+    /// Counts a whole bundle, which an undo brings back whole or not at all.
+    fn all_gone(&mut self, stones: &[Tombstone]) {
+        stones.iter().for_each(|stone| self.gone(stone));
+        if stones.iter().any(is_lost) {
+            self.lost += stones.len() as u64;
+        }
+    }
+
     fn kept(&mut self, file: String, (rule, parts): (Rule, u64), stay: &Stay) {
         self.kept.push((file, stay.clone()));
-        *self.stays.entry(rule).or_default() += parts;
+        self.stays.add(rule, parts);
     }
+}
+
+/// Whether nothing has what a file was.
+fn is_lost(stone: &Tombstone) -> bool {
+    stone.log.is_none() && stone.trash.is_none()
 }
 
 /// Finishes what was begun, plans, and does it.
@@ -69,7 +85,7 @@ pub(super) fn apply(source: Source, store: &Store, job: &PruneJob<'_>, out: &Pri
     }
     let plan = plan::make(&source, store, &pruned, &Depth::default(), job)?;
     // What an earlier prune was to take and could not is among them again.
-    tally.stays = plan.staying();
+    tally.stays = plan.stays();
     let steps = bundles::of(&plan);
     let burial = Burial { source: &source, store, job, name: bundles::name_of(&source, job.now_ns, pruned.prunes().len()) };
     let numbered: Vec<(u64, &Vec<bundles::Step>)> = (0..).zip(&steps).collect();
@@ -84,6 +100,7 @@ pub(super) fn apply(source: Source, store: &Store, job: &PruneJob<'_>, out: &Pri
     }
     if !graves.is_empty() {
         let all: Vec<Tombstone> = graves.iter().flatten().cloned().collect();
+        report::warn_of_loss(all.iter().filter(|stone| is_lost(stone)).count(), out);
         pruned.bury(store, job.disk, &all)?;
         work.carry_out(&source, &mut pruned, &graves, &mut tally)?;
         work.end(&mut pruned, &burial.name, &tally)?;
@@ -110,7 +127,7 @@ impl Work<'_> {
             let carried = pruner.carry_out(&bundles);
             for (stones, result) in group.iter().zip(carried.bundles) {
                 match result {
-                    Ok(()) => stones.iter().for_each(|stone| tally.gone(stone)),
+                    Ok(()) => tally.all_gone(stones),
                     // What is left of a session is none: no later plan would name it.
                     Err(error) if may_go_later(&error) && stones.iter().any(|stone| is_gone(source, stone)) => {
                         tally.is_cut_short = true;
@@ -195,11 +212,8 @@ fn why(error: &StoreError) -> Stay {
     let code = match error {
         StoreError::Held { .. } => StayCode::Held,
         StoreError::Changed { .. } | StoreError::Unsteady { .. } => StayCode::Changed,
-        StoreError::Io { .. }
-        | StoreError::Locked { .. }
-        | StoreError::Exists { .. }
-        | StoreError::Outside { .. }
-        | StoreError::Blob { .. } => StayCode::Unreadable,
+        StoreError::Io { doing: "open" | "read" | "lock", .. } | StoreError::Blob { .. } => StayCode::Unreadable,
+        StoreError::Io { .. } | StoreError::Locked { .. } | StoreError::Exists { .. } | StoreError::Outside { .. } => StayCode::WriteFailed,
     };
-    Stay::new(code, error.to_string())
+    Stay::new(code, bundles::with_cause(error))
 }

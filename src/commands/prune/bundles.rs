@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use crate::model::digest::sha256_hex;
 use crate::model::files::RelPath;
 use crate::model::retention::{Edit, Goes, Rule, Share, Stay, StayCode, edited};
+use crate::store::StoreError;
 use crate::store::disk;
 use crate::store::layout::{Store, path_below};
 use crate::store::pruned::{State, Tombstone};
@@ -121,14 +122,16 @@ pub(super) struct Burial<'a> {
 
 impl Burial<'_> {
     /// The tombstones of a bundle, if everything in it is still what was planned
-    /// and its logs have it: rebuilt from them now, byte for byte.
+    /// and its logs have it: rebuilt from them now, byte for byte. Where that is
+    /// given up, those that a log has still name it.
     pub fn stones(&self, bundle: u64, steps: &[Step]) -> Result<Vec<Tombstone>, Stay> {
         let mut stones = steps.iter().map(|step| self.stone(bundle, step)).collect::<Result<Vec<Tombstone>, Stay>>()?;
-        if self.job.copies == Copies::InLogs {
-            for unit in steps.iter().map(|step| step.unit).collect::<BTreeSet<usize>>() {
-                let mut own: Vec<&mut Tombstone> =
-                    steps.iter().zip(&mut stones).filter(|(step, _)| step.unit == unit).map(|(_, stone)| stone).collect();
-                self.prove(unit, &mut own)?;
+        for unit in steps.iter().map(|step| step.unit).collect::<BTreeSet<usize>>() {
+            let mut own: Vec<&mut Tombstone> =
+                steps.iter().zip(&mut stones).filter(|(step, _)| step.unit == unit).map(|(_, stone)| stone).collect();
+            let lacking = self.prove(unit, &mut own);
+            if let Some(stay) = lacking.filter(|_| self.job.copies == Copies::InLogs) {
+                return Err(stay);
             }
         }
         Ok(stones)
@@ -137,10 +140,9 @@ impl Burial<'_> {
     fn stone(&self, bundle: u64, step: &Step) -> Result<Tombstone, Stay> {
         let unit = &self.source.units[step.unit];
         let path = step.path(self.source);
-        let unreadable = |why: String| Stay::new(StayCode::Unreadable, why);
+        let unreadable = |error: StoreError| Stay::new(StayCode::Unreadable, with_cause(&error));
         let changed = || Stay::new(StayCode::Changed, "it changed since it was looked at");
-        let (bytes, meta) =
-            repairs::current(&path_below(&self.source.root, &path)).map_err(|error| unreadable(error.to_string()))?.ok_or_else(changed)?;
+        let (bytes, meta) = repairs::current(&path_below(&self.source.root, &path)).map_err(unreadable)?.ok_or_else(changed)?;
         let old = State { bytes: bytes.len() as u64, sha256: sha256_hex(&bytes) };
         let listed = self.source.listing.get(&path).ok_or_else(changed)?;
         let is_as_listed = listed.size == old.bytes && listed.mtime_ns == repairs::time_of(&meta);
@@ -195,21 +197,27 @@ impl Burial<'_> {
         places.find(is_free).unwrap_or_else(|| path_below(trash, path))
     }
 
-    /// Rebuilds what goes of a unit from its log.
-    fn prove(&self, unit: usize, stones: &mut [&mut Tombstone]) -> Result<(), Stay> {
+    /// Rebuilds what goes of a unit from its log, and names that where it has it.
+    /// What it lacks, if anything.
+    fn prove(&self, unit: usize, stones: &mut [&mut Tombstone]) -> Option<Stay> {
         let log = Store::log_name(&self.source.units[unit].name);
         let in_log = |stone: &Tombstone| stone.log_path.as_deref().map(RelPath::from_key).unwrap_or_else(|| stone.path());
         let wanted: BTreeMap<RelPath, String> = stones.iter().map(|stone| (in_log(stone), stone.old.sha256.clone())).collect();
-        let differs = |why: String| Stay::new(StayCode::LogDiffers, why);
-        let (found, seal) = logs::rebuilt(self.store, &self.store.path(&log), &wanted).map_err(|error| differs(error.to_string()))?;
-        if let Some(missing) = wanted.keys().find(|path| !found.contains_key(*path)) {
-            return Err(differs(format!("its log does not rebuild {missing} as it is now")));
-        }
-        for stone in stones {
+        // A log that cannot be read has nothing.
+        let (found, seal) = logs::rebuilt(self.store, &self.store.path(&log), &wanted).unwrap_or_default();
+        for stone in stones.iter_mut().filter(|stone| found.contains_key(&in_log(stone))) {
             stone.log = Some(log.key());
             stone.log_sha256 = Some(seal.clone());
         }
-        Ok(())
+        wanted.keys().find(|path| !found.contains_key(*path)).map(|missing| logs::not_rebuilt(self.store, missing))
+    }
+}
+
+/// An error of the disk, and why it came to it.
+pub(super) fn with_cause(error: &StoreError) -> String {
+    match std::error::Error::source(error) {
+        Some(cause) => format!("{error}: {cause}"),
+        None => error.to_string(),
     }
 }
 

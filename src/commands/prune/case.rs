@@ -3,6 +3,7 @@
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use crate::adapters::adapter;
 use crate::model::audit::{AuditItem, Evidence, Fact};
@@ -12,6 +13,7 @@ use crate::model::finding::{Finding, FindingCode, Severity};
 use crate::model::folder::Listed;
 use crate::model::retention::{Goes, Share, Stay, StayCode, span_text};
 use crate::store::layout::{Store, path_below};
+use crate::store::listing::mtime_ns;
 use crate::store::live::Running;
 use crate::store::lock::HeldLocks;
 use crate::store::receipts::{Receipt, Receipts};
@@ -54,7 +56,10 @@ impl Check {
 #[derive(Default)]
 struct Known {
     log: OnceCell<Result<InLog, Stay>>,
-    standing: OnceCell<Standing>,
+    /// Whether its log is the one of its receipt, and was left alone since.
+    is_as_noted: OnceCell<bool>,
+    /// What was rebuilt from its log, by path in it: the hash, if that went well.
+    rebuilt: BTreeMap<RelPath, Option<String>>,
     audit: OnceCell<Option<Stay>>,
 }
 
@@ -122,7 +127,8 @@ impl<'a> Cases<'a> {
     pub fn look(&mut self, one: &mut Judged, audit: &dyn Fn() -> FolderAudit, evidence: &Evidence<'_>, depth: &Depth) {
         one.checks.push(Check::of("not live", "no program has it locked or writes it", self.live(one, evidence)));
         if depth.asks(one) {
-            one.checks.push(self.copied(one));
+            let check = self.copied(one, depth);
+            one.checks.push(check);
         }
         if depth.asks(one) {
             if self.folder.as_ref().is_none_or(|(folder, _)| *folder != one.folder) {
@@ -166,24 +172,36 @@ impl<'a> Cases<'a> {
         }
     }
 
-    fn copied(&mut self, one: &Judged) -> Check {
-        if self.job.copies == Copies::GivenUp {
-            return Check::passed("log", "given up by --without-log");
-        }
-        let against = one.owners.iter().zip(&one.item.shares).find_map(|(n, share)| self.lacks(*n, share));
-        Check::of("log", "its log is there, sealed, and has these bytes", against)
+    fn copied(&mut self, one: &mut Judged, depth: &Depth) -> Check {
+        let proof = if depth.explains(one) { Proof::Rebuilt } else { Proof::Noted };
+        let copies = self.job.copies;
+        let shares = one.owners.iter().zip(&one.item.shares).zip(one.files());
+        let mut lacking = shares.filter_map(|((n, share), file)| Some((file, self.lacks(*n, share, proof)?)));
+        let against = match copies {
+            Copies::InLogs => lacking.next().map(|(_, stay)| stay),
+            Copies::GivenUp => {
+                let given_up: Vec<RelPath> = lacking.map(|(file, _)| file).collect();
+                one.given_up = given_up;
+                None
+            }
+        };
+        let speaks = match one.given_up.is_empty() {
+            true => "its log is there, sealed, and has these bytes",
+            false => "no log has it: given up by --without-log",
+        };
+        Check::of("log", speaks, against)
     }
 
     /// What a unit's log lacks of a file: believed where size and time are those
     /// of the proof, else looked up. Before anything goes it is proven anew.
-    fn lacks(&mut self, n: usize, share: &Share) -> Option<Stay> {
+    fn lacks(&mut self, n: usize, share: &Share, proof: Proof) -> Option<Stay> {
         let unit = self.source.units.get(n)?;
         let known = self.known.entry(n).or_default();
-        let receipt = self.receipts.get(&unit.name);
         let log_path = retired::log_path(unit, &share.file);
         let listed = self.source.listing.get(&share.file.below(&unit.found.root))?;
-        if let Some(receipt) = receipt
-            && *known.standing.get_or_init(|| log_standing(receipt, self.store)) == Standing::There
+        if let Some(receipt) = self.receipts.get(&unit.name)
+            && proof == Proof::Noted
+            && *known.is_as_noted.get_or_init(|| is_as_noted(receipt, self.store))
             && is_proven(receipt, &log_path, share, listed)
         {
             return None;
@@ -201,7 +219,18 @@ impl<'a> Cases<'a> {
             }
         };
         let has = now.is_some() && log.get(&log_path) == now.as_ref();
-        (!has).then(|| Stay::new(StayCode::LogDiffers, "its log is of other bytes; `everlog migrate` brings it up to date"))
+        if !has {
+            return Some(Stay::new(StayCode::LogDiffers, format!("its log is of other bytes; {}", retired::way_to_a_log(unit))));
+        }
+        if proof == Proof::Noted {
+            return None;
+        }
+        let rebuilt = known.rebuilt.entry(log_path.clone()).or_insert_with(|| {
+            let wanted = now.iter().map(|sha256| (log_path.clone(), sha256.clone())).collect();
+            let found = logs::rebuilt(self.store, &self.store.path(&Store::log_name(&unit.name)), &wanted);
+            found.ok().and_then(|(files, _)| files.get(&log_path).map(|bytes| sha256_hex(bytes)))
+        });
+        (*rebuilt != now).then(|| logs::not_rebuilt(self.store, &log_path))
     }
 
     /// What the audit has against a unit.
@@ -217,6 +246,23 @@ impl<'a> Cases<'a> {
         };
         known.audit.get_or_init(look).clone()
     }
+}
+
+/// How far a log is believed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Proof {
+    /// As it is noted, where size and time are those of the proof.
+    Noted,
+    /// Not at all: what goes is rebuilt from it.
+    Rebuilt,
+}
+
+/// Whether a log is the one of its receipt, and nobody wrote to it since that
+/// was noted. Damage in its middle leaves its size and its end.
+fn is_as_noted(receipt: &Receipt, store: &Store) -> bool {
+    let written = |path: &Path| path.symlink_metadata().map(|meta| mtime_ns(&meta)).ok();
+    let log = written(&store.path(&RelPath::from_key(&receipt.log)));
+    log_standing(receipt, store) == Standing::There && log.is_some() && log <= written(&store.receipts())
 }
 
 /// Whether a file has the size and time, and as far as it is known the bytes,

@@ -10,12 +10,24 @@ use crate::model::digest::sha256_hex;
 use crate::model::files::RelPath;
 use crate::model::retention::{Stay, StayCode};
 use crate::model::stream::{ReadAt, StreamError};
+use crate::report::text;
 use crate::store::blobs;
 use crate::store::layout::{LOG_SUFFIX, Store};
 use crate::store::pruned::Tombstone;
 
 use crate::commands::error::CommandError;
 use crate::commands::logs;
+
+/// Said of a log that is not what it was.
+fn remedy(store: &Store) -> String {
+    let dest = text::shell_word(&store.root().display().to_string());
+    format!("`everlog verify {dest}` says more, and `everlog migrate --rehash` makes it anew")
+}
+
+/// Said of a file that a log should have and does not give.
+pub(super) fn not_rebuilt(store: &Store, file: &RelPath) -> Stay {
+    Stay::new(StayCode::LogDiffers, format!("its log does not rebuild {file} as it is now; {}", remedy(store)))
+}
 
 /// The hash of each file that a log has.
 pub(super) type InLog = BTreeMap<RelPath, String>;
@@ -26,7 +38,7 @@ pub(super) fn files_of(store: &Store, unit: &RelPath) -> Result<InLog, Stay> {
     if !path.is_file() {
         return Err(Stay::new(StayCode::NoLog, "there is no log of it; `everlog migrate` makes one"));
     }
-    let unsealed = || Stay::new(StayCode::LogUnsealed, "its log is not as it was sealed; `everlog verify` says more");
+    let unsealed = || Stay::new(StayCode::LogUnsealed, format!("its log is not as it was sealed; {}", remedy(store)));
     let (mut view, _) = logs::open(&path, None).map_err(|_| unsealed())?;
     if !matches!(view.seal(), SealState::Good { .. }) {
         return Err(unsealed());

@@ -6,7 +6,7 @@ use crate::adapters::adapter::{Adapter, Standing};
 use crate::model::audit::Evidence;
 use crate::model::files::RelPath;
 use crate::model::folder::FolderView;
-use crate::model::retention::{Aged, Item, Outlook, Rule, Settled, Stay, StayCode};
+use crate::model::retention::{Aged, Due, Item, Outlook, Rule, Settled, Stay, StayCode};
 use crate::store::layout::{Store, path_below};
 use crate::store::listing;
 use crate::store::open_files::{FileId, id_of, kept_open};
@@ -32,6 +32,8 @@ pub(super) struct Judged {
     /// looked at: all of it where that was asked for, else up to what is against
     /// it.
     pub checks: Vec<Check>,
+    /// Those of its files that no log has, where that does not keep them.
+    pub given_up: Vec<RelPath>,
 }
 
 impl Judged {
@@ -63,13 +65,40 @@ impl Plan {
         self.items.iter().filter(|judged| judged.stays().is_none())
     }
 
-    /// How much stays, by rule.
-    pub fn staying(&self) -> BTreeMap<Rule, u64> {
-        let mut parts = BTreeMap::new();
-        for judged in self.items.iter().filter(|judged| judged.stays().is_some()) {
-            *parts.entry(judged.item.rule).or_default() += judged.item.parts;
+    /// How much goes.
+    pub fn goes(&self) -> Amount {
+        Amount::of(self.going())
+    }
+
+    /// How much stays.
+    pub fn stays(&self) -> Amount {
+        Amount::of(self.items.iter().filter(|judged| judged.stays().is_some()))
+    }
+}
+
+/// How much of a source: items, and what they are made of.
+#[derive(Debug, Default)]
+pub(super) struct Amount {
+    /// What goes as a whole or not at all.
+    pub items: u64,
+    /// Turns, runs, lines and events, by rule.
+    pub parts: BTreeMap<Rule, u64>,
+}
+
+impl Amount {
+    fn of<'j>(judged: impl Iterator<Item = &'j Judged>) -> Amount {
+        let mut amount = Amount::default();
+        for one in judged {
+            amount.items += 1;
+            *amount.parts.entry(one.item.rule).or_default() += one.item.parts;
         }
-        parts
+        amount
+    }
+
+    /// Adds what is counted with one file.
+    pub fn add(&mut self, rule: Rule, parts: u64) {
+        self.items += rule.items(parts);
+        *self.parts.entry(rule).or_default() += parts;
     }
 }
 
@@ -84,7 +113,12 @@ pub(super) struct Depth {
 impl Depth {
     /// Whether an item is to be looked at any further.
     pub fn asks(&self, one: &Judged) -> bool {
-        one.stays().is_none() || one.files().any(|file| Some(&file) == self.explained.as_ref())
+        one.stays().is_none() || self.explains(one)
+    }
+
+    /// Whether an item is in the file that is to be explained.
+    pub fn explains(&self, one: &Judged) -> bool {
+        one.files().any(|file| Some(&file) == self.explained.as_ref())
     }
 }
 
@@ -165,7 +199,7 @@ impl Maker<'_> {
             true => Check::failed("over", Stay::new(StayCode::SessionRetired, WITH_ITS_SESSION)),
             false => standing(&item, self.job),
         };
-        Some(Judged { item, folder: folder.clone(), units, owners, checks: vec![over] })
+        Some(Judged { item, folder: folder.clone(), units, owners, checks: vec![over], given_up: Vec::new() })
     }
 }
 
@@ -209,11 +243,19 @@ fn screen(judged: &mut [Judged], source: &Source, depth: &Depth, job: &PruneJob<
     let (mut open, others): (Vec<&mut Judged>, Vec<&mut Judged>) = judged.iter_mut().partition(|one| one.stays().is_none());
     let seen: Vec<Aged> = open.iter().map(|one| aged(one, source)).collect();
     for (one, against) in open.iter_mut().zip(job.policy.screen(&seen, job.now_ns)) {
-        one.checks.push(Check::of(ABOUT, SPEAKS, against));
+        one.checks.push(Check::of(ABOUT, why_due(one, SPEAKS), against));
     }
     for one in others.into_iter().filter(|one| depth.asks(one)) {
         let against = job.policy.is_early(&aged(one, source), job.now_ns);
-        one.checks.push(Check::of(ABOUT, SPEAKS, against));
+        one.checks.push(Check::of(ABOUT, why_due(one, SPEAKS), against));
+    }
+}
+
+/// What makes an item due: a policy in these words, unless it has no say.
+fn why_due(one: &Judged, by_policy: &'static str) -> &'static str {
+    match one.item.due {
+        Due::ByPolicy => by_policy,
+        Due::ByOwnRule => "its program's own rule, whatever its age",
     }
 }
 
@@ -242,6 +284,7 @@ fn budget(judged: &mut [Judged], source: &Source, job: &PruneJob<'_>) {
     let mut open: Vec<&mut Judged> = judged.iter_mut().filter(|one| one.stays().is_none()).collect();
     let aged: Vec<Aged> = open.iter().map(|one| aged(one, source)).collect();
     for (one, against) in open.iter_mut().zip(job.policy.over_budget(&aged, total, job.now_ns)) {
-        one.checks.push(Check::of("budget", "the source has too many bytes of journals, or it is old enough", against));
+        let speaks = why_due(one, "the source has too many bytes of journals, or it is due anyway");
+        one.checks.push(Check::of("budget", speaks, against));
     }
 }

@@ -1,7 +1,7 @@
 //! A plan, a case and an outcome as people and programs read them.
 
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::model::files::RelPath;
@@ -13,7 +13,7 @@ use crate::verify::difference::visible;
 
 use super::apply::Tally;
 use super::plan::{Judged, Plan};
-use super::{Action, Copies, PruneJob};
+use super::{Action, PruneJob};
 use crate::commands::source::Source;
 
 /// One item as programs read it.
@@ -68,47 +68,58 @@ fn stay_text(parts: &BTreeMap<Rule, u64>) -> String {
 }
 
 /// The command that brings back what just went, or that there is none.
-fn way_back(name: &str, source: &Source, job: &PruneJob<'_>) -> String {
-    if job.copies == Copies::GivenUp && job.trash.is_none() {
+fn way_back(name: &str, tally: &Tally, source: &Source, job: &PruneJob<'_>) -> String {
+    if tally.lost >= tally.files {
         return "it cannot be brought back".to_owned();
     }
+    let but = match tally.lost {
+        0 => String::new(),
+        lost => format!("{} cannot be brought back, the rest goes ", text::count(lost, "file")),
+    };
     // A file that was named may be gone itself.
     let named = if source.only_file.is_some() { &source.root } else { &job.source };
     let [source, dest] = [named, &job.dest].map(|path| text::shell_word(&path.display().to_string()));
-    format!("back with: everlog prune {source} -o {dest} --undo={}", text::shell_word(name))
+    format!("{but}back with: everlog prune {source} -o {dest} --undo={}", text::shell_word(name))
+}
+
+/// Says how many files go for good, where any do.
+pub(super) fn warn_of_loss(files: usize, out: &Printer) {
+    if files > 0 {
+        out.complain(&format!("warning: no log has {}: what goes of that cannot be brought back", text::count(files as u64, "file")));
+    }
 }
 
 /// Prints a plan, or says whether one is overdue.
 pub(super) fn plan(plan: &Plan, cut_short: usize, job: &PruneJob<'_>, out: &Printer) -> ExitStatus {
-    let mut parts: BTreeMap<Rule, u64> = BTreeMap::new();
-    let (mut bytes, mut count) = (0, 0);
-    for judged in plan.going() {
-        *parts.entry(judged.item.rule).or_default() += judged.item.parts;
-        bytes += judged.bytes();
-        count += 1;
-    }
+    let (goes, stays) = (plan.goes(), plan.stays());
+    let bytes: u64 = plan.going().map(Judged::bytes).sum();
     if cut_short > 0 {
         out.complain("note: a prune was cut short; `--apply` brings it to its end first");
     }
     let is_check = job.action == Action::Check;
-    let (stay, stays) = (plan.items.len() - count, stay_text(&plan.staying()));
+    if !is_check && job.trash.is_none() {
+        warn_of_loss(plan.going().flat_map(|judged| &judged.given_up).collect::<BTreeSet<_>>().len(), out);
+    }
+    let (parts, stay) = (parts_text(&goes.parts), stay_text(&stays.parts));
     if out.form() == Form::Json {
         if !is_check {
             plan.items.iter().for_each(|judged| out.object(&item_report(judged)));
         }
-        out.object(&serde_json::json!({ "summary": { "goes": count, "stays": stay, "bytes": bytes, "unfinished": cut_short } }));
+        out.object(&serde_json::json!({ "summary": {
+            "goes": goes.items, "parts": goes.parts, "stays": stays.items, "stays_parts": stays.parts, "bytes": bytes, "unfinished": cut_short
+        } }));
     } else if is_check {
         let unfinished = if cut_short > 0 { "a prune that was cut short is to be finished; " } else { "" };
-        out.summary(&format!("{unfinished}{} overdue: {}{stays}", parts_text(&parts), text::size(bytes)));
+        out.summary(&format!("{unfinished}{parts} overdue: {}{stay}", text::size(bytes)));
     } else {
         print_goes(plan, out);
         print_stays(plan, out);
         let source = text::shell_word(&job.source.display().to_string());
-        let how = if count > 0 { format!("\nto do it: everlog prune {source} --apply, with the same options") } else { String::new() };
-        let would = format!("{} would go: {}{stays}", parts_text(&parts), text::size(bytes));
+        let how = if goes.items > 0 { format!("\nto do it: everlog prune {source} --apply, with the same options") } else { String::new() };
+        let would = format!("{parts} would go: {}{stay}", text::size(bytes));
         out.summary(&format!("{would}; nothing was changed{how}"));
     }
-    if is_check && count + cut_short > 0 { ExitStatus::Found } else { ExitStatus::Well }
+    if is_check && (goes.items > 0 || cut_short > 0) { ExitStatus::Found } else { ExitStatus::Well }
 }
 
 /// What goes, file by file.
@@ -124,6 +135,8 @@ fn print_goes(plan: &Plan, out: &Printer) {
     for (file, (rule, parts, bytes, goes)) in files {
         let what = match goes {
             Goes::Whole => "the whole file".to_owned(),
+            // Nothing is cut out of it.
+            Goes::Bytes { edits, .. } if edits.iter().all(|edit| !edit.put.is_empty()) => "its numbers are rewritten".to_owned(),
             Goes::Bytes { .. } => text::count(parts, rule.part()),
         };
         out.text(&format!("goes   {}  {what}, {} ({})", visible(&file.to_string()), text::size(bytes), rule.word()));
@@ -179,28 +192,44 @@ pub(super) fn explain(plan: &Plan, below: Option<&RelPath>, file: &Path, out: &P
     ExitStatus::Well
 }
 
+/// Says what stays after all: what has the same reason once, with its count.
+fn complain_of_kept(tally: &Tally, out: &Printer) {
+    const NAMED: usize = 3;
+    let mut groups: BTreeMap<(StayCode, &str), Vec<&str>> = BTreeMap::new();
+    for (file, stay) in &tally.kept {
+        groups.entry((stay.code, &stay.why)).or_default().push(file);
+    }
+    for ((code, why), files) in groups {
+        let named = files.iter().take(NAMED).map(|file| visible(file)).collect::<Vec<_>>().join(", ");
+        let places = match files.len() {
+            1 => named,
+            all if all <= NAMED => format!("{all} files: {named}"),
+            all => format!("{all} files: {named} and {} more", all - NAMED),
+        };
+        out.complain(&format!("warning: not pruned: {} ({})\n  at {places}", visible(why), code.word()));
+    }
+}
+
 /// Prints what was done: one line, and what did not go as planned.
 pub(super) fn applied(tally: &Tally, source: &Source, job: &PruneJob<'_>, out: &Printer) -> ExitStatus {
-    for (file, stay) in &tally.kept {
-        out.complain(&format!("warning: not pruned: {} ({})\n  at {}", visible(&stay.why), stay.code.word(), visible(file)));
-    }
+    complain_of_kept(tally, out);
     for error in &tally.failed {
         out.complain(&text::error(error, None, error.hint()));
     }
     if out.form() == Form::Json {
-        let parts: BTreeMap<&str, u64> = tally.parts.iter().map(|(rule, count)| (rule.word(), *count)).collect();
-        let kept = tally.kept.len();
+        let (goes, stays, kept) = (&tally.goes, &tally.stays, tally.kept.len());
         out.object(&serde_json::json!({ "pruned": {
-            "prune": tally.name, "parts": parts, "files": tally.files, "bytes": tally.bytes, "stays": tally.stays.values().sum::<u64>(), "kept": kept
+            "prune": tally.name, "goes": goes.items, "parts": goes.parts, "stays": stays.items, "stays_parts": stays.parts,
+            "files": tally.files, "bytes": tally.bytes, "kept": kept
         } }));
     }
-    let (parts, stays) = (parts_text(&tally.parts), stay_text(&tally.stays));
+    let (parts, stays) = (parts_text(&tally.goes.parts), stay_text(&tally.stays.parts));
     match &tally.name {
         None => out.summary(&format!("nothing to prune{stays}")),
         // Said even by a quiet run: something is gone.
         Some(name) => {
             let (files, size) = (text::count(tally.files, "file"), text::size(tally.bytes));
-            out.text(&format!("{parts} pruned from {files}: {size}{stays}; {}", way_back(name, source, job)));
+            out.text(&format!("{parts} pruned from {files}: {size}{stays}; {}", way_back(name, tally, source, job)));
         }
     }
     if tally.kept.is_empty() && tally.failed.is_empty() { ExitStatus::Well } else { ExitStatus::Found }

@@ -47,6 +47,14 @@ pub(super) fn log_path(unit: &SourceUnit, file: &RelPath) -> RelPath {
     }
 }
 
+/// How a session whose files are not those of its log gets one that has them.
+pub(super) fn way_to_a_log(unit: &SourceUnit) -> &'static str {
+    match unit.found.standing == Standing::Retired {
+        true => "`everlog migrate --unretire` gives it its name back, and then `everlog migrate` brings it up to date",
+        false => "`everlog migrate` brings it up to date",
+    }
+}
+
 /// What converting a retired session found: as its receipt has it, or looked for
 /// under the names that its files had. Nothing for a session that is live.
 pub(super) fn findings(unit: &SourceUnit, source: &Source, receipt: Option<&Receipt>) -> Option<Vec<Finding>> {
