@@ -413,6 +413,12 @@ impl Pruner<'_> {
         matches!(now, Ok(Some((now, _))) if has_come_back(stone, &now))
     }
 
+    /// The same, safe from a power cut.
+    #[must_use]
+    pub fn is_back_for_good(&self, stone: &Tombstone) -> bool {
+        self.is_back(stone) && self.path_of(stone).and_then(|path| self.disk.sync(folder_of(&path))).is_ok()
+    }
+
     /// Removes what a prune that was cut short has left beside its files.
     ///
     /// # Errors

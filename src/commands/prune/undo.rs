@@ -175,7 +175,7 @@ impl Way<'_> {
                 Ok(()) => back.extend(stones),
                 Err(error) => {
                     // The disk failed in the middle: each file is as it is seen.
-                    back.extend(stones.iter().filter(|stone| !here.contains(stone.file.as_str()) && self.pruner.is_back(stone)));
+                    back.extend(stones.iter().filter(|stone| !here.contains(stone.file.as_str()) && self.pruner.is_back_for_good(stone)));
                     refused.push((stones, self.told(stones, error)));
                 }
             }
