@@ -259,6 +259,7 @@ fn first_line_goes(root: &Path, name: &str) -> Option<(Tombstone, String)> {
         new: (!left.is_empty()).then(|| state(left)),
         edits: if left.is_empty() { Vec::new() } else { vec![Edit::cut(0..end)] },
         mode: 0o600,
+        owner: None,
         mtime_ns: 0,
         writer: None,
         lock: None,

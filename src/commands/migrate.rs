@@ -24,7 +24,7 @@ use super::convert::{ConvertError, Converted, Mode, Target, convert};
 use super::earlier::existing;
 use super::error::CommandError;
 use super::migrate_report::{Status, UnitReport, report_all, report_of};
-use super::prune::say_all_went;
+use super::prune::{say_all_went, say_damaged};
 use super::retire::{self, Finished};
 use super::source::{Selection, Source, SourceUnit};
 use super::unchanged::{Standing as LogStanding, as_before, log_standing};
@@ -100,7 +100,7 @@ pub fn run(job: &MigrateJob<'_>, out: &Printer) -> Result<ExitStatus, CommandErr
         return Ok(ExitStatus::Well);
     }
     if source.units.is_empty() && !source.discovery.recognised_any() && !has_receipts {
-        say_all_went(&source, &job.source, &Pruned::load(&store), &job.adapters, out)?;
+        say_all_went(&source, &job.source, &Pruned::read(&store)?, &job.adapters, out)?;
     }
     refuse_nesting(&source, &job.dest)?;
     let running = source.running();
@@ -229,7 +229,8 @@ fn convert_all(
 ) -> Result<(Vec<UnitReport>, Option<usize>), CommandError> {
     let items: Vec<(&SourceUnit, u64)> = source.units.iter().map(|unit| (unit, unit.bytes(&source.listing))).collect();
     let progress = out.progress(items.iter().map(|(_, bytes)| bytes).sum(), items.len() as u64);
-    let pruned = Pruned::load(store);
+    let pruned = Pruned::read(store)?;
+    say_damaged(&pruned, store, out);
     let target = Target { store, disk: job.disk, pruned: &pruned, mode: job.mode };
     let committer = Committer { store, disk: job.disk, group: Mutex::default(), committing: Mutex::default(), failed: Mutex::default() };
     let locks = HeldLocks::now();

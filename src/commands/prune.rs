@@ -22,6 +22,7 @@ use crate::model::files::RelPath;
 use crate::model::retention::{Policy, Rule};
 use crate::report::exit::ExitStatus;
 use crate::report::printer::{Form, Printer};
+use crate::report::text;
 use crate::store::StoreError;
 use crate::store::disk::Disk;
 use crate::store::layout::Store;
@@ -109,12 +110,14 @@ pub fn run(job: &PruneJob<'_>, out: &Printer) -> Result<ExitStatus, CommandError
     if needs_store && !store.private().is_dir() {
         return Err(CommandError::NoStore { path: job.dest.clone() });
     }
+    let pruned = Pruned::read(&store)?;
+    say_damaged(&pruned, &store, out);
     if let Action::Undo(wanted) = &job.action {
         let _lock = StoreLock::take(&store, job.disk)?;
         return undo::undo(&source, &store, wanted.as_deref(), job, out);
     }
     if source.units.is_empty() && source.recognised == 0 && !source.discovery.recognised_any() {
-        say_all_went(&source, &job.source, &Pruned::load(&store), &job.adapters, out)?;
+        say_all_went(&source, &job.source, &pruned, &job.adapters, out)?;
     }
     retired_before::settle(&mut source, &store, &Receipts::load(&store));
     if job.action == Action::Apply {
@@ -132,7 +135,6 @@ pub fn run(job: &PruneJob<'_>, out: &Printer) -> Result<ExitStatus, CommandError
         };
         return apply::apply(source, &store, job, out);
     }
-    let pruned = Pruned::load(&store);
     let explained = if let Action::Explain(file) = &job.action { below(&source, file)? } else { None };
     let depth = Depth { explained };
     let plan = plan::make(&source, &store, &pruned, &depth, job)?;
@@ -148,6 +150,15 @@ fn below(source: &Source, file: &Path) -> Result<Option<RelPath>, StoreError> {
     let there = std::fs::canonicalize(file).or_else(|_| std::fs::canonicalize(source.root.join(file)));
     let full = there.map_err(StoreError::io("find", file))?;
     Ok(full.strip_prefix(&source.root).ok().map(|path| RelPath::new(path.as_os_str().as_encoded_bytes())))
+}
+
+/// Says which lines of the tombstones were damaged.
+pub(super) fn say_damaged(pruned: &Pruned, store: &Store, out: &Printer) {
+    let Some((first, more)) = pruned.damaged().split_first() else { return };
+    let place = format!("{}:{first}", visible(&store.pruned().display().to_string()));
+    let places = more.iter().fold(place, |places, line| format!("{places}, :{line}"));
+    let count = text::count(pruned.damaged().len() as u64, "line");
+    out.complain(&format!("warning: {count} of what was pruned cannot be read: {places}; what the others name can be brought back"));
 }
 
 /// Says why a source has no session, where that is because they were pruned.

@@ -21,6 +21,7 @@ use super::inside::{going_down, inside};
 use super::lock::FileLock;
 use super::open_files::{FileId, PATIENCE, id_of, kept_open, open_elsewhere};
 use super::pruned::{State, Tombstone};
+use super::repairs;
 use super::whole::{self, look_of};
 
 /// How long whoever has an old file open is waited for.
@@ -209,31 +210,18 @@ impl Pruner<'_> {
 
     /// Makes all changes of a bundle, none if one of them cannot be prepared.
     fn make(&self, bundle: Bundle, leaving: &mut Vec<Leaving>) -> Result<(), StoreError> {
-        for (path, bytes, look) in &bundle.missing {
-            self.disk.create_folders(folder_of(path))?;
-            let staged = whole::stage(self.disk, folder_of(path), bytes, *look)?;
-            self.disk.rename_new(&staged, path)?;
-            self.disk.sync(folder_of(path))?;
-        }
         let mut staged: Vec<Option<PathBuf>> = Vec::new();
-        let ready = bundle.changes.iter().try_for_each(|change| {
-            if let Some(trash) = &change.trash {
-                self.keep(&change.held, trash)?;
-            }
-            let folder = folder_of(&change.held.path);
-            let one = change.new.as_ref().map(|new| whole::stage(self.disk, folder, new, change.look));
-            staged.push(one.transpose()?);
-            Ok(())
-        });
+        let mut coming: Vec<Option<PathBuf>> = Vec::new();
+        let ready = self.stage_changes(&bundle, &mut staged).and_then(|()| self.stage_missing(&bundle, &mut coming));
         let still = || bundle.changes.iter().find(|change| !change.held.is_still());
         let ready = ready.and_then(|()| still().map_or(Ok(()), |change| Err(StoreError::Changed { path: change.held.path.clone() })));
-        if let Err(error) = ready {
-            self.discard(staged);
+        let mut folders = BTreeSet::new();
+        if let Err(error) = ready.and_then(|()| self.place_missing(&bundle, &mut coming, &mut folders)) {
+            self.discard(staged.into_iter().chain(coming));
             return Err(error);
         }
-        let mut folders = BTreeSet::new();
         let mut staged = staged.into_iter();
-        for (change, new) in bundle.changes.into_iter().zip(staged.by_ref()) {
+        for (n, (change, new)) in bundle.changes.into_iter().zip(staged.by_ref()).enumerate() {
             let Held { path, lock, bytes, id, .. } = change.held;
             let done = match &new {
                 Some(new) => self.disk.rename(new, &path),
@@ -241,6 +229,9 @@ impl Pruner<'_> {
             };
             if let Err(error) = done {
                 self.discard(std::iter::once(new).chain(staged));
+                if n == 0 {
+                    self.take_away(&bundle.missing);
+                }
                 return Err(error);
             }
             folders.insert(folder_of(&path).to_owned());
@@ -249,6 +240,51 @@ impl Pruner<'_> {
         folders.iter().try_for_each(|folder| self.disk.sync(folder))?;
         drop(bundle.locks);
         Ok(())
+    }
+
+    fn stage_changes(&self, bundle: &Bundle, staged: &mut Vec<Option<PathBuf>>) -> Result<(), StoreError> {
+        bundle.changes.iter().try_for_each(|change| {
+            if let Some(trash) = &change.trash {
+                self.keep(&change.held, trash)?;
+            }
+            let folder = folder_of(&change.held.path);
+            let one = change.new.as_ref().map(|new| whole::stage(self.disk, folder, new, change.look));
+            staged.push(one.transpose()?);
+            Ok(())
+        })
+    }
+
+    fn stage_missing(&self, bundle: &Bundle, coming: &mut Vec<Option<PathBuf>>) -> Result<(), StoreError> {
+        bundle.missing.iter().try_for_each(|(path, bytes, look)| {
+            self.disk.create_folders(folder_of(path))?;
+            coming.push(Some(whole::stage(self.disk, folder_of(path), bytes, *look)?));
+            Ok(())
+        })
+    }
+
+    /// Gives what was missing its names; none, where one is refused.
+    fn place_missing(&self, bundle: &Bundle, coming: &mut [Option<PathBuf>], folders: &mut BTreeSet<PathBuf>) -> Result<(), StoreError> {
+        for (n, (path, ..)) in bundle.missing.iter().enumerate() {
+            let done = coming[n].as_ref().map_or(Ok(()), |staged| self.disk.rename_new(staged, path));
+            if let Err(error) = done {
+                self.take_away(&bundle.missing[..n]);
+                return Err(error);
+            }
+            coming[n] = None;
+            folders.insert(folder_of(path).to_owned());
+        }
+        Ok(())
+    }
+
+    /// Removes what was given its name and is not to have it, unless somebody has
+    /// written to it since.
+    fn take_away(&self, placed: &[(PathBuf, Vec<u8>, Look)]) {
+        for (path, bytes, _) in placed {
+            if disk::read(path).is_ok_and(|now| now == *bytes) {
+                // What is left is seen, and said.
+                let _ = self.disk.remove(path);
+            }
+        }
     }
 
     /// Removes what was to take the place of files and does not.
@@ -336,7 +372,11 @@ impl Pruner<'_> {
             let path = self.path_of(stone)?;
             let look = |with: Look| Look { mode: stone.mode & 0o777, mtime_ns: Some(stone.mtime_ns), ..with };
             match Held::take(path.clone())? {
-                None if stone.new.is_none() => bundle.missing.push((path.clone(), old, look(look_of(&path, None)))),
+                None if stone.new.is_none() => {
+                    let like_folder = look_of(&path, None);
+                    let owner = stone.owner.or(like_folder.owner);
+                    bundle.missing.push((path, old, look(Look { owner, ..like_folder })));
+                }
                 None => return Err(StoreError::Changed { path }),
                 // Put back by an undo that was cut short, and perhaps written on.
                 Some(held) if held.bytes.starts_with(&old) => {}
@@ -366,6 +406,19 @@ impl Pruner<'_> {
         })
     }
 
+    /// Whether a file has its old bytes, perhaps with more behind them.
+    #[must_use]
+    pub fn is_back(&self, stone: &Tombstone) -> bool {
+        let now = self.path_of(stone).and_then(|path| repairs::current(&path));
+        matches!(now, Ok(Some((now, _))) if has_come_back(stone, &now))
+    }
+
+    /// The same, safe from a power cut.
+    #[must_use]
+    pub fn is_back_for_good(&self, stone: &Tombstone) -> bool {
+        self.is_back(stone) && self.path_of(stone).and_then(|path| self.disk.sync(folder_of(&path))).is_ok()
+    }
+
     /// Removes what a prune that was cut short has left beside its files.
     ///
     /// # Errors
@@ -381,7 +434,7 @@ impl Pruner<'_> {
 
 /// What a program wrote behind the bytes that prune left; nothing where it did
 /// something else with them.
-fn written_since<'b>(stone: &Tombstone, now: &'b [u8]) -> Option<&'b [u8]> {
+pub(super) fn written_since<'b>(stone: &Tombstone, now: &'b [u8]) -> Option<&'b [u8]> {
     let (left, sha256) = match &stone.new {
         Some(State { bytes, sha256 }) => (usize::try_from(*bytes).ok()?, sha256.clone()),
         // Only journals go on behind their end.

@@ -3,7 +3,8 @@
 //! short, and what to bring back.
 
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::path::Path;
 
 use crate::model::files::RelPath;
@@ -11,7 +12,14 @@ use crate::model::retention::{Edit, Rule};
 
 use super::disk::{self, Disk};
 use super::error::StoreError;
+use super::inside::inside;
 use super::layout::Store;
+use super::prune::written_since;
+use super::repairs;
+
+/// What the next run puts behind a line that was cut off: that one is known to
+/// say nothing, and any other that cannot be read was damaged.
+const CUT_OFF: &[u8] = b" (cut off)";
 
 /// What prune takes from one file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,6 +60,9 @@ pub struct Tombstone {
     pub edits: Vec<Edit>,
     /// Its permission bits.
     pub mode: u32,
+    /// Its user and group.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<(u32, u32)>,
     /// Its time, in nanoseconds since the epoch. It keeps it.
     pub mtime_ns: i64,
     /// The process that its name says wrote it.
@@ -118,6 +129,14 @@ struct Mark {
     progress: Option<Progress>,
 }
 
+impl Mark {
+    /// Whether it says anything: a damaged tombstone may look like one that
+    /// does not.
+    fn is_one(&self) -> bool {
+        self.buried.is_some() || self.progress.is_some() || (self.file.is_some() && self.fate.is_some())
+    }
+}
+
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Line<'s> {
@@ -142,39 +161,112 @@ pub struct Pruned {
     prunes: Vec<Prune>,
     /// The file was cut off in the middle of a line.
     is_torn: bool,
+    /// The lines that were damaged, counted from one.
+    damaged: Vec<usize>,
+}
+
+/// What lines say of whether a prune took something.
+#[derive(Debug, Default)]
+struct Signs {
+    /// All its tombstones were written.
+    is_buried: bool,
+    /// It went on after that.
+    has_begun: bool,
+    /// It was cut off while they were.
+    is_cut_off: bool,
+}
+
+/// Prunes while their lines are read.
+#[derive(Debug, Default)]
+struct Reading {
+    prunes: Vec<Prune>,
+    signs: Vec<Signs>,
+    place: BTreeMap<String, usize>,
+}
+
+impl Reading {
+    fn stone(&mut self, stone: Tombstone) {
+        let at = *self.place.entry(stone.prune.clone()).or_insert_with(|| {
+            self.prunes.push(Prune { name: stone.prune.clone(), ..Prune::default() });
+            self.signs.push(Signs::default());
+            self.prunes.len() - 1
+        });
+        self.prunes[at].files.push(stone);
+    }
+
+    fn mark(&mut self, mark: &Mark) {
+        let Some(at) = self.place.get(&mark.prune).copied() else { return };
+        let (prune, signs) = (&mut self.prunes[at], &mut self.signs[at]);
+        signs.is_buried |= mark.buried == Some(prune.files.len());
+        signs.has_begun |= mark.progress.is_some() || mark.fate.is_some();
+        prune.progress = mark.progress.or(prune.progress);
+        if mark.fate.is_some() {
+            prune.files.retain(|stone| mark.file.as_ref() != Some(&stone.file));
+        }
+    }
+
+    /// Settles what prunes took of which not every tombstone can be read. Nothing
+    /// more of them goes: part of a plan is another plan.
+    fn settled(mut self) -> Vec<Prune> {
+        let surely = self.prunes.iter().zip(&self.signs).filter(|(_, signs)| signs.is_buried || signs.has_begun);
+        let others: BTreeSet<(String, String)> =
+            surely.flat_map(|(prune, _)| &prune.files).map(|stone| (stone.source.clone(), stone.file.clone())).collect();
+        for (prune, signs) in self.prunes.iter_mut().zip(&self.signs).filter(|(_, signs)| !signs.is_buried) {
+            if !signs.has_begun {
+                let is_its_own = |stone: &Tombstone| !others.contains(&(stone.source.clone(), stone.file.clone()));
+                prune.files.retain(|stone| !signs.is_cut_off && is_its_own(stone) && is_seen_gone(stone));
+            }
+            let end = if prune.files.is_empty() { Progress::Undone } else { Progress::Done };
+            prune.progress = prune.progress.or(Some(end));
+        }
+        self.prunes
+    }
+}
+
+/// Whether a file is seen to be what its tombstone makes of it.
+fn is_seen_gone(stone: &Tombstone) -> bool {
+    let root = Path::new(&stone.source);
+    let Ok(path) = inside(root, &stone.path()) else { return false };
+    match repairs::current(&path) {
+        Ok(None) => stone.new.is_none() && root.is_dir(),
+        Ok(Some((now, _))) => stone.new.is_some() && written_since(stone, &now).is_some(),
+        Err(_) => false,
+    }
 }
 
 impl Pruned {
-    /// Reads them. A prune whose tombstones were never all written took nothing:
-    /// part of a plan is another plan.
-    #[must_use]
-    pub fn load(store: &Store) -> Pruned {
-        let bytes = disk::read(&store.pruned()).unwrap_or_default();
-        let mut pruned = Pruned { prunes: Vec::new(), is_torn: !bytes.is_empty() && !bytes.ends_with(b"\n") };
-        let mut place: BTreeMap<String, usize> = BTreeMap::new();
-        let mut is_buried: Vec<bool> = Vec::new();
-        for line in bytes.split(|b| *b == b'\n') {
+    /// Reads them. A prune whose tombstones were never all written took nothing;
+    /// one that went on, or whose files are seen to be gone, lost a line since.
+    ///
+    /// # Errors
+    /// When there is something that cannot be read: that is not as if nothing
+    /// had been pruned.
+    pub fn read(store: &Store) -> Result<Pruned, StoreError> {
+        let bytes = match disk::read(&store.pruned()) {
+            Err(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => Vec::new(),
+            read => read?,
+        };
+        let is_torn = !bytes.is_empty() && !bytes.ends_with(b"\n");
+        let (mut reading, mut damaged) = (Reading::default(), Vec::new());
+        let last = memchr::memchr_iter(b'\n', &bytes).count() + 1;
+        for (number, line) in (1..).zip(bytes.split(|b| *b == b'\n')).filter(|(_, line)| !line.is_empty()) {
             if let Ok(stone) = serde_json::from_slice::<Tombstone>(line) {
-                let at = *place.entry(stone.prune.clone()).or_insert_with(|| {
-                    pruned.prunes.push(Prune { name: stone.prune.clone(), ..Prune::default() });
-                    is_buried.push(false);
-                    pruned.prunes.len() - 1
-                });
-                pruned.prunes[at].files.push(stone);
-            } else if let Ok(mark) = serde_json::from_slice::<Mark>(line)
-                && let Some(at) = place.get(&mark.prune).copied()
-            {
-                let prune = &mut pruned.prunes[at];
-                is_buried[at] |= mark.buried == Some(prune.files.len());
-                prune.progress = mark.progress.or(prune.progress);
-                prune.files.retain(|stone| mark.file.as_ref() != Some(&stone.file));
+                reading.stone(stone);
+            } else if let Some(mark) = serde_json::from_slice::<Mark>(line).ok().filter(Mark::is_one) {
+                reading.mark(&mark);
+            } else if number == last || line.ends_with(CUT_OFF) {
+                reading.signs.iter_mut().last().into_iter().for_each(|signs| signs.is_cut_off = true);
+            } else {
+                damaged.push(number);
             }
         }
-        for (prune, _) in pruned.prunes.iter_mut().zip(is_buried).filter(|(_, is_buried)| !is_buried) {
-            prune.files.clear();
-            prune.progress = Some(Progress::Undone);
-        }
-        pruned
+        Ok(Pruned { prunes: reading.settled(), is_torn, damaged })
+    }
+
+    /// The lines that were damaged, counted from one: what they said is lost.
+    #[must_use]
+    pub fn damaged(&self) -> &[usize] {
+        &self.damaged
     }
 
     /// All of them.
@@ -244,6 +336,7 @@ impl Pruned {
         let path = store.pruned();
         let mut bytes = Vec::new();
         if self.is_torn {
+            bytes.extend_from_slice(CUT_OFF);
             bytes.push(b'\n');
         }
         for line in lines {
@@ -284,15 +377,15 @@ mod tests {
     fn a_line_that_was_cut_off_is_no_tombstone_and_spoils_no_other() {
         let scratch = tempfile::TempDir::new().unwrap();
         let store = Store::at(scratch.path());
-        let mut pruned = Pruned::load(&store);
+        let mut pruned = Pruned::read(&store).unwrap();
         pruned.bury(&store, &RealDisk, &[stone("p", "a"), stone("p", "b")]).unwrap();
         RealDisk.append(&store.pruned(), b"{\"prune\":\"q\",\"at").unwrap();
-        let mut pruned = Pruned::load(&store);
+        let mut pruned = Pruned::read(&store).unwrap();
         assert_eq!(pruned.unfinished("/s").map(|prune| prune.files.len()).collect::<Vec<_>>(), [2]);
         assert_eq!(pruned.unfinished("/other").count(), 0);
         pruned.note(&store, &RealDisk, &[&stone("p", "a")], Fate::Kept).unwrap();
         pruned.mark(&store, &RealDisk, "p", Progress::Done).unwrap();
-        let pruned = Pruned::load(&store);
+        let pruned = Pruned::read(&store).unwrap();
         assert_eq!(pruned.files().map(|stone| stone.file.as_str()).collect::<Vec<_>>(), ["b"]);
         assert_eq!(pruned.unfinished("/s").count(), 0);
     }

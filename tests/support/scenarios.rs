@@ -336,7 +336,7 @@ pub fn contents(folder: &Path) -> BTreeMap<String, Vec<u8>> {
 
 /// What the tombstones of a store say, whatever their prunes are called.
 fn tombstones(dest: &Path) -> Vec<u8> {
-    let pruned = Pruned::load(&Store::at(dest));
+    let pruned = Pruned::read(&Store::at(dest)).unwrap();
     let mut said: Vec<String> = pruned
         .files()
         .map(|stone| {

@@ -75,7 +75,7 @@ fn is_lost(stone: &Tombstone) -> bool {
 
 /// Finishes what was begun, plans, and does it.
 pub(super) fn apply(source: Source, store: &Store, job: &PruneJob<'_>, out: &Printer) -> Result<ExitStatus, CommandError> {
-    let mut pruned = Pruned::load(store);
+    let mut pruned = Pruned::read(store)?;
     let mut tally = Tally::default();
     let work = Work { store, job };
     let mut source = source;

@@ -2,6 +2,7 @@
 //! the bytes that are there now.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
@@ -175,6 +176,7 @@ impl Burial<'_> {
             edits: if left.is_some() { step.edits.clone().unwrap_or_default() } else { Vec::new() },
             new: left.map(|left| State { bytes: left.len() as u64, sha256: sha256_hex(&left) }),
             mode: listed.mode,
+            owner: Some((meta.uid(), meta.gid())),
             mtime_ns: listed.mtime_ns,
             writer: step.writer,
             lock: step.lock.as_ref().map(|lock| lock.below(&unit.found.root).key()),

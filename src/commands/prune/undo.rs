@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
+use crate::model::retention::Rule;
 use crate::report::exit::ExitStatus;
 use crate::report::printer::{Form, Printer};
 use crate::report::text;
@@ -11,6 +12,7 @@ use crate::store::StoreError;
 use crate::store::layout::{Store, path_below};
 use crate::store::prune::Pruner;
 use crate::store::pruned::{Fate, Progress, Prune, Pruned, Tombstone};
+use crate::store::receipts::Receipts;
 use crate::store::repairs;
 use crate::verify::difference::visible;
 
@@ -25,7 +27,17 @@ use crate::commands::source::Source;
 struct Tally {
     files: u64,
     bytes: u64,
+    /// How many files are not as they were.
     failed: u64,
+    /// Something went wrong, whatever is back.
+    has_errors: bool,
+}
+
+impl Tally {
+    fn back(&mut self, stone: &Tombstone) {
+        self.files += 1;
+        self.bytes += stone.old.bytes.saturating_sub(stone.new.as_ref().map_or(0, |new| new.bytes));
+    }
 }
 
 /// Brings back what a prune took: each session as a whole, the last change
@@ -37,7 +49,7 @@ pub(super) fn undo(
     job: &PruneJob<'_>,
     out: &Printer,
 ) -> Result<ExitStatus, CommandError> {
-    let mut pruned = Pruned::load(store);
+    let mut pruned = Pruned::read(store)?;
     let pruner = Pruner { disk: job.disk, root: &source.root };
     let prune = chosen(&pruned, source, &pruner, wanted, out)?;
     pruner.refuse_outside(&prune.files)?;
@@ -47,7 +59,8 @@ pub(super) fn undo(
         by_number.entry(stone.bundle).or_default().push(stone);
     }
     let bundles: Vec<Vec<&Tombstone>> = by_number.into_values().rev().collect();
-    let way = Way { source, store, pruner, users: Users::now(source), job, later: later(&pruned, &prune) };
+    let retired = Receipts::load(store).retired().map(|(receipt, _)| receipt.unit.clone()).collect();
+    let way = Way { source, store, pruner, users: Users::now(source), job, later: later(&pruned, &prune), retired };
     let (mut tally, mut done) = (Tally::default(), 0);
     for group in groups::of(&bundles) {
         if job.stop.load(Ordering::Relaxed) {
@@ -56,13 +69,13 @@ pub(super) fn undo(
         done += group.len();
         way.back(group, &mut pruned, &mut tally, out)?;
     }
-    if tally.failed == 0 {
+    if !tally.has_errors {
         pruned.mark(store, job.disk, &prune.name, Progress::Undone)?;
     }
     Ok(say(&prune, &tally, out))
 }
 
-fn say(prune: &Prune, Tally { files, bytes, failed }: &Tally, out: &Printer) -> ExitStatus {
+fn say(prune: &Prune, Tally { files, bytes, failed, has_errors }: &Tally, out: &Printer) -> ExitStatus {
     if out.form() == Form::Json {
         out.object(&serde_json::json!({ "undone": { "prune": prune.name, "files": files, "bytes": bytes, "failed": failed } }));
     }
@@ -71,7 +84,7 @@ fn say(prune: &Prune, Tally { files, bytes, failed }: &Tally, out: &Printer) -> 
     let trash = if has_copies { "; the copies in the trash stay" } else { "" };
     let name = visible(&prune.name);
     out.summary(&format!("{} as before {name}: {} back{not}{trash}", text::count(*files, "file"), text::size(*bytes)));
-    if *failed == 0 { ExitStatus::Well } else { ExitStatus::Found }
+    if *has_errors { ExitStatus::Found } else { ExitStatus::Well }
 }
 
 fn chosen(pruned: &Pruned, source: &Source, pruner: &Pruner<'_>, wanted: Option<&str>, out: &Printer) -> Result<Prune, CommandError> {
@@ -80,7 +93,13 @@ fn chosen(pruned: &Pruned, source: &Source, pruner: &Pruner<'_>, wanted: Option<
     let is_ours = |prune: &&Prune| prune.files.iter().all(|stone| stone.source == root);
     let is_meant = |prune: &&Prune| wanted.is_none_or(|name| prune.name == name);
     let left = || pruned.prunes().iter().filter(is_left);
-    if let Some(prune) = left().filter(is_ours).rfind(is_meant) {
+    let is_for_ever = |prune: &&Prune| wanted.is_none() && !prune.files.iter().any(has_copy);
+    let for_ever: Vec<&Prune> = left().filter(is_ours).filter(is_for_ever).collect();
+    if let Some(prune) = left().filter(is_ours).filter(|prune| !is_for_ever(prune)).rfind(is_meant) {
+        let after = pruned.prunes().iter().skip_while(|other| other.name != prune.name);
+        for passed in after.filter(|other| for_ever.iter().any(|one| one.name == other.name)) {
+            out.complain(&format!("note: {} is passed over: {FOR_EVER}", visible(&passed.name)));
+        }
         return Ok(prune.clone());
     }
     // A folder that was moved is known by what stands in it, and by nobody
@@ -91,19 +110,30 @@ fn chosen(pruned: &Pruned, source: &Source, pruner: &Pruner<'_>, wanted: Option<
         out.complain(&format!("note: it was recorded for {place}, which was moved: everything stands here as it was left"));
         return Ok(prune.clone());
     }
+    let lost = || for_ever.iter().map(|prune| format!("{}: {FOR_EVER}", visible(&prune.name))).collect::<Vec<_>>().join("; ");
+    let none = if for_ever.is_empty() { "there is none".to_owned() } else { lost() };
+    let is_known = |prune: &&Prune| !for_ever.iter().any(|one| one.name == prune.name);
     Err(CommandError::NothingPruned {
-        wanted: wanted.unwrap_or("there is none").to_owned(),
-        known: left().map(|prune| format!("{} of {}", prune.name, prune.files[0].source)).collect(),
+        wanted: wanted.map_or(none, str::to_owned),
+        known: left().filter(is_known).map(|prune| format!("{} of {}", prune.name, prune.files[0].source)).collect(),
     })
 }
 
-/// The files of a prune that a later one took more of, and which.
-fn later(pruned: &Pruned, prune: &Prune) -> BTreeMap<String, String> {
-    let own: BTreeSet<&String> = prune.files.iter().map(|stone| &stone.file).collect();
+/// Said of a prune that has no way back.
+const FOR_EVER: &str = "it was done without a log and without a trash";
+
+/// Whether what a file was lies in a log or in the trash.
+fn has_copy(stone: &Tombstone) -> bool {
+    stone.log.is_some() || stone.trash.is_some()
+}
+
+/// The files of a prune that a later one took more of, with its tombstone.
+fn later(pruned: &Pruned, prune: &Prune) -> BTreeMap<String, Tombstone> {
+    let own: BTreeSet<(&String, &String)> = prune.files.iter().map(|stone| (&stone.source, &stone.file)).collect();
     let after = pruned.prunes().iter().skip_while(|other| other.name != prune.name).skip(1);
     let stones = after.filter(|other| other.progress != Some(Progress::Undone)).flat_map(|other| &other.files);
-    let same = stones.filter(|stone| own.contains(&stone.file) && prune.files.iter().any(|own| own.source == stone.source));
-    same.map(|stone| (stone.file.clone(), stone.prune.clone())).collect()
+    let same = stones.filter(|stone| own.contains(&(&stone.source, &stone.file)));
+    same.map(|stone| (stone.file.clone(), stone.clone())).collect()
 }
 
 /// What is at hand while an undo goes on.
@@ -113,8 +143,10 @@ struct Way<'a> {
     pruner: Pruner<'a>,
     users: Users<'a>,
     job: &'a PruneJob<'a>,
-    /// Files that a later prune took more of, with its name.
-    later: BTreeMap<String, String>,
+    /// Files that a later prune took more of, with its tombstone.
+    later: BTreeMap<String, Tombstone>,
+    /// The sessions that are retired, as keys.
+    retired: BTreeSet<String>,
 }
 
 /// The files of a bundle, each with the bytes that it had.
@@ -123,6 +155,10 @@ type Returning<'s> = Vec<(&'s Tombstone, Vec<u8>)>;
 impl Way<'_> {
     /// Brings a group of bundles back, and notes it in one go.
     fn back(&self, group: &[Vec<&Tombstone>], pruned: &mut Pruned, tally: &mut Tally, out: &Printer) -> Result<(), CommandError> {
+        // What a prune that was cut short left alone, or an earlier undo brought
+        // back, does not come back now.
+        let here: BTreeSet<&str> =
+            group.iter().flatten().filter(|stone| self.pruner.is_back(stone)).map(|stone| stone.file.as_str()).collect();
         let look = |stones: &Vec<_>| batch::caught(|| self.returning(stones), CommandError::Bug);
         let (mut ready, mut refused) = (Vec::new(), Vec::new());
         for (stones, found) in group.iter().zip(batch::each(group, self.job.jobs, look)) {
@@ -137,28 +173,55 @@ impl Way<'_> {
         for (stones, result) in asked.into_iter().zip(carried.bundles) {
             match result {
                 Ok(()) => back.extend(stones),
-                Err(error) => refused.push((stones, self.told(stones, error))),
+                Err(error) => {
+                    // The disk failed in the middle: each file is as it is seen.
+                    back.extend(stones.iter().filter(|stone| !here.contains(stone.file.as_str()) && self.pruner.is_back_for_good(stone)));
+                    refused.push((stones, self.told(stones, error)));
+                }
             }
         }
         pruned.note(self.store, self.job.disk, &back, Fate::Back)?;
         carried.writers?;
-        for stone in back {
-            tally.files += 1;
-            tally.bytes += stone.old.bytes.saturating_sub(stone.new.as_ref().map_or(0, |new| new.bytes));
-        }
+        back.iter().filter(|stone| !here.contains(stone.file.as_str())).for_each(|stone| tally.back(stone));
         for (stones, error) in refused {
-            tally.failed += stones.len() as u64;
+            tally.has_errors = true;
             // Each names its file itself.
             out.complain(&text::error(&error, None, error.hint().as_deref()));
+            let (there, not): (Vec<&Tombstone>, Vec<&Tombstone>) = stones.iter().partition(|stone| back.contains(stone));
+            tally.failed += not.len() as u64;
+            for stone in there {
+                out.complain(&format!("note: {} is back, though not all of its session is", stone.path()));
+            }
         }
         Ok(())
     }
 
     fn returning<'s>(&self, stones: &[&'s Tombstone]) -> Result<Returning<'s>, CommandError> {
+        if let Some((stone, how)) = stones.iter().find_map(|stone| Some((stone, self.stands_before(stone)?))) {
+            return Err(self.not_as_left(stone, how));
+        }
         if let Some((stone, stay)) = stones.iter().find_map(|stone| Some((stone, self.users.of(stone)?))) {
             return Err(CommandError::InUse { file: stone.path().to_string(), why: stay.why });
         }
         Ok(stones.iter().copied().zip(logs::old_bytes(self.store, stones)?).collect())
+    }
+
+    /// What was done since with a file or its session, and is to be taken back
+    /// first.
+    fn stands_before(&self, stone: &Tombstone) -> Option<String> {
+        if let Some(later) = self.later.get(&stone.file).filter(|later| has_copy(later)) {
+            return Some(format!("a later prune took more of it; bring that back first, with `--undo={}`", later.prune));
+        }
+        // What was pruned of a retired session belongs to it as it is.
+        let is_retired = stone.rule != Rule::Retired && self.retired.contains(&stone.unit);
+        let [source, dest] = [&self.source.root, self.store.root()].map(|path| text::shell_word(&path.display().to_string()));
+        is_retired.then(|| {
+            format!("its session was retired since; take that back first, with `everlog migrate {source} -o {dest} --unretire`, then undo")
+        })
+    }
+
+    fn not_as_left(&self, stone: &Tombstone, how: String) -> CommandError {
+        CommandError::NotAsLeft { file: stone.path().to_string(), how, log: logs::place_of(self.store, stone) }
     }
 
     /// An error of the disk, in words for one who wants something back.
@@ -168,13 +231,13 @@ impl Way<'_> {
         let Some(stone) = stones.iter().find(is_it) else { return error.into() };
         let now = repairs::current(path).ok().flatten().map(|(bytes, _)| bytes.len() as u64);
         let how = match (self.later.get(&stone.file), now, &stone.new) {
-            (Some(prune), _, _) => format!("a later prune took more of it; bring that back first, with `--undo={prune}`"),
+            (Some(later), _, _) => format!("a later prune, {}, took more of it for ever", later.prune),
             (None, None, _) => "it is gone".to_owned(),
             (None, Some(now), None) => format!("it was removed, and a file of {} has its name now", text::size(now)),
             (None, Some(now), Some(new)) => {
                 format!("{} were left, and a program has made others of them, {}", text::size(new.bytes), text::size(now))
             }
         };
-        CommandError::NotAsLeft { file: stone.path().to_string(), how, log: logs::place_of(self.store, stone) }
+        self.not_as_left(stone, how)
     }
 }
