@@ -35,7 +35,8 @@ pub enum Kind {
     Null,
 }
 
-/// The kind of a value that [`scan_value`] or [`scan_object`] has accepted.
+/// The kind of a value that [`scan_value`](super::scan_value) or
+/// [`scan_object`](super::scan_object) has accepted.
 #[must_use]
 pub fn kind_of(value: &[u8]) -> Kind {
     match value.first() {
