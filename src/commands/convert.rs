@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::adapters::adapter::{Check, ReadSummary};
 use crate::log::fork::Fork;
-use crate::log::{LogProblem, LogView, LogWriter, SealState, Written};
+use crate::log::{LogProblem, LogView, SealState, UnsealedLog, Written};
 use crate::model::digest::sha256_hex;
 use crate::model::files::{Entry, Files, RelPath, Slice};
 use crate::model::finding::{Finding, Findings};
@@ -235,11 +235,11 @@ fn attempt<'d>(
         // No later run would sweep it there.
         temporary.forget_name()?;
     }
-    let mut writer = LogWriter::new(&temporary);
-    let summary = unit.found.adapter.read(files, check, &mut writer, findings)?;
-    let (_, written) = writer.finish()?;
-    // From here on only what can be read back counts.
-    let mut log = LogView::open(&temporary.file).map_err(ConvertError::Log)?;
+    let mut writer = UnsealedLog::new(&temporary);
+    let summary = unit.found.adapter.read(files, check, writer.events(), findings)?;
+    writer.close()?;
+    // From here on only what can be read back counts; that is what is sealed.
+    let (mut log, written) = LogView::open(&temporary.file).map_err(ConvertError::Log)?.seal_with(&temporary)?;
     let proven = match prove(&mut log, unit.found.adapter, files) {
         // A log that cannot even be rendered is as little proven as one that
         // renders to something else.

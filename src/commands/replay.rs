@@ -133,7 +133,7 @@ fn wanted_node<R: ReadAt>(job: &ReplayJob, view: &mut LogView<R>) -> Result<Seq,
 /// A line of the log with what an edit puts into its payload.
 fn edited_line(event: &EventRef<'_>, edit: &EventRef<'_>) -> Vec<u8> {
     let replacement = json::members(edit.payload).find(|member| member.name() == "replacement").map_or(&b"{}"[..], |member| member.value);
-    let mut left: Vec<Member<'_>> = json::members(replacement).collect();
+    let mut left: Vec<Member<'_>> = json::all_members(replacement);
     let mut line = format!("{{\"seq\":{}", event.seq).into_bytes();
     if let Some(ts) = event.ts {
         line.extend_from_slice(format!(",\"ts\":\"{ts}\"").as_bytes());

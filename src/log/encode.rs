@@ -5,7 +5,7 @@ use sha2::{Digest, Sha256};
 use std::io::Write;
 
 use crate::model::digest::hex;
-use crate::model::event::{Body, Draft, EventKind, Seal, to_log_json};
+use crate::model::event::{Body, Draft, EventKind, EventRef, Seal, to_log_json};
 use crate::model::heads::HeadName;
 use crate::model::ids::Seq;
 use crate::model::stream::{EventSink, ReadAt, StreamError};
@@ -24,7 +24,8 @@ const CHECKPOINT_EVERY: usize = 50;
 pub struct LogWriter<W> {
     out: W,
     buffer: Vec<u8>,
-    hash: Sha256,
+    /// Of what was written; nothing where somebody else seals it.
+    hash: Option<Sha256>,
     index: Index,
     state: State,
     since_checkpoint: usize,
@@ -49,7 +50,7 @@ impl<W: Write> LogWriter<W> {
         LogWriter {
             out,
             buffer: Vec::with_capacity(BUFFER + BUFFER / 4),
-            hash: Sha256::new(),
+            hash: Some(Sha256::new()),
             index: Index::new(),
             state: State::default(),
             since_checkpoint: 0,
@@ -63,7 +64,7 @@ impl<W: Write> LogWriter<W> {
         LogWriter {
             out,
             buffer: Vec::new(),
-            hash: log.hash().clone(),
+            hash: Some(log.hash().clone()),
             index: log.index().clone(),
             state: log.state().clone(),
             since_checkpoint: 0,
@@ -84,13 +85,10 @@ impl<W: Write> LogWriter<W> {
     /// Writes a seal.
     pub(super) fn seal(&mut self) -> Result<Written, StreamError> {
         self.flush()?;
-        let events = self.index.last().number();
-        let sha256 = hex(&self.hash.clone().finalize());
-        let seal = Seal { events, checkpoint: self.last_checkpoint, sha256: sha256.clone() };
-        let payload = json(&seal)?;
+        let (payload, sha256) = seal(self.hash.clone().unwrap_or_default(), &self.index, self.last_checkpoint)?;
         self.line(EventKind::Seal, None, None, None, &payload)?;
         self.flush()?;
-        Ok(Written { bytes: self.index.end(), events: events + 1, sha256 })
+        Ok(Written { bytes: self.index.end(), events: self.index.last().number(), sha256 })
     }
 
     /// Hands the file back as it is.
@@ -99,7 +97,9 @@ impl<W: Write> LogWriter<W> {
     }
 
     fn flush(&mut self) -> Result<(), StreamError> {
-        self.hash.update(&self.buffer);
+        if let Some(hash) = &mut self.hash {
+            hash.update(&self.buffer);
+        }
         self.out.write_all(&self.buffer).map_err(|source| StreamError::Io { doing: "write the log", source })?;
         self.buffer.clear();
         Ok(())
@@ -118,23 +118,7 @@ impl<W: Write> LogWriter<W> {
             return Err(StreamError::TooManyEvents);
         }
         let before = self.buffer.len();
-        self.buffer.extend_from_slice(b"{\"seq\":");
-        push_number(seq.number(), &mut self.buffer);
-        if let Some(ts) = ts {
-            self.buffer.extend_from_slice(b",\"ts\":\"");
-            self.buffer.extend_from_slice(ts.as_bytes());
-            self.buffer.push(b'"');
-        }
-        self.buffer.extend_from_slice(b",\"type\":\"");
-        self.buffer.extend_from_slice(kind.name().as_bytes());
-        self.buffer.push(b'"');
-        if let Some(parent) = parent {
-            self.buffer.extend_from_slice(b",\"parent\":");
-            push_number(parent.number(), &mut self.buffer);
-        }
-        self.buffer.extend_from_slice(b",\"payload\":");
-        self.buffer.extend_from_slice(payload);
-        self.buffer.extend_from_slice(b"}\n");
+        push_line(&EventRef { seq, ts, kind, parent, payload }, &mut self.buffer);
         let len = (self.buffer.len() - before) as u64;
         self.index.push(kind, parent, repeat, len);
         if self.buffer.len() >= BUFFER {
@@ -206,6 +190,58 @@ impl<W: Write> EventSink for LogWriter<W> {
         self.facts_closed = true;
         self.checkpoint(Some(&HeadName::parse(active)))
     }
+}
+
+/// A log on its way, which whoever reads it back seals.
+#[derive(Debug)]
+pub struct UnsealedLog<W>(LogWriter<W>);
+
+impl<W: Write> UnsealedLog<W> {
+    /// A log with no line yet.
+    pub fn new(out: W) -> Self {
+        UnsealedLog(LogWriter { hash: None, ..LogWriter::new(out) })
+    }
+
+    /// Where its events go.
+    pub fn events(&mut self) -> &mut dyn EventSink {
+        &mut self.0
+    }
+
+    /// Writes what is not yet written.
+    ///
+    /// # Errors
+    /// When the log cannot be written.
+    pub fn close(mut self) -> Result<(), StreamError> {
+        self.0.flush()
+    }
+}
+
+/// The payload of a seal behind these events, and the hash in it.
+pub(super) fn seal(hash: Sha256, index: &Index, checkpoint: u64) -> Result<(Vec<u8>, String), StreamError> {
+    let sha256 = hex(&hash.finalize());
+    let payload = json(&Seal { events: index.last().number(), checkpoint, sha256: sha256.clone() })?;
+    Ok((payload, sha256))
+}
+
+/// One line of a log.
+pub(super) fn push_line(event: &EventRef<'_>, out: &mut Vec<u8>) {
+    out.extend_from_slice(b"{\"seq\":");
+    push_number(event.seq.number(), out);
+    if let Some(ts) = event.ts {
+        out.extend_from_slice(b",\"ts\":\"");
+        out.extend_from_slice(ts.as_bytes());
+        out.push(b'"');
+    }
+    out.extend_from_slice(b",\"type\":\"");
+    out.extend_from_slice(event.kind.name().as_bytes());
+    out.push(b'"');
+    if let Some(parent) = event.parent {
+        out.extend_from_slice(b",\"parent\":");
+        push_number(parent.number(), out);
+    }
+    out.extend_from_slice(b",\"payload\":");
+    out.extend_from_slice(event.payload);
+    out.extend_from_slice(b"}\n");
 }
 
 fn json<T: serde::Serialize>(payload: &T) -> Result<Vec<u8>, StreamError> {

@@ -19,7 +19,7 @@ mod view;
 
 pub use carry::Carry;
 pub use decode::decode_line;
-pub use encode::{LogWriter, Written};
+pub use encode::{LogWriter, UnsealedLog, Written};
 pub use fold::State;
 pub use projection::{Item, Projection, Reach, Salvage};
 pub use tail::LogTail;

@@ -53,7 +53,7 @@ pub(super) struct Pass {
     pub behind: Option<u64>,
     seals: u32,
     /// Where the last checkpoint begins; 0 where there is none.
-    last_checkpoint: u64,
+    pub last_checkpoint: u64,
     pub unknown_events: bool,
     /// The heads that were added behind the first seal, as they came.
     pub forks: Vec<HeadName>,

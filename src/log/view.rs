@@ -1,8 +1,9 @@
 //! A log read through a window: one pass numbers the lines, checks the seal
 //! and follows the heads; after that any event is read by its offset.
 
-use sha2::Sha256;
+use sha2::{Digest, Sha256};
 use std::fmt;
+use std::io::Write;
 use std::sync::Arc;
 
 use crate::model::event::{Checkpoint, EventKind, EventRef, LOG_VERSION, Outcome, Session};
@@ -12,6 +13,7 @@ use crate::model::shape::Order;
 use crate::model::stream::{LogAccess, ReadAt, StreamError};
 
 use super::decode::decode_line;
+use super::encode::{Written, push_line, seal};
 use super::fold::{State, checkpoint};
 use super::index::{Index, Path};
 use super::pass::Pass;
@@ -106,6 +108,8 @@ pub struct LogView<R> {
     unknown_events: bool,
     /// Of all bytes up to the end, so that a log can be gone on with.
     hash: Sha256,
+    /// Where the last checkpoint begins; 0 where there is none.
+    last_checkpoint: u64,
     until: Option<Seq>,
     /// For reading back and forth: a second window, so that a look back does
     /// not cost the place at which reading goes on.
@@ -160,10 +164,40 @@ impl<R: ReadAt> LogView<R> {
             more_than_forks: pass.more_than_forks,
             unknown_events: pass.unknown_events,
             hash: pass.hash,
+            last_checkpoint: pass.last_checkpoint,
             until: pass.until,
             back_window: Vec::new(),
             back_start: 0,
         })
+    }
+
+    /// Seals a log that has no seal, and reads the seal back: its hash is of the
+    /// bytes that were read, so that nothing else can have been proven.
+    ///
+    /// # Errors
+    /// When the seal cannot be written or read, or the log is not whole.
+    pub fn seal_with(mut self, mut out: impl Write) -> Result<(Self, Written), StreamError> {
+        let seq = self.index.next();
+        let start = self.index.end();
+        let (payload, sha256) = seal(self.hash.clone(), &self.index, self.last_checkpoint)?;
+        let mut line = Vec::with_capacity(payload.len() + 64);
+        push_line(&EventRef { seq, ts: None, kind: EventKind::Seal, parent: None, payload: &payload }, &mut line);
+        out.write_all(&line).map_err(|source| StreamError::Io { doing: "write the log", source })?;
+        let mut back = Vec::new();
+        self.source.fill_at(&mut back, start, line.len() + 1).map_err(|source| StreamError::Io { doing: "read the log", source })?;
+        if back != line || self.seal != SealState::Missing {
+            return Err(StreamError::log(seq, "is not the seal that was written"));
+        }
+        Arc::make_mut(&mut self.index).push(EventKind::Seal, None, None, line.len() as u64);
+        if self.window_start == 0 && self.window.len() as u64 == start {
+            self.window.extend_from_slice(&back);
+        }
+        self.hash.update(&back);
+        let bytes = self.index.end();
+        self.first_seal = Some((bytes, sha256.clone()));
+        self.seal = SealState::Good { sha256: sha256.clone() };
+        let events = self.index.last().number();
+        Ok((self, Written { bytes, events, sha256 }))
     }
 
     /// A second reader of the same log, with a window of its own.
@@ -188,6 +222,7 @@ impl<R: ReadAt> LogView<R> {
             more_than_forks: self.more_than_forks,
             unknown_events: self.unknown_events,
             hash: self.hash.clone(),
+            last_checkpoint: self.last_checkpoint,
             until: self.until,
             back_window: Vec::new(),
             back_start: 0,
@@ -395,5 +430,58 @@ impl<R: ReadAt> LogAccess for LogView<R> {
 
     fn path(&mut self, node: Seq) -> Result<Vec<Seq>, StreamError> {
         self.path_and_repeats(node).map(|path| path.nodes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::log::{LogWriter, UnsealedLog};
+    use crate::model::event::{Body, Draft};
+    use crate::model::stream::EventSink;
+
+    fn fill(events: &mut dyn EventSink) {
+        let session = br#"{"version":1,"kind":"session","format":"none","id":"s"}"#;
+        events.put(Draft { ts: None, parent: None, body: Body::Json(EventKind::Session, session) }).unwrap();
+        for _ in 0..200 {
+            let parent = Some(Seq::ROOT);
+            events.put(Draft { ts: None, parent, body: Body::Json(EventKind::Message, b"{\"role\":\"user\"}") }).unwrap();
+        }
+        events.close_facts("main").unwrap();
+    }
+
+    #[test]
+    fn who_reads_a_log_back_seals_it_as_its_writer_would() {
+        let mut whole = LogWriter::new(Vec::new());
+        fill(&mut whole);
+        let (bytes, written) = whole.finish().unwrap();
+        let file = tempfile::tempfile().unwrap();
+        let mut unsealed = UnsealedLog::new(&file);
+        fill(unsealed.events());
+        unsealed.close().unwrap();
+        let (mut sealed, again) = LogView::open(&file).unwrap().seal_with(&file).unwrap();
+        assert_eq!(again, written);
+        let mut back = Vec::new();
+        file.fill_at(&mut back, 0, bytes.len() + 1).unwrap();
+        assert_eq!(String::from_utf8(back), String::from_utf8(bytes));
+        // What was sealed can be gone on with as if it had just been opened.
+        let opened = LogView::open(&file).unwrap();
+        assert_eq!((sealed.seal(), sealed.last(), sealed.bytes()), (opened.seal(), opened.last(), opened.bytes()));
+        assert_eq!(sealed.hash().clone().finalize(), opened.hash().clone().finalize());
+        assert!(sealed.began_as(written.bytes, &written.sha256));
+        let last = sealed.last();
+        assert_eq!(sealed.event(last).unwrap().kind, EventKind::Seal);
+    }
+
+    #[test]
+    fn a_seal_that_cannot_be_read_back_is_none() {
+        let file = tempfile::tempfile().unwrap();
+        let mut unsealed = UnsealedLog::new(&file);
+        fill(unsealed.events());
+        unsealed.close().unwrap();
+        assert!(LogView::open(&file).unwrap().seal_with(std::io::sink()).is_err());
+        // A line that was cut off stands where the seal should.
+        (&file).write_all(b"{\"seq\":").unwrap();
+        assert!(LogView::open(&file).unwrap().seal_with(&file).is_err());
     }
 }

@@ -51,7 +51,7 @@ fn piece(text: &[u8]) -> Option<Piece<'_>> {
             (ends.next().is_none() && first <= last).then_some(Piece::Events(first, last))
         }
         Kind::Object => {
-            let found: Vec<_> = json::members(text).collect();
+            let found: Vec<_> = json::all_members(text);
             let first = found.first()?;
             match first.name().as_ref() {
                 "gap" => {

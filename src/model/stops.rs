@@ -1,21 +1,22 @@
 //! Where the next byte of a small set stands. Texts are dense with escapes, so
 //! that most searches end within a few dozen bytes: to set one up as `memchr`
-//! does would cost more than the search itself.
+//! does would cost more than the search itself. Here a block of bytes becomes a
+//! word with one bit for each byte that is in the set, and who goes from stop to
+//! stop takes the bits of that word one after the other.
 
-/// As many bytes as compilers compare at once everywhere.
+use wide::u8x16;
+
+/// As many bytes as are compared at once.
 const BLOCK: usize = 16;
 
-/// 1 in every byte of a word.
-const ONES: u64 = 0x0101_0101_0101_0101;
-
-/// The highest bit of every byte of a word.
-const HIGHS: u64 = ONES << 7;
+/// As many bytes as have their bits in one word.
+pub const STRETCH: usize = u64::BITS as usize;
 
 /// A set of bytes to stop at.
 #[derive(Debug, Clone, Copy)]
 pub struct Stops<const N: usize> {
     bytes: [u8; N],
-    /// All bytes below this one; at most 0x80.
+    /// All bytes below this one.
     below: u8,
     beyond_ascii: bool,
 }
@@ -44,67 +45,94 @@ impl<const N: usize> Stops<N> {
     #[must_use]
     #[inline(always)]
     pub fn next(self, text: &[u8], from: usize) -> usize {
-        let (blocks, tail) = text.get(from..).unwrap_or_default().as_chunks::<BLOCK>();
-        let mut at = from;
-        for block in blocks {
-            if self.is_any_in(block) {
-                return at + self.first_in(block);
-            }
-            at += BLOCK;
-        }
-        let is_one = |byte: &u8| self.bytes.contains(byte) || *byte < self.below || (self.beyond_ascii && !byte.is_ascii());
-        tail.iter().position(is_one).map_or(text.len(), |found| at + found)
+        self.walk(text, from, |_| None)
     }
 
-    /// Whether any of these bytes stands in a text. Where none is expected this
-    /// is faster than to look for the first: longer stretches are compared.
+    /// Goes from stop to stop: `pass` says where to go on behind one, which is
+    /// never before it, or that this is the end of the way. Gives the place of the
+    /// last stop, or the text's length where the way went so far.
+    #[inline(always)]
+    pub fn walk(self, text: &[u8], from: usize, mut pass: impl FnMut(usize) -> Option<usize>) -> usize {
+        let mut at = from;
+        // Keys and most values end near by; only then longer stretches pay.
+        let mut is_near = true;
+        'stretches: while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
+            let (mut marks, len) = match rest.first_chunk() {
+                Some(stretch) if !is_near => (self.marks_of(stretch), STRETCH),
+                _ => match rest.first_chunk() {
+                    Some(block) => (self.marks(block), BLOCK),
+                    None => (self.marks_of_tail(text, at), rest.len()),
+                },
+            };
+            is_near = false;
+            while marks != 0 {
+                let found = at + marks.trailing_zeros() as usize;
+                let Some(next) = pass(found) else { return found };
+                if next >= at + len {
+                    at = next;
+                    continue 'stretches;
+                }
+                marks &= u64::MAX << (next - at);
+            }
+            at += len;
+        }
+        text.len()
+    }
+
+    /// Whether any of these bytes stands in a text.
     #[must_use]
     #[inline(always)]
     pub fn is_in(self, text: &[u8]) -> bool {
-        let (stretches, tail) = text.as_chunks::<{ 4 * BLOCK }>();
-        stretches.iter().any(|stretch| self.is_any_in(stretch)) || self.next(tail, 0) < tail.len()
+        self.next(text, 0) < text.len()
     }
 
-    /// Folds without a way out, one kind after the other: so compilers compare
-    /// all bytes of a block at once.
+    /// The bits of the last few bytes of a text, fewer than a block.
     #[inline(always)]
-    fn is_any_in<const LEN: usize>(self, block: &[u8; LEN]) -> bool {
-        let mut found = is_any(block, |byte| byte < self.below);
-        for listed in self.bytes {
-            found |= is_any(block, |byte| byte == listed);
-        }
-        found | (self.beyond_ascii && is_any(block, |byte| byte >= 0x80))
-    }
-
-    /// The place of the first such byte in a block that has one.
-    #[inline(always)]
-    fn first_in(self, block: &[u8; BLOCK]) -> usize {
-        let (words, _) = block.as_chunks::<8>();
-        let (mut at, mut marks) = (0, 0);
-        for word in words {
-            marks = self.marks(u64::from_le_bytes(*word));
-            if marks != 0 {
-                break;
+    fn marks_of_tail(self, text: &[u8], from: usize) -> u64 {
+        match text.last_chunk() {
+            // Looked at again are those before, which no longer count.
+            Some(block) => self.marks(block) >> (BLOCK - (text.len() - from)),
+            None => {
+                let tail = &text[from..];
+                let mut block = [0; BLOCK];
+                block[..tail.len()].copy_from_slice(tail);
+                self.marks(&block) & !(u64::MAX << tail.len())
             }
-            at += 8;
         }
-        at + (marks.trailing_zeros() / 8) as usize
     }
 
-    /// Sets the highest bit of each byte that is in the set. Above the first one
-    /// a borrow may set others, so that only the lowest bit can be trusted.
+    /// One bit for each byte of a stretch that is in the set; the first is the
+    /// lowest.
     #[inline(always)]
-    fn marks(self, word: u64) -> u64 {
-        let below = |word: u64, limit: u8| word.wrapping_sub(ONES * u64::from(limit)) & !word & HIGHS;
-        let listed = self.bytes.iter().fold(0, |marks, &byte| marks | below(word ^ (ONES * u64::from(byte)), 1));
-        let beyond = if self.beyond_ascii { word & HIGHS } else { 0 };
-        listed | below(word, self.below) | beyond
+    pub fn marks_of(self, stretch: &[u8; STRETCH]) -> u64 {
+        let (blocks, _) = stretch.as_chunks();
+        blocks.iter().rev().fold(0, |marks, block| marks << BLOCK | self.marks(block))
+    }
+
+    #[inline(always)]
+    fn marks(self, block: &[u8; BLOCK]) -> u64 {
+        let block = u8x16::new(*block);
+        let mut marked = if self.beyond_ascii { block } else { u8x16::splat(0) };
+        for listed in self.bytes {
+            marked |= block.simd_eq(u8x16::splat(listed));
+        }
+        if self.below > 0 {
+            marked |= block.simd_lt(u8x16::splat(self.below));
+        }
+        // The highest bit of each byte counts, which is set in all beyond ASCII.
+        u64::from(marked.to_bitmask())
     }
 }
 
+/// The bytes that stand here; NULs behind the end of the text.
 #[inline(always)]
-fn is_any(block: &[u8], is_one: impl Fn(u8) -> bool) -> bool {
-    block.iter().fold(false, |found, &byte| found | is_one(byte))
+pub fn stretch_at(text: &[u8], at: usize) -> [u8; STRETCH] {
+    let rest = text.get(at..).unwrap_or_default();
+    rest.first_chunk().copied().unwrap_or_else(|| {
+        let mut stretch = [0; STRETCH];
+        stretch[..rest.len()].copy_from_slice(rest);
+        stretch
+    })
 }
 
 #[cfg(test)]
@@ -116,7 +144,7 @@ mod tests {
         let sets = [Stops::at([b'"', b'\\']), Stops::at([b'\\', 0x7f]).and_controls(), Stops::at([b'<', 0xff]).and_beyond_ascii()];
         for stops in sets {
             for byte in 0..=u8::MAX {
-                for len in [0, 1, 7, 8, 9, 15, 16, 17, 40, 64, 65, 150] {
+                for len in [0, 1, 7, 8, 9, 15, 16, 17, 40, 64, 65, 79, 80, 81, 150] {
                     for at in 0..len {
                         // One more behind it: the first must win.
                         let mut text = vec![b' '; len];
@@ -130,5 +158,23 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_walk_takes_every_stop_that_is_not_passed_over() {
+        let stops = Stops::at([b'x']);
+        for len in 0..200 {
+            for step in [1, 2, 3, 17, 70] {
+                let text = vec![b'x'; len];
+                let mut seen = Vec::new();
+                let end = stops.walk(&text, len.min(2), |at| {
+                    seen.push(at);
+                    Some(at + step)
+                });
+                assert_eq!(end, len);
+                assert_eq!(seen, (len.min(2)..len).step_by(step).collect::<Vec<_>>(), "{len} by {step}");
+            }
+        }
+        assert_eq!(stops.walk(b"x..x", 0, |at| (at == 0).then_some(1)), 3);
     }
 }

@@ -56,7 +56,7 @@ fn usual<'a>(members: &[Member<'a>]) -> Option<EventRecord<'a>> {
     if json::kind_of(payload.value) != Kind::Object {
         return None;
     }
-    let fields: Vec<Member<'a>> = json::members(payload.value).collect();
+    let fields: Vec<Member<'a>> = json::all_members(payload.value);
     let fields: Vec<(&[u8], &'a [u8])> = fields.iter().map(|field| (field.key, field.value)).collect();
     let step = match (kind.value, fields.as_slice()) {
         (b"\"message_append\"", [(b"\"message\"", message)]) => Step::Append(message),

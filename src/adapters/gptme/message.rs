@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+use crate::adapters::mapping::has_a_name_twice;
 use crate::model::json::{self, Escapes, Kind, Member};
 use crate::model::shape::Shapes;
 
@@ -251,7 +252,7 @@ impl<'a> Metadata<'a> {
     fn open_usage(&mut self, usage: &'a [u8]) {
         self.usage_opened = true;
         for member in last_of_each(usage) {
-            match TOKENS.iter().position(|(token, _)| *token == member.name()) {
+            match TOKENS.iter().position(|(token, _)| member.is(token)) {
                 Some(at) if json::kind_of(member.value) == Kind::Number => self.tokens[at] = Some(member.value),
                 _ => self.usage_rest.push(member),
             }
@@ -298,12 +299,12 @@ impl<'a> Metadata<'a> {
 /// the last counts, as in Python; a place holds one value, and the record's
 /// bytes keep the others. Every other key is carried as often as it stands.
 fn last_of_each(object: &[u8]) -> Vec<Member<'_>> {
-    let members: Vec<Member<'_>> = json::members(object).collect();
-    let has_place = |name: &str| matches!(name, "model" | "cost" | "usage") || TOKENS.iter().any(|(token, _)| *token == name);
-    let last: HashMap<Cow<'_, str>, usize> = members.iter().enumerate().map(|(n, member)| (member.name(), n)).collect();
-    if last.len() == members.len() {
+    let members = json::all_members(object);
+    if !has_a_name_twice(&members) {
         return members;
     }
+    let has_place = |name: &str| matches!(name, "model" | "cost" | "usage") || TOKENS.iter().any(|(token, _)| *token == name);
+    let last: HashMap<Cow<'_, str>, usize> = members.iter().enumerate().map(|(n, member)| (member.name(), n)).collect();
     let counts = |n: usize, name: &str| !has_place(name) || last[name] == n;
     members.iter().enumerate().filter(|(n, member)| counts(*n, &member.name())).map(|(_, member)| *member).collect()
 }

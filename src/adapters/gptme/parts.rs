@@ -53,7 +53,7 @@ impl<'a> Parts<'a> {
                 "usage" => parts.usage = Some(member.value),
                 "pinned" => parts.pinned = member.value == b"true",
                 "hidden" => parts.hidden(member.value),
-                "ext" => parts.ext = json::members(member.value).collect(),
+                "ext" => parts.ext = json::all_members(member.value),
                 "shape" => parts.shape = std::str::from_utf8(member.value).ok().and_then(|n| n.parse().ok()).unwrap_or(0),
                 _ => {}
             }
@@ -64,8 +64,8 @@ impl<'a> Parts<'a> {
     /// Results stand inside parts; a hostile log could nest them for ever.
     fn content(&mut self, list: &'a [u8], depth: usize) {
         for part in json::elements(list) {
-            let fields: Vec<Member<'a>> = json::members(part).collect();
-            let field = |name: &str| fields.iter().find(|member| member.name() == name).map(|member| member.value);
+            let fields: Vec<Member<'a>> = json::all_members(part);
+            let field = |name: &str| fields.iter().find(|member| member.is(name)).map(|member| member.value);
             match field("type") {
                 Some(b"\"text\"") => self.texts.extend(field("text")),
                 Some(b"\"tool_result\"") => {
@@ -94,7 +94,7 @@ impl<'a> Parts<'a> {
     }
 
     pub(super) fn ext(&self, key: &str) -> Option<&'a [u8]> {
-        self.ext.iter().rev().find(|member| member.name() == key).map(|member| member.value)
+        self.ext.iter().rev().find(|member| member.is(key)).map(|member| member.value)
     }
 
     pub(super) fn is_absent(&self, key: &str) -> bool {

@@ -25,19 +25,23 @@ impl<'o> Object<'o> {
 
     /// Writes a key given in log form; its value goes to the buffer next.
     fn key(&mut self, key: &[u8]) -> &mut Vec<u8> {
-        if !self.empty {
-            self.out.extend_from_slice(self.style.comma());
-        }
-        self.empty = false;
+        self.before_key();
         self.style.push_string(key, self.out);
         self.out.extend_from_slice(self.style.colon());
         self.out
     }
 
+    fn before_key(&mut self) {
+        if !std::mem::take(&mut self.empty) {
+            self.out.extend_from_slice(self.style.comma());
+        }
+    }
+
     fn named(&mut self, name: &str) -> &mut Vec<u8> {
-        let mut key = Vec::with_capacity(name.len() + 2);
-        json::push_string(name, &mut key);
-        self.key(&key)
+        self.before_key();
+        self.style.push_name(name, self.out);
+        self.out.extend_from_slice(self.style.colon());
+        self.out
     }
 
     fn value(&mut self, name: &str, value: &[u8]) {
@@ -126,25 +130,30 @@ fn hashes(parts: &Parts<'_>, object: &mut Object<'_>) {
     inner.close();
 }
 
+/// Whether a value stands in `ext` as a whole, and not member by member.
+fn is_whole(value: &[u8]) -> bool {
+    json::kind_of(value) != Kind::Object || value.starts_with(b"{\"$raw\":")
+}
+
 /// Metadata: canonical facts and what `ext` has of it, in the shape's order.
 fn metadata(parts: &Parts<'_>, order: Option<&Order>, object: &mut Object<'_>) {
     let style = object.style;
     let rest = parts.ext("metadata");
-    if let Some(whole) = rest.filter(|rest| json::kind_of(rest) != Kind::Object || rest.starts_with(b"{\"$raw\":")) {
+    if let Some(whole) = rest.filter(|rest| is_whole(rest)) {
         return object.value("metadata", whole);
     }
     if rest.is_none() && parts.model.is_none() && parts.usage.is_none() {
         return;
     }
-    let rest: Vec<Member<'_>> = rest.map(|rest| json::members(rest).collect()).unwrap_or_default();
-    let usage: Vec<Member<'_>> = parts.usage.map(|usage| json::members(usage).collect()).unwrap_or_default();
-    let count = |ours: &str| usage.iter().find(|member| member.name() == ours).map(|member| member.value);
+    let rest: Vec<Member<'_>> = rest.map(json::all_members).unwrap_or_default();
+    let usage: Vec<Member<'_>> = parts.usage.map(json::all_members).unwrap_or_default();
+    let count = |ours: &str| usage.iter().find(|member| member.is(ours)).map(|member| member.value);
     let empty = Order::default();
     let order = order.unwrap_or(&empty);
     let flat = TOKENS.iter().any(|(token, _)| order.contains(token));
     let mut inner = Object::open(style, object.key(b"\"metadata\""));
     for (key, inside) in order.keys() {
-        let extra = rest.iter().rev().find(|member| member.name() == key).map(|member| member.value);
+        let extra = rest.iter().rev().find(|member| member.is(key)).map(|member| member.value);
         let token = TOKENS.iter().find(|(token, _)| *token == key);
         match (key, extra, token) {
             ("usage", extra, _) if !flat => push_usage(extra, &count, inside, &mut inner),
@@ -183,19 +192,19 @@ fn metadata(parts: &Parts<'_>, order: Option<&Order>, object: &mut Object<'_>) {
 
 fn push_usage<'a>(extra: Option<&'a [u8]>, count: &dyn Fn(&str) -> Option<&'a [u8]>, order: Option<&Order>, metadata: &mut Object<'_>) {
     let style = metadata.style;
-    if let Some(whole) = extra.filter(|extra| json::kind_of(extra) != Kind::Object || extra.starts_with(b"{\"$raw\":")) {
+    if let Some(whole) = extra.filter(|extra| is_whole(extra)) {
         return metadata.value("usage", whole);
     }
     if extra.is_none() && TOKENS.iter().all(|(_, ours)| count(ours).is_none()) {
         return;
     }
-    let rest: Vec<Member<'_>> = extra.map(|extra| json::members(extra).collect()).unwrap_or_default();
+    let rest: Vec<Member<'_>> = extra.map(json::all_members).unwrap_or_default();
     let empty = Order::default();
     let order = order.unwrap_or(&empty);
     let mut inner = Object::open(style, metadata.key(b"\"usage\""));
     for (key, _) in order.keys() {
         let own = TOKENS.iter().find(|(token, _)| *token == key).and_then(|(_, ours)| count(ours));
-        let extra = rest.iter().rev().find(|member| member.name() == key).map(|member| member.value);
+        let extra = rest.iter().rev().find(|member| member.is(key)).map(|member| member.value);
         if let Some(value) = extra.or(own) {
             inner.value(key, value);
         }
@@ -294,6 +303,19 @@ fn shown_hashes(hashes: &[u8], parts: &Parts<'_>, object: &mut Object<'_>) {
 /// The metadata as loaded: flat token counts move into `usage`, last.
 fn shown_metadata(parts: &Parts<'_>, order: &Order, object: &mut Object<'_>) {
     let inside = order.keys().find(|(key, _)| *key == "metadata").and_then(|(_, inside)| inside);
+    let is_token = |member: &Member<'_>| TOKENS.iter().any(|(token, _)| member.is(token));
+    let lists_counts = TOKENS.iter().any(|(token, _)| inside.is_some_and(|order| order.contains(token)));
+    let has_counts = |rest: &[u8]| is_whole(rest) || json::members(rest).any(|member| is_token(&member));
+    if !lists_counts && !parts.ext("metadata").is_some_and(has_counts) {
+        // No count stands anywhere but in `usage`: it is shown as it was written.
+        let before = (object.out.len(), object.empty);
+        metadata(parts, inside, object);
+        if object.out[before.0..].ends_with(b"{}") {
+            object.out.truncate(before.0);
+            object.empty = before.1;
+        }
+        return;
+    }
     let mut whole = Vec::new();
     let mut scratch = Object::open(object.style, &mut whole);
     metadata(parts, inside, &mut scratch);
@@ -302,8 +324,7 @@ fn shown_metadata(parts: &Parts<'_>, order: &Order, object: &mut Object<'_>) {
     if json::kind_of(rendered) != Kind::Object || !is_truthy(rendered) {
         return;
     }
-    let is_token = |member: &Member<'_>| TOKENS.iter().any(|(token, _)| *token == member.name());
-    let members: Vec<Member<'_>> = json::members(rendered).collect();
+    let members: Vec<Member<'_>> = json::all_members(rendered);
     let out = object.key(b"\"metadata\"");
     if members.iter().any(|member| member.name() == "usage") || !members.iter().any(is_token) {
         return out.extend_from_slice(rendered);

@@ -243,25 +243,29 @@ pub(super) fn is_truthy(value: &[u8]) -> bool {
 /// counts where the writer has them today.
 pub(super) fn metadata_is_usual(metadata: &[u8]) -> bool {
     const KEYS: [&str; 5] = ["model", "resolved_model", "served_model", "usage", "cost"];
-    in_order(metadata, &KEYS)
-        && json::members(metadata).all(|member| match member.name().as_ref() {
-            "usage" if json::kind_of(member.value) == Kind::Object => in_order(member.value, &TOKENS.map(|(name, _)| name)),
-            name => TOKENS.iter().all(|(token, _)| *token != name),
-        })
+    in_order(metadata, &KEYS, |member| match member.is("usage") && json::kind_of(member.value) == Kind::Object {
+        true => in_order(member.value, &TOKENS.map(|(name, _)| name), |_| true),
+        false => !TOKENS.iter().any(|(token, _)| member.is(token)),
+    })
 }
 
-fn in_order(object: &[u8], usual: &[&str]) -> bool {
+/// Whether the keys of an object stand in this order, and each is as it should.
+fn in_order(object: &[u8], usual: &[&str], is_usual: impl Fn(&Member<'_>) -> bool) -> bool {
     let mut next = 0;
-    json::members(object).all(|member| match usual.iter().position(|known| *known == member.name()) {
-        Some(place) => {
-            let in_place = place >= next;
-            next = place + 1;
-            in_place
-        }
-        None => {
-            next = usize::MAX;
-            true
-        }
+    let mut members = json::members(object);
+    members.all(|member| {
+        is_usual(&member)
+            && match usual.iter().position(|known| member.is(known)) {
+                Some(place) => {
+                    let in_place = place >= next;
+                    next = place + 1;
+                    in_place
+                }
+                None => {
+                    next = usize::MAX;
+                    true
+                }
+            }
     })
 }
 

@@ -129,7 +129,7 @@ impl<'a> Reader<'a, '_> {
                 }
                 None => {
                     self.close(journal)?;
-                    let members: Vec<Member<'a>> = json::members(piece.text).collect();
+                    let members: Vec<Member<'a>> = json::all_members(piece.text);
                     self.record(journal, piece, &members, Some(SALVAGED))?;
                 }
             }

@@ -42,7 +42,7 @@ pub(super) struct Normal<'a> {
 impl<'a> Normal<'a> {
     /// The normal form of an object.
     pub(super) fn of(row: &'a [u8], writer: Escapes, hidden: Option<Hidden>) -> Normal<'a> {
-        let members: Vec<Member<'a>> = json::members(row).collect();
+        let members: Vec<Member<'a>> = json::all_members(row);
         let setting = Setting { writer, parent: ParentId::Unwritten };
         let mut payload = Vec::with_capacity(row.len() + 64);
         // Of equal keys the last counts.
@@ -150,7 +150,7 @@ pub(super) fn partial_signature(row: &[u8]) -> Option<Vec<u8>> {
     if json::kind_of(row) != Kind::Object || memchr::memmem::find(row, b"_partial").is_none() {
         return None;
     }
-    let members: Vec<Member<'_>> = json::members(row).collect();
+    let members: Vec<Member<'_>> = json::all_members(row);
     let get = |name: &str| last(&members, name);
     if !is_true(get("_partial")) {
         return None;
@@ -162,7 +162,7 @@ pub(super) fn partial_signature(row: &[u8]) -> Option<Vec<u8>> {
     }
     let calls = get("_partial_tool_calls").filter(|calls| json::kind_of(calls) == Kind::Array);
     for call in calls.into_iter().flat_map(json::elements).filter(|call| json::kind_of(call) == Kind::Object) {
-        let members: Vec<Member<'_>> = json::members(call).collect();
+        let members: Vec<Member<'_>> = json::all_members(call);
         let get = |name: &str| last(&members, name);
         let shown = if is_true(get("preview")) { get("preview") } else { get("snippet") };
         signature.extend_from_slice(text_of(get("name")).as_bytes());

@@ -162,8 +162,14 @@ pub(in crate::adapters) enum ParentId<'p> {
 }
 
 impl Table {
-    fn row_of(&self, member: &Member<'_>) -> Option<(usize, &'static Goes)> {
-        self.0.iter().position(|(known, _)| member.is(known)).map(|at| (at, &self.0[at].1))
+    /// The row of a key. Keys mostly stand in the order of the table: it is looked
+    /// for behind the row of the key before, `next`, and only then before it.
+    fn row_of(&self, member: &Member<'_>, next: &mut usize) -> Option<(usize, &'static Goes)> {
+        let (before, behind) = self.0.split_at_checked(*next).unwrap_or((self.0, &[]));
+        let is_it = |(known, _): &(&str, Goes)| member.is(known);
+        let at = behind.iter().position(is_it).map(|at| at + before.len()).or_else(|| before.iter().position(is_it))?;
+        *next = at + 1;
+        Some((at, &self.0[at].1))
     }
 
     fn row(&self, key: &str) -> Option<(usize, &'static Goes)> {
@@ -186,8 +192,8 @@ impl Table {
     /// Whether keys stand as this table has them; those of an object that it
     /// opens are not looked at.
     fn keys_are_usual(&self, record: &[Member<'_>]) -> bool {
-        let mut next = 0;
-        record.iter().all(|member| match self.row_of(member) {
+        let (mut next, mut near) = (0, 0);
+        record.iter().all(|member| match self.row_of(member, &mut near) {
             None => {
                 next = usize::MAX;
                 true
@@ -205,7 +211,7 @@ impl Table {
         self.keys_are_usual(record)
             && self.opens().is_none_or(|(key, table)| {
                 let opened = record.iter().filter(|member| member.is(key));
-                opened.into_iter().all(|member| table.keys_are_usual(&json::members(member.value).collect::<Vec<_>>()))
+                opened.into_iter().all(|member| table.keys_are_usual(&json::all_members(member.value)))
             })
     }
 
@@ -214,7 +220,7 @@ impl Table {
         for member in record {
             let name = member.name();
             let inside = match self.row(&name) {
-                Some((_, Goes::Open(table))) => Some(table.order_of(&json::members(member.value).collect::<Vec<_>>())),
+                Some((_, Goes::Open(table))) => Some(table.order_of(&json::all_members(member.value))),
                 _ => None,
             };
             order.push(name, inside);

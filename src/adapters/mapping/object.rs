@@ -21,7 +21,7 @@ impl Table {
         if json::kind_of(value) != Kind::Object {
             return None;
         }
-        let record: Vec<Member<'_>> = json::members(value).collect();
+        let record: Vec<Member<'_>> = json::all_members(value);
         let mut out = Vec::with_capacity(value.len() + 16);
         self.push_object(&record, &[], writer, &mut out).then_some(out)
     }
@@ -37,12 +37,12 @@ impl Table {
         let start = out.len();
         let mut taken: Vec<Option<&[u8]>> = vec![None; self.0.len()];
         let mut ext = Ext::default();
-        let (mut next, mut usual) = (0, true);
+        let (mut next, mut near, mut usual) = (0, 0, true);
         if has_a_name_twice(record) {
             return false;
         }
         for member in record {
-            match self.row_of(member) {
+            match self.row_of(member, &mut near) {
                 Some((at, goes)) => {
                     usual &= at >= next;
                     next = at.saturating_add(1).max(next);
@@ -104,9 +104,9 @@ impl Table {
     /// records would stand is returned, in order.
     pub(in crate::adapters) fn render_frame(&self, payload: &[u8], to: To<'_>) -> Vec<usize> {
         let To { style, depth, out } = to;
-        let given: Vec<Member<'_>> = json::members(payload).collect();
+        let given: Vec<Member<'_>> = json::all_members(payload);
         let get = |name: &str| given.iter().find(|member| member.is(name)).map(|member| member.value);
-        let ext: Vec<Member<'_>> = get("ext").map(|ext| json::members(ext).collect()).unwrap_or_default();
+        let ext: Vec<Member<'_>> = get("ext").map(json::all_members).unwrap_or_default();
         let mut lists = Vec::new();
         let mut object = Rendering::open(style, depth, out);
         let order = get(ORDER);

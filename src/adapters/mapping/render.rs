@@ -36,7 +36,7 @@ impl Table {
         ids: &mut dyn Ids,
         to: To<'_>,
     ) -> Option<()> {
-        let given: Vec<Member<'_>> = json::members(event.payload).collect();
+        let given: Vec<Member<'_>> = json::all_members(event.payload);
         self.render_members(event, &given, shapes, content, ids, to)
     }
 
@@ -54,9 +54,9 @@ impl Table {
         let get = |name: &str| given.iter().rev().find(|member| member.is(name)).map(|member| member.value);
         let shape = get("shape").and_then(|n| std::str::from_utf8(n).ok()).and_then(|n| n.parse().ok()).unwrap_or(0usize);
         let shaped = if shape == 0 { None } else { Some(shapes.get(shape)?) };
-        let ext: Vec<Member<'_>> = get("ext").map(|ext| json::members(ext).collect()).unwrap_or_default();
+        let ext: Vec<Member<'_>> = get("ext").map(json::all_members).unwrap_or_default();
         let find = |name: &str| ext.iter().find(|member| member.is(name)).map(|member| member.value);
-        let around: Vec<Member<'_>> = find(AROUND).map(|around| json::members(around).collect()).unwrap_or_default();
+        let around: Vec<Member<'_>> = find(AROUND).map(json::all_members).unwrap_or_default();
         let scope = Scope { event, given, content };
         let opened = self.opens();
         let (outer, inner) = if opened.is_some() { (&around, &ext) } else { (&ext, &around) };
@@ -83,7 +83,7 @@ impl Table {
     ) -> bool {
         let has = |members: &[Member<'_>], name: &str| members.iter().any(|member| member.is(name));
         let Some((_, table)) = self.opens().filter(|_| !has(given, "shape")) else { return false };
-        let ext = given.iter().rev().find(|member| member.is("ext")).map(|ext| json::members(ext.value).collect::<Vec<_>>());
+        let ext = given.iter().rev().find(|member| member.is("ext")).map(|ext| json::all_members(ext.value));
         let ext = ext.unwrap_or_default();
         if has(&ext, AROUND) {
             return false;
@@ -245,16 +245,7 @@ impl<'o> Rendering<'o> {
     /// Writes a key; its value goes to what is returned.
     pub(in crate::adapters) fn key(&mut self, name: &str) -> To<'_> {
         self.before_key();
-        if name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') {
-            // The same in every style.
-            self.out.push(b'"');
-            self.out.extend_from_slice(name.as_bytes());
-            self.out.push(b'"');
-        } else {
-            let mut key = Vec::with_capacity(name.len() + 2);
-            json::push_string(name, &mut key);
-            self.style.push_string(&key, self.out);
-        }
+        self.style.push_name(name, self.out);
         self.out.extend_from_slice(self.style.colon());
         To { style: self.style, depth: self.depth, out: self.out }
     }

@@ -34,15 +34,17 @@ impl Table {
     pub(in crate::adapters) fn take<'a>(&self, record: &[Member<'a>], setting: Setting<'_>, ids: &dyn Ids) -> Option<Taken<'a>> {
         let mut taken = Taken::default();
         let opened = self.opens();
+        let mut next = 0;
         for member in record {
-            let goes = self.row_of(member).map(|(_, goes)| goes);
+            let goes = self.row_of(member, &mut next).map(|(_, goes)| goes);
             if let Some(Goes::Open(table)) = goes {
                 if json::kind_of(member.value) != Kind::Object {
                     return None;
                 }
-                let inner: Vec<Member<'a>> = json::members(member.value).collect();
+                let inner: Vec<Member<'a>> = json::all_members(member.value);
+                let mut next = 0;
                 for inner in &inner {
-                    let goes = table.row_of(inner).map(|(_, goes)| goes);
+                    let goes = table.row_of(inner, &mut next).map(|(_, goes)| goes);
                     if !taken.place(goes, *inner, setting, ids) {
                         taken.ext.push(*inner);
                     }

@@ -142,7 +142,7 @@ fn encode_media(value: &[u8], writer: Escapes, list: &mut List<'_>) -> bool {
 fn encode_attachments(value: &[u8], writer: Escapes, list: &mut List<'_>) -> bool {
     json::elements(value).all(|element| {
         list.next();
-        let members: Vec<Member<'_>> = json::members(element).collect();
+        let members: Vec<Member<'_>> = json::all_members(element);
         json::kind_of(element) == Kind::Object
             && ATTACHMENT.push_object(&members, &[("type", "\"file\""), ("attached", "true")], writer, list.out)
     })

@@ -124,7 +124,7 @@ fn type_of(part: &[u8]) -> Option<&[u8]> {
 /// One part of the source in the log's words.
 pub(in crate::adapters) fn push_part(part: &[u8], writer: Escapes, out: &mut Vec<u8>) {
     if json::kind_of(part) == Kind::Object {
-        let members: Vec<Member<'_>> = json::members(part).collect();
+        let members: Vec<Member<'_>> = json::all_members(part);
         let has = |name: &str| members.iter().any(|member| member.is(name));
         let kind = members.iter().find(|member| member.is("type")).map(|member| member.value);
         let at = match kind {

@@ -44,7 +44,7 @@ pub(super) fn leave_last(members: &mut Vec<Member<'_>>) {
 fn is_hook(members: &[Member<'_>]) -> bool {
     let message = get(members, "message").filter(|message| json::kind_of(message) == Kind::Object);
     message.is_some_and(|message| {
-        let inside: Vec<Member<'_>> = json::members(message).collect();
+        let inside: Vec<Member<'_>> = json::all_members(message);
         js::map_key(get(&inside, "role")).as_deref() == Some(b"\"hookMessage\"")
     })
 }

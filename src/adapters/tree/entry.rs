@@ -83,12 +83,13 @@ pub(in crate::adapters) fn text_of(value: &[u8]) -> Option<String> {
 
 /// Hands the members of an entry's line to `f`.
 pub(in crate::adapters) fn with_members<R>(entry: &Entry<'_>, f: impl FnOnce(&[Member<'_>]) -> R) -> R {
-    let text = entry.text();
-    let mut members = Vec::new();
-    if json::scan_object(&text, Dialect::Strict, &mut members).is_err() {
-        members.clear();
-    }
-    f(&members)
+    f(&members_of(entry, &entry.text()))
+}
+
+/// The members of an entry's line, of which this is the text.
+pub(in crate::adapters) fn members_of<'t>(entry: &Entry<'_>, text: &'t [u8]) -> Vec<Member<'t>> {
+    // It was accepted when it was read.
+    if entry.is_object() { json::all_members(text.trim_ascii_start()) } else { Vec::new() }
 }
 
 /// A piece of the line, borrowed where the line was UTF-8.

@@ -78,7 +78,7 @@ pub(in crate::adapters) fn model(entries: &[Entry<'_>], path: &[usize]) -> Optio
         if last.kind == Record::Model {
             return named(members, "provider", "modelId");
         }
-        let message: Vec<Member<'_>> = get(members, "message").map(|message| json::members(message).collect()).unwrap_or_default();
+        let message: Vec<Member<'_>> = get(members, "message").map(json::all_members).unwrap_or_default();
         named(&message, "provider", "model")
     }))
 }

@@ -11,14 +11,14 @@ use crate::model::event::{Body, Draft as EventDraft, EventKind};
 use crate::model::files::RelPath;
 use crate::model::heads::{HeadName, HeadOp, Repeat};
 use crate::model::ids::Seq;
-use crate::model::json::{self, Dialect, Escapes, Member, Separators, Style};
+use crate::model::json::{self, Escapes, Member, Separators, Style};
 use crate::model::recipe::RecipeBuilder;
 use crate::model::shape::{Order, Shapes};
 use crate::model::stream::{EventSink, StreamError};
 
 use super::content::Parts;
 use super::draft::{Draft, event_kind, leave_last, push_whole, shape_text, whole};
-use super::entry::{Entry, get};
+use super::entry::{Entry, get, members_of};
 use super::forest::{self, ById};
 use super::js;
 use super::scan::{Piece, Scan};
@@ -237,10 +237,7 @@ impl<'a, 's> Reader<'a, 's> {
             return Ok(known);
         }
         let decoded = entry.text();
-        let mut members = Vec::new();
-        if json::scan_object(&decoded, Dialect::Strict, &mut members).is_err() {
-            members.clear();
-        }
+        let mut members = members_of(entry, &decoded);
         leave_last(&mut members);
         let by_table = if seen == Seen::Aside { None } else { self.draft(file, entry, &members, above, kept, seen) };
         let mut draft = by_table.unwrap_or_else(|| whole(&decoded, &members, file.placed.words, file.placed.renames));

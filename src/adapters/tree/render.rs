@@ -94,7 +94,7 @@ impl RecordRenderer for Entries {
         let ts = event.ts.map(str::to_owned);
         self.payload.clear();
         self.payload.extend_from_slice(event.payload);
-        let given: Vec<Member<'_>> = json::members(&self.payload).collect();
+        let given: Vec<Member<'_>> = json::all_members(&self.payload);
         let Some((record, words)) = record_of(kind, parent, &given) else { return Ok(()) };
         let parent = parent.unwrap_or(Seq::ROOT);
         self.record.clear();
@@ -149,7 +149,7 @@ impl Ids for LogIds<'_> {
         }
         let message = self.log.event(seq).ok().filter(|event| event.kind == EventKind::Repeat).and_then(|event| repeated(event.payload));
         let named = message.filter(|message| *message < seq).unwrap_or(seq);
-        let id = self.log.event(named).ok().and_then(|event| id_of(&json::members(event.payload).collect::<Vec<_>>()));
+        let id = self.log.event(named).ok().and_then(|event| id_of(&json::all_members(event.payload)));
         self.known.insert(seq, id.clone());
         id
     }

@@ -54,7 +54,7 @@ pub(in crate::adapters) enum Holds {
 impl Holds {
     /// Whether an object is such a record, and not a part of one.
     fn accepts(self, object: &[u8]) -> bool {
-        let members: Vec<Member<'_>> = json::members(object).collect();
+        let members: Vec<Member<'_>> = json::all_members(object);
         let is_text = |key: &str| entry::get(&members, key).is_some_and(|value| json::kind_of(value) == Kind::String);
         match self {
             Holds::Entries => {
@@ -116,16 +116,18 @@ pub(in crate::adapters) fn scan<'a>(
     scan
 }
 
+/// The first character, if the text begins with one.
+fn first_char(text: &[u8]) -> Option<char> {
+    const LONGEST: usize = 4;
+    text[..text.len().min(LONGEST)].utf8_chunks().next()?.valid().chars().next()
+}
+
 /// Where a text begins and ends without the white space around it.
 fn trimmed(bytes: &[u8]) -> (usize, usize) {
     // Bytes that are not UTF-8 become characters that are no white space.
     let mut start = 0;
-    for chunk in bytes.utf8_chunks() {
-        let kept = chunk.valid().trim_start_matches(js::is_space);
-        start += chunk.valid().len() - kept.len();
-        if !kept.is_empty() || !chunk.invalid().is_empty() {
-            break;
-        }
+    while let Some(space) = first_char(&bytes[start..]).filter(|c| js::is_space(*c)) {
+        start += space.len_utf8();
     }
     let mut end = bytes.len();
     while end > start {

@@ -52,7 +52,7 @@ pub(in crate::adapters) fn show(
     if !matches!(event.kind, EventKind::Message | EventKind::Compaction | EventKind::BranchSummary | EventKind::Custom) {
         return Ok(());
     }
-    let given: Vec<Member<'_>> = json::members(event.payload).collect();
+    let given: Vec<Member<'_>> = json::all_members(event.payload);
     let Some((record, words)) = record_of(event.kind, event.parent, &given) else { return Ok(()) };
     let habits = match words {
         Words::Pi => habits,
@@ -70,7 +70,7 @@ pub(in crate::adapters) fn show(
     let to = To { style: USUAL, depth: 0, out: &mut out };
     if event.kind == EventKind::Message && table.render_opened(&rendered, &given, &Parts, &mut NoIds, to) {
         let entry = Entry { members: &[], habits };
-        entry.message(&out, shown, hand_on);
+        entry.message(&out, Said::once(&out), shown, hand_on);
         return Ok(());
     }
     let to = To { style: USUAL, depth: 0, out: &mut out };
@@ -87,7 +87,7 @@ fn show_record(shown: &Shown<'_>, record: &[u8], habits: Habits, hand_on: &mut d
     if json::kind_of(record) != Kind::Object {
         return;
     }
-    let members: Vec<Member<'_>> = json::members(record).collect();
+    let members: Vec<Member<'_>> = json::all_members(record);
     let entry = Entry { members: &members, habits };
     let shows_more = habits != Habits::Tutorial;
     if shown.event.kind == EventKind::Compaction {
@@ -103,11 +103,42 @@ fn show_record(shown: &Shown<'_>, record: &[u8], habits: Habits, hand_on: &mut d
             Some(b"\"custom_message\"") if shows_more => entry.custom_message(shown.edit.as_ref(), hand_on),
             Some(b"\"message\"") => {
                 if let Some(message) = get(&members, "message").filter(|message| *message != b"null") {
-                    entry.message(message, shown, hand_on);
+                    entry.message(message, Said::last(message), shown, hand_on);
                 }
             }
             _ => {}
         }
+    }
+}
+
+/// What decides how a message is shown.
+struct Said<'m> {
+    role: Option<&'m [u8]>,
+    content: Option<&'m [u8]>,
+}
+
+impl<'m> Said<'m> {
+    /// Of equal keys the last counts.
+    fn last(message: &'m [u8]) -> Said<'m> {
+        let members = if json::kind_of(message) == Kind::Object { json::all_members(message) } else { Vec::new() };
+        Said { role: get(&members, "role"), content: get(&members, "content") }
+    }
+
+    /// Of an object in which no key stands twice: what stands behind both need
+    /// not be looked at.
+    fn once(message: &'m [u8]) -> Said<'m> {
+        let mut said = Said { role: None, content: None };
+        for member in json::members(message) {
+            if member.is("role") {
+                said.role = Some(member.value);
+            } else if member.is("content") {
+                said.content = Some(member.value);
+            }
+            if said.role.is_some() && said.content.is_some() {
+                break;
+            }
+        }
+        said
     }
 }
 
@@ -156,7 +187,7 @@ impl Entry<'_> {
     fn compaction(&self, edit: Option<&EventRef<'_>>, hand_on: &mut dyn FnMut(&[u8])) {
         let system = get(self.members, "systemMessage").filter(|message| self.habits == Habits::Pi && !js::is_falsy(message));
         if let Some(system) = system {
-            let members: Vec<Member<'_>> = if json::kind_of(system) == Kind::Object { json::members(system).collect() } else { Vec::new() };
+            let members: Vec<Member<'_>> = if json::kind_of(system) == Kind::Object { json::all_members(system) } else { Vec::new() };
             let role = js::map_key(get(&members, "role")).unwrap_or_default();
             match edit.and_then(|edit| edited(&role, replacement(edit))) {
                 Some(content) => hand_on(&self.with_content(&members, Some(&content), None)),
@@ -201,13 +232,12 @@ impl Entry<'_> {
         hand_on(&object.close());
     }
 
-    fn message(&self, message: &[u8], shown: &Shown<'_>, hand_on: &mut dyn FnMut(&[u8])) {
-        let members: Vec<Member<'_>> = if json::kind_of(message) == Kind::Object { json::members(message).collect() } else { Vec::new() };
-        let role = js::map_key(get(&members, "role")).unwrap_or_default();
+    fn message(&self, message: &[u8], said: Said<'_>, shown: &Shown<'_>, hand_on: &mut dyn FnMut(&[u8])) {
+        let Said { role, content } = said;
+        let role = js::map_key(role).unwrap_or_default();
         if shown.place == Place::Kept && role.as_ref() == b"\"system\"" && self.habits == Habits::Pi {
             return;
         }
-        let content = get(&members, "content");
         // A role that the loader renames is said in other words in the log.
         let said = json::members(shown.event.payload).next().filter(|member| member.is("role")).map(|member| member.value);
         let is_renamed = role.as_ref() == b"\"hookMessage\"" && said == Some(b"\"custom\"");
@@ -223,6 +253,7 @@ impl Entry<'_> {
             js::push_value(message, self.habits.numbers(), &mut out);
             return hand_on(&out);
         }
+        let members = if json::kind_of(message) == Kind::Object { json::all_members(message) } else { Vec::new() };
         hand_on(&self.with_content(&members, new.as_ref(), is_renamed.then_some(role)));
     }
 

@@ -1,8 +1,7 @@
 //! Carrying a source value into the log: compact, readable, plain JSON for
 //! every parser, and reversible by [`Style::push_value`](super::Style).
 
-use crate::model::stops::Stops;
-
+use super::ends::token_end;
 use super::escape::{RAW_KEY, push_carried, push_string, unescape};
 use super::style::Escapes;
 
@@ -90,43 +89,6 @@ fn push_tokens(value: &[u8], writer: Escapes, out: &mut Vec<u8>) -> Result<(), N
         }
     }
     Ok(())
-}
-
-/// Where the string token that opens at `start` ends, behind its quote. In a
-/// text that was accepted a quote ends the string unless an odd number of
-/// backslashes stands before it; looking for quotes alone is the faster way.
-#[must_use]
-pub fn token_end(text: &[u8], start: usize) -> usize {
-    closing_quote(text, start).map_or(text.len(), |quote| quote + 1)
-}
-
-/// Where the quote stands that closes the string token that opens at `start`,
-/// if any does.
-#[must_use]
-pub fn closing_quote(text: &[u8], start: usize) -> Option<usize> {
-    let mut at = start + 1;
-    loop {
-        let quote = next_quote(text, at)?;
-        if text[quote - 1] != b'\\' {
-            return Some(quote);
-        }
-        let backslashes = text[start + 1..quote].iter().rev().take_while(|b| **b == b'\\').count();
-        if backslashes.is_multiple_of(2) {
-            return Some(quote);
-        }
-        at = quote + 1;
-    }
-}
-
-fn next_quote(text: &[u8], from: usize) -> Option<usize> {
-    const QUOTE: Stops<1> = Stops::at([b'"']);
-    // Keys and most values end near by; only for others a search is set up.
-    const NEAR: usize = 64;
-    let near = &text[..text.len().min(from + NEAR)];
-    match QUOTE.next(near, from) {
-        found if found < near.len() => Some(found),
-        _ => memchr::memchr(b'"', text.get(near.len()..)?).map(|found| near.len() + found),
-    }
 }
 
 #[cfg(test)]

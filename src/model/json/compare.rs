@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::escape::{decode_string, push_string};
+use super::escape::{decode_string, lossy, push_string};
 use super::scan::{elements, members};
 use super::tokens::{Kind, kind_of};
 
@@ -24,7 +24,7 @@ fn units(token: &[u8]) -> Vec<u16> {
     let mut rest = inner;
     loop {
         let plain = memchr::memchr(b'\\', rest).unwrap_or(rest.len());
-        units.extend(String::from_utf8_lossy(&rest[..plain]).encode_utf16());
+        units.extend(lossy(&rest[..plain]).encode_utf16());
         rest = &rest[plain..];
         let taken = match rest.get(1) {
             None => return units,

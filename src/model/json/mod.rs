@@ -4,16 +4,18 @@
 
 mod carry;
 mod compare;
+mod ends;
 mod escape;
 mod nesting;
 mod scan;
 mod style;
 mod tokens;
 
-pub use carry::{closing_quote, push_carried_string, push_carried_value, token_end};
+pub use carry::{push_carried_string, push_carried_value};
 pub use compare::{normal_form, same_string, same_value};
-pub use escape::{RAW_KEY, decode_string, first_unicode_escape, push_escaped, push_string, unescape};
+pub use ends::token_end;
+pub use escape::{RAW_KEY, decode_string, first_unicode_escape, lossy, push_escaped, push_string, unescape};
 pub use nesting::deepest;
-pub use scan::{elements, members, scan_object, scan_outline, scan_value};
+pub use scan::{all_members, elements, members, scan_object, scan_outline, scan_value};
 pub use style::{Escapes, Separators, Style};
 pub use tokens::{Dialect, Facts, Kind, Member, Outline, Scan, ScanError, kind_of};

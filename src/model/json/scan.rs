@@ -3,7 +3,7 @@
 
 use crate::model::stops::Stops;
 
-use super::carry::closing_quote;
+use super::ends::{container_end, scalar_end, token_end};
 use super::nesting::Open;
 use super::tokens::{Dialect, Facts, Member, Outline, Scan, ScanError};
 
@@ -83,6 +83,15 @@ pub fn members(object: &[u8]) -> impl Iterator<Item = Member<'_>> {
     })
 }
 
+/// The same, all at once.
+#[must_use]
+pub fn all_members(object: &[u8]) -> Vec<Member<'_>> {
+    // Most objects have no more.
+    let mut all = Vec::with_capacity(12);
+    all.extend(members(object));
+    all
+}
+
 /// The elements of an array that has been accepted before.
 pub fn elements(array: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut scanner = Scanner::inside(array);
@@ -146,33 +155,26 @@ impl<'a> Scanner<'a> {
     }
 
     fn string(&mut self, what: &'static str) -> Result<(), ScanError> {
-        const CONTROLS: Stops<0> = Stops::at([]).and_controls();
-        const ESCAPES: Stops<1> = Stops::at([b'\\']);
         if self.peek() != Some(b'"') {
             return Err(self.error(what));
         }
-        let start = self.at;
-        self.at += 1;
-        let text = self.text;
-        let quote = closing_quote(text, start);
+        let (text, start) = (self.text, self.at);
         if self.accepted {
-            self.at = quote.map_or(text.len(), |quote| quote + 1);
+            self.at = token_end(text, start);
             return Ok(());
         }
-        let Some(quote) = quote.filter(|quote| !CONTROLS.is_in(&text[self.at..*quote])) else {
-            return self.broken_string();
-        };
-        loop {
-            self.at = ESCAPES.next(&text[..quote], self.at);
-            if self.at >= quote {
-                self.at = quote + 1;
-                return Ok(());
-            }
-            self.escape()?;
+        const MARKS: Stops<2> = Stops::at([b'"', b'\\']).and_controls();
+        let end = MARKS.walk(text, start + 1, |at| if text[at] == b'\\' { escape_end(text, at) } else { None });
+        if text.get(end) == Some(&b'"') {
+            self.at = end + 1;
+            return Ok(());
         }
+        self.at = start + 1;
+        self.broken_string()
     }
 
-    /// What is wrong with a string that has no end, or a control character.
+    /// What is wrong with a string that has no end, a control character, or an
+    /// escape that is none.
     fn broken_string(&mut self) -> Result<(), ScanError> {
         const MARKS: Stops<2> = Stops::at([b'"', b'\\']).and_controls();
         loop {
@@ -192,19 +194,12 @@ impl<'a> Scanner<'a> {
     }
 
     fn escape(&mut self) -> Result<(), ScanError> {
-        self.at += 1;
-        match self.peek() {
-            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => self.at += 1,
-            Some(b'u') => {
-                let digits = self.text.get(self.at + 1..self.at + 5);
-                if !digits.is_some_and(|d| d.iter().all(u8::is_ascii_hexdigit)) {
-                    return Err(self.error("four hex digits must follow \\u"));
-                }
-                self.at += 5;
-            }
-            _ => return Err(self.error("no such escape")),
+        if let Some(end) = escape_end(self.text, self.at) {
+            self.at = end;
+            return Ok(());
         }
-        Ok(())
+        self.at += 1;
+        Err(self.error(if self.peek() == Some(b'u') { "four hex digits must follow \\u" } else { "no such escape" }))
     }
 
     fn digits(&mut self) -> usize {
@@ -340,7 +335,9 @@ impl<'a> Scanner<'a> {
     fn value(&mut self, outside: usize) -> Result<(), ScanError> {
         match self.peek() {
             Some(b'"') => return self.string(""),
+            Some(b'{' | b'[') if self.accepted => return self.skip(container_end),
             Some(b'{' | b'[') => {}
+            _ if self.accepted => return self.skip(scalar_end),
             _ => return self.scalar(),
         }
         let mut open = Open::default();
@@ -390,12 +387,28 @@ impl<'a> Scanner<'a> {
         }
     }
 
+    /// Passes over a value that was accepted before.
+    fn skip(&mut self, end_of: impl Fn(&[u8], usize) -> Option<usize>) -> Result<(), ScanError> {
+        self.at = end_of(self.text, self.at).ok_or_else(|| self.error("expected a value"))?;
+        Ok(())
+    }
+
     fn key(&mut self) -> Result<(), ScanError> {
         self.string("expected a key in quotes")?;
         self.blank();
         self.expect(b':', "expected `:` after a key")?;
         self.blank();
         Ok(())
+    }
+}
+
+/// Where the escape ends that begins at a backslash, if it is one.
+#[inline]
+fn escape_end(text: &[u8], at: usize) -> Option<usize> {
+    match text.get(at + 1)? {
+        b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => Some(at + 2),
+        b'u' => text.get(at + 2..at + 6).filter(|digits| digits.iter().all(u8::is_ascii_hexdigit)).map(|_| at + 6),
+        _ => None,
     }
 }
 

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::stops::Stops;
 
-use super::carry::token_end;
-use super::escape::{RAW_KEY, decode_string, decode_unicode_escape, first_unicode_escape, push_hex_escape};
+use super::ends::token_end;
+use super::escape::{RAW_KEY, decode_string, decode_unicode_escape, first_unicode_escape, push_hex_escape, push_string};
 use super::scan::scan_object;
 use super::tokens::Dialect;
 
@@ -149,6 +149,18 @@ impl Style {
         }
     }
 
+    /// Renders a key that is given as text.
+    pub fn push_name(self, name: &str, out: &mut Vec<u8>) {
+        if name.bytes().all(|b| PLAIN[usize::from(b)]) {
+            out.push(b'"');
+            out.extend_from_slice(name.as_bytes());
+            return out.push(b'"');
+        }
+        let mut token = Vec::with_capacity(name.len() + 2);
+        push_string(name, &mut token);
+        self.push_string(&token, out);
+    }
+
     /// Renders a value of the log (compact, log escapes, `$raw` for what not
     /// every parser takes) as this style writes it. Token by token: nesting
     /// costs no recursion.
@@ -204,6 +216,17 @@ impl Style {
         }
     }
 }
+
+/// The bytes that no style writes otherwise than as they are.
+const PLAIN: [bool; 256] = {
+    let mut plain = [false; 256];
+    let mut byte = 0u8;
+    while byte.is_ascii() {
+        plain[byte as usize] = byte.is_ascii_alphanumeric() || byte == b'_';
+        byte += 1;
+    }
+    plain
+};
 
 /// Copies a token of the log. Of its `\u` escapes those whose character `raw`
 /// accepts become that character; `push` puts what stands between them.

@@ -5,7 +5,7 @@ use std::fmt;
 
 use crate::model::stops::Stops;
 
-use super::escape::decode_string;
+use super::escape::{decode_string, lossy};
 
 /// Whose rules decide what is JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,12 +63,14 @@ impl<'a> Member<'a> {
     /// Whether this is the key's text. Most keys have no escapes, so their
     /// bytes decide.
     #[must_use]
+    #[inline]
     pub fn is(&self, name: &str) -> bool {
         let inner = self.key.get(1..self.key.len().saturating_sub(1)).unwrap_or_default();
-        // An escape is longer than what it stands for, and begins with a backslash:
-        // nearly every other key is told apart by its first byte.
-        let may_be_escaped = || inner.len() > name.len() && (inner[0] == b'\\' || name.as_bytes().first() == Some(&inner[0]));
-        inner == name.as_bytes() || (may_be_escaped() && self.is_escaped() && self.name() == name)
+        if inner.first() != name.as_bytes().first() && inner.first() != Some(&b'\\') {
+            return false;
+        }
+        // An escape is longer than what it stands for.
+        inner == name.as_bytes() || (inner.len() > name.len() && self.is_escaped() && self.name() == name)
     }
 
     /// Whether the key holds an escape, so that its bytes are not its text.
@@ -84,7 +86,7 @@ impl<'a> Member<'a> {
     pub fn name(&self) -> Cow<'a, str> {
         let inner = &self.key[1..self.key.len() - 1];
         if !self.is_escaped() {
-            return std::str::from_utf8(inner).map_or_else(|_| String::from_utf8_lossy(inner), Cow::Borrowed);
+            return lossy(inner);
         }
         Cow::Owned(decode_string(self.key).unwrap_or_else(|lossy| lossy))
     }

@@ -7,6 +7,8 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use crate::model::stops::Stops;
+
 use super::text::{push_key, push_token};
 
 /// The token counts that version 0.31 kept in `metadata` itself.
@@ -150,15 +152,9 @@ enum Next {
 /// The string token that the text starts with.
 #[must_use]
 pub fn string_token(text: &[u8]) -> &[u8] {
-    let mut at = 1;
-    while let Some(found) = text.get(at..).and_then(|rest| memchr::memchr2(b'"', b'\\', rest)) {
-        at += found;
-        if text.get(at) == Some(&b'"') {
-            return text.get(..at + 1).unwrap_or(text);
-        }
-        at += 2;
-    }
-    text
+    const MARKS: Stops<2> = Stops::at([b'"', b'\\']);
+    let quote = MARKS.walk(text, 1, |at| (text.get(at) == Some(&b'\\')).then_some(at + 2));
+    text.get(..=quote).unwrap_or(text)
 }
 
 fn bytes<'o>(range: &Range<usize>, out: &'o [u8]) -> &'o [u8] {

@@ -1,5 +1,7 @@
 //! Strings, numbers and words of JSON, as CPython 3.11's scanner passes over them.
 
+use crate::model::stops::Stops;
+
 /// CPython refuses to turn more digits than this into an integer.
 pub const LONGEST_INTEGER: usize = 4300;
 
@@ -55,26 +57,20 @@ impl<'a> Text<'a> {
         if self.byte(start) != Some(b'"') {
             return Err(Failure::Syntax);
         }
-        let mut at = start + 1;
-        loop {
-            at += first_mark(self.from(at));
-            match (self.byte(at), self.byte(at + 1)) {
-                (Some(b'"'), _) => break,
-                (Some(_), Some(b'u')) => {
-                    let digits = self.between(at + 2, at + 6);
-                    if digits.is_empty() || !digits.iter().all(u8::is_ascii_hexdigit) {
-                        return Err(Failure::Syntax);
-                    }
-                    at += 6;
-                }
-                (Some(_), Some(escaped)) if ESCAPABLE[usize::from(escaped)] => at += 2,
-                _ => return Err(Failure::Syntax),
+        const MARKS: Stops<2> = Stops::at([b'"', b'\\']);
+        let quote = MARKS.walk(self.bytes, start + 1, |at| match (self.byte(at), self.byte(at + 1)) {
+            (Some(b'\\'), Some(b'u')) => {
+                let digits = self.between(at + 2, at + 6);
+                (!digits.is_empty() && digits.iter().all(u8::is_ascii_hexdigit)).then_some(at + 6)
             }
-        }
-        if self.has_controls && has_controls(self.between(start, at)) {
+            (Some(b'\\'), Some(escaped)) => ESCAPABLE[usize::from(escaped)].then_some(at + 2),
+            _ => None,
+        });
+        // Otherwise the text ends here, or an escape is none.
+        if self.byte(quote) != Some(b'"') || (self.has_controls && has_controls(self.between(start, quote))) {
             return Err(Failure::Syntax);
         }
-        Ok(at + 1)
+        Ok(quote + 1)
     }
 
     /// Where the value that starts here ends, if it is no object or array.
@@ -136,24 +132,3 @@ const ESCAPABLE: [bool; 256] = {
     }
     table
 };
-
-/// How many bytes stand before the first quote or backslash. Most keys end, and
-/// many escapes follow, within a few bytes: only then is a longer search set up.
-fn first_mark(text: &[u8]) -> usize {
-    const ONES: u64 = 0x0101_0101_0101_0101;
-    const NEAR: usize = 2;
-    // Sets the high bit of each byte that is 0; above the first such byte a
-    // borrow may set others, so only the lowest bit can be trusted.
-    let zeros = |word: u64| word.wrapping_sub(ONES) & !word & (ONES << 7);
-    let (words, _) = text.as_chunks::<8>();
-    for (at, word) in words.iter().take(NEAR).enumerate() {
-        let word = u64::from_le_bytes(*word);
-        let found = zeros(word ^ (ONES * u64::from(b'"'))) | zeros(word ^ (ONES * u64::from(b'\\')));
-        if found != 0 {
-            return at * 8 + (found.trailing_zeros() / 8) as usize;
-        }
-    }
-    let searched = words.len().min(NEAR) * 8;
-    let far = text.get(searched..).unwrap_or_default();
-    searched + memchr::memchr2(b'"', b'\\', far).unwrap_or(far.len())
-}

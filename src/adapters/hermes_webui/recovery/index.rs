@@ -17,7 +17,7 @@ pub(super) struct Row<'a> {
 
 impl<'a> Row<'a> {
     fn members(&self) -> Vec<Member<'a>> {
-        if json::kind_of(self.bytes) == Kind::Object { json::members(self.bytes).collect() } else { Vec::new() }
+        if json::kind_of(self.bytes) == Kind::Object { json::all_members(self.bytes) } else { Vec::new() }
     }
 
     /// Which session it is about.
@@ -172,7 +172,7 @@ fn last_message_at(sidecar: &Document<'_>) -> Vec<u8> {
     }
     let rows: Vec<&[u8]> = sidecar.elements("messages").collect();
     let last = rows.iter().rev().filter(|row| json::kind_of(row) == Kind::Object).find_map(|row| {
-        let members: Vec<_> = json::members(row).collect();
+        let members: Vec<_> = json::all_members(row);
         let role = get(&members, "role").map(text_of).unwrap_or_default();
         let has_text = get(&members, "content").map(text_of).is_some_and(|text| !stripped(&text).is_empty());
         if role == "tool" || (role == "assistant" && is_true(get(&members, "_partial")) && !has_text) {

@@ -108,7 +108,7 @@ fn seen_by_model(row: &[u8]) -> Option<Vec<u8>> {
     if json::kind_of(row) != Kind::Object {
         return None;
     }
-    let members: Vec<_> = json::members(row).collect();
+    let members: Vec<_> = json::all_members(row);
     let says = |key: &str| is_true(get(&members, key));
     let has_text = get(&members, "content").map(text_of).is_some_and(|text| !squeezed(&text).is_empty());
     if says("_error") || (!has_text && !says("tool_call_id") && !says("tool_calls")) {

@@ -71,7 +71,7 @@ impl<'f> Session<'f> {
         let live = files.sidecar.map(|place| folder.bytes(&place)).unwrap_or_default();
         let document = Document::of(&live);
         let retried = document.elements("messages").filter_map(|row| {
-            let members: Vec<_> = json::members(row).collect();
+            let members: Vec<_> = json::all_members(row);
             is_true(get(&members, "_pending_journal_recovery")).then(|| get(&members, "_journal_retry_stream_id").map(text_of))?
         });
         let waits = document.says("pending_user_message") || document.says("active_stream_id");

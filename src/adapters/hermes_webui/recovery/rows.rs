@@ -24,7 +24,7 @@ impl Row {
         if json::kind_of(row) != Kind::Object {
             return Row::default();
         }
-        let members: Vec<_> = json::members(row).collect();
+        let members: Vec<_> = json::all_members(row);
         let text = |key: &str| get(&members, key).and_then(string);
         let content = get(&members, "content").map(text_of).unwrap_or_default();
         let token = text("_active_turn_token").and_then(|token| token.split_once(':').map(|(stream, _)| stream.to_owned()));

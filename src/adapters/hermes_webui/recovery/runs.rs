@@ -39,8 +39,5 @@ pub(super) fn end_state(bytes: &[u8]) -> Option<String> {
 
 /// The payload of an event, where it is an object.
 pub(super) fn payload<'a>(members: &[json::Member<'a>]) -> Vec<json::Member<'a>> {
-    get(members, "payload")
-        .filter(|value| json::kind_of(value) == Kind::Object)
-        .map(|value| json::members(value).collect())
-        .unwrap_or_default()
+    get(members, "payload").filter(|value| json::kind_of(value) == Kind::Object).map(json::all_members).unwrap_or_default()
 }

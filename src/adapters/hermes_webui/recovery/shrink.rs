@@ -56,7 +56,7 @@ fn is_compaction_note(row: &[u8]) -> bool {
     if json::kind_of(row) != Kind::Object {
         return false;
     }
-    let members: Vec<_> = json::members(row).collect();
+    let members: Vec<_> = json::all_members(row);
     let text = get(&members, "content").map(text_of).unwrap_or_default().trim_start().to_lowercase();
     let notes = ["[context compaction", "[your active task list was preserved across context compression]", "[session arc summary"];
     notes.iter().any(|note| text.starts_with(note))

@@ -3,6 +3,8 @@
 
 use std::borrow::Cow;
 
+use crate::model::json::lossy;
+
 /// The length of the white space character that a text begins with, or 0.
 /// Bytes that are not UTF-8 read as U+FFFD, which is none.
 fn space_before(text: &[u8]) -> usize {
@@ -48,7 +50,7 @@ pub fn is_space(c: char) -> bool {
 pub fn decode(token: &[u8]) -> Cow<'_, [u8]> {
     let inner = token.get(1..token.len().saturating_sub(1)).unwrap_or_default();
     if memchr::memchr(b'\\', inner).is_none() {
-        return match String::from_utf8_lossy(inner) {
+        return match lossy(inner) {
             Cow::Borrowed(text) => Cow::Borrowed(text.as_bytes()),
             Cow::Owned(text) => Cow::Owned(text.into_bytes()),
         };
@@ -57,11 +59,11 @@ pub fn decode(token: &[u8]) -> Cow<'_, [u8]> {
     let mut rest = inner;
     while let Some(at) = memchr::memchr(b'\\', rest) {
         let (plain, escape) = rest.split_at(at);
-        out.extend_from_slice(String::from_utf8_lossy(plain).as_bytes());
+        out.extend_from_slice(lossy(plain).as_bytes());
         let taken = push_escape(escape, &mut out);
         rest = escape.get(taken..).unwrap_or_default();
     }
-    out.extend_from_slice(String::from_utf8_lossy(rest).as_bytes());
+    out.extend_from_slice(lossy(rest).as_bytes());
     Cow::Owned(out)
 }
 

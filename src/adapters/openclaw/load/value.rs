@@ -1,9 +1,7 @@
 //! What JavaScript does with parsed values: truth, coercion to a number, and
 //! how `JSON.stringify` writes them again. All on the text of accepted values.
 
-use std::borrow::Cow;
-
-use crate::model::json::{Kind, kind_of, members, token_end};
+use crate::model::json::{Kind, kind_of, lossy, members, token_end};
 
 use super::text::{decode, shown, trim};
 
@@ -14,7 +12,7 @@ pub struct NotCoercible;
 /// The member of this name; of equal names the last counts.
 #[must_use]
 pub fn member<'a>(object: &'a [u8], name: &str) -> Option<&'a [u8]> {
-    members(object).filter(|member| member.name() == name).last().map(|member| member.value)
+    members(object).filter(|member| member.is(name)).last().map(|member| member.value)
 }
 
 /// Whether a value is this string.
@@ -154,7 +152,7 @@ pub fn index(value: &[u8]) -> Option<usize> {
 pub fn push(value: &[u8], out: &mut Vec<u8>) {
     // Only strings can hold bytes that are not UTF-8, or the value would not
     // have been accepted: replacing them moves no token.
-    let text: Cow<'_, str> = String::from_utf8_lossy(value);
+    let text = lossy(value);
     let text = text.as_bytes();
     let mut at = 0;
     while let Some(&byte) = text.get(at) {

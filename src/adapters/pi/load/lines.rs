@@ -29,5 +29,6 @@ pub(super) fn is_space(c: char) -> bool {
 /// Whether nothing is left of a text when it is trimmed. Bytes that are no UTF-8
 /// decode to U+FFFD, which stays.
 pub(super) fn is_blank(text: &[u8]) -> bool {
-    text.utf8_chunks().all(|chunk| chunk.invalid().is_empty() && chunk.valid().chars().all(is_space))
+    let begins_blank = text.first().is_none_or(|first| !first.is_ascii_graphic());
+    begins_blank && text.utf8_chunks().all(|chunk| chunk.invalid().is_empty() && chunk.valid().chars().all(is_space))
 }

@@ -2,11 +2,11 @@
 //! owns syntax alone; what a value is read into lies with its caller. A text
 //! that is wrong anywhere is lost as a whole, so that nothing is checked twice.
 
-use crate::model::json::{closing_quote, token_end};
+use crate::model::json::token_end;
 use crate::model::stops::Stops;
 
-/// What no string may hold.
-const CONTROLS: Stops<0> = Stops::at([]).and_controls();
+/// What ends a string, and what no string may hold raw.
+const MARKS: Stops<2> = Stops::at([b'"', b'\\']).and_controls();
 
 /// What tells how a text is nested.
 const NESTING: Stops<5> = Stops::at([b'"', b'{', b'}', b'[', b']']);
@@ -31,7 +31,7 @@ pub struct Cursor<'a> {
 pub struct Quoted<'a> {
     /// Its text.
     pub inner: &'a [u8],
-    /// Whether it has escapes that can be said otherwise: `\u` and `\/`.
+    /// Whether it has escapes that Go would not write.
     pub has_odd_escapes: bool,
 }
 
@@ -144,13 +144,20 @@ impl<'a> Cursor<'a> {
         if self.peek() != b'"' {
             return Err(Refused);
         }
-        let quote = closing_quote(self.text, self.at).ok_or(Refused)?;
-        let inner = self.text.get(self.at + 1..quote).unwrap_or_default();
-        self.at = quote + 1;
-        if CONTROLS.is_in(inner) {
+        let text = self.text;
+        let mut has_odd_escapes = false;
+        let quote = MARKS.walk(text, self.at + 1, |at| {
+            let escape = Some(at).filter(|at| text.get(*at) == Some(&b'\\')).and_then(|at| escape_at(text, at))?;
+            has_odd_escapes |= !escape.is_written_so;
+            Some(escape.end)
+        });
+        // Otherwise it ends nowhere, or holds what it may not.
+        if text.get(quote) != Some(&b'"') {
             return Err(Refused);
         }
-        Ok(Quoted { inner, has_odd_escapes: has_odd_escapes(inner)? })
+        let inner = text.get(self.at + 1..quote).unwrap_or_default();
+        self.at = quote + 1;
+        Ok(Quoted { inner, has_odd_escapes })
     }
 
     /// Passes a number; its text.
@@ -251,32 +258,33 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Checks the escapes of a string; says whether there are any that can be said
-/// otherwise.
-fn has_odd_escapes(inner: &[u8]) -> Result<bool, Refused> {
-    const ESCAPES: Stops<1> = Stops::at([b'\\']);
-    let mut is_odd = false;
-    let mut at = 0;
-    loop {
-        at = ESCAPES.next(inner, at);
-        if at == inner.len() {
-            return Ok(is_odd);
+/// An escape.
+struct Escape {
+    end: usize,
+    /// Whether Go writes just this one.
+    is_written_so: bool,
+}
+
+/// The escape that begins at a backslash, if it is one.
+fn escape_at(text: &[u8], at: usize) -> Option<Escape> {
+    match text.get(at + 1)? {
+        b'"' | b'\\' | b'b' | b'f' | b'n' | b'r' | b't' => Some(Escape { end: at + 2, is_written_so: true }),
+        b'/' => Some(Escape { end: at + 2, is_written_so: false }),
+        b'u' => {
+            let digits = text.get(at + 2..at + 6).filter(|digits| digits.iter().all(u8::is_ascii_hexdigit))?;
+            Some(Escape { end: at + 6, is_written_so: is_written_so(digits) })
         }
-        match inner.get(at + 1) {
-            Some(b'"' | b'\\' | b'b' | b'f' | b'n' | b'r' | b't') => at += 2,
-            Some(b'/') => {
-                is_odd = true;
-                at += 2;
-            }
-            Some(b'u') => {
-                let digits = inner.get(at + 2..at + 6).ok_or(Refused)?;
-                if !digits.iter().all(u8::is_ascii_hexdigit) {
-                    return Err(Refused);
-                }
-                is_odd = true;
-                at += 6;
-            }
-            _ => return Err(Refused),
-        }
+        _ => None,
+    }
+}
+
+/// Whether Go writes a `\u` escape with these digits: of five characters, and
+/// of the controls that have no shorter one.
+fn is_written_so(digits: &[u8]) -> bool {
+    match digits {
+        b"003c" | b"003e" | b"0026" | b"2028" | b"2029" => true,
+        [b'0', b'0', b'0', digit] => matches!(digit, b'0'..=b'7' | b'b' | b'e' | b'f'),
+        [b'0', b'0', b'1', digit] => matches!(digit, b'0'..=b'9' | b'a'..=b'f'),
+        _ => false,
     }
 }

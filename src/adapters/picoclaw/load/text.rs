@@ -1,10 +1,7 @@
 //! Strings: out of JSON as Go reads them, and into JSON as Go writes them.
 
-use memchr::memmem::Finder;
 use std::borrow::Cow;
-use std::sync::LazyLock;
 
-use crate::model::json::first_unicode_escape;
 use crate::model::stops::Stops;
 
 use super::cursor::Quoted;
@@ -30,8 +27,8 @@ impl<'a> Text<'a> {
     pub fn of(quoted: Quoted<'a>) -> Text<'a> {
         const CLOSER_LOOK: Stops<3> = Stops::at([b'<', b'>', b'&']).and_beyond_ascii();
         let Quoted { inner, has_odd_escapes } = quoted;
-        let is_plain = !has_odd_escapes && !CLOSER_LOOK.is_in(inner);
-        if is_plain || is_settled(inner) { Text::Settled(inner) } else { Text::Read(decoded(inner)) }
+        let is_settled = !has_odd_escapes && (!CLOSER_LOOK.is_in(inner) || is_settled(inner));
+        if is_settled { Text::Settled(inner) } else { Text::Read(decoded(inner)) }
     }
 
     /// Whether it has no characters.
@@ -77,34 +74,13 @@ impl<'a> Text<'a> {
     }
 }
 
-/// Whether it is certain that reading a string and writing it again changes
-/// nothing: it is UTF-8, and has the escapes that Go writes and no others. Of
-/// those only `\u` and `\/` need a look.
+/// Whether reading a string and writing it again changes nothing, where its
+/// escapes are those that Go writes: it is UTF-8, and what Go escapes is.
 fn is_settled(inner: &[u8]) -> bool {
-    static SLASH: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\\/"));
-    let mut rest = inner;
-    while let Some(at) = first_unicode_escape(rest) {
-        let (escape, behind) = rest.split_at(at).1.split_at_checked(6).unwrap_or_default();
-        if !is_written_so(escape) {
-            return false;
-        }
-        rest = behind;
-    }
-    let is_plain = memchr::memchr3(b'<', b'>', b'&', inner).is_none() && SLASH.find(inner).is_none();
     let is_separator = |at: usize| matches!(inner.get(at + 1..at + 3), Some([0x80, 0xa8 | 0xa9]));
-    let is_plain_text = || std::str::from_utf8(inner).is_ok() && !memchr::memchr_iter(0xe2, inner).any(is_separator);
-    is_plain && (inner.is_ascii() || is_plain_text())
-}
-
-/// Whether the `\u` escape that a text begins with is one that Go writes: of
-/// five characters, and of the controls that have no shorter one.
-fn is_written_so(escape: &[u8]) -> bool {
-    match escape.get(2..6) {
-        Some(b"003c" | b"003e" | b"0026" | b"2028" | b"2029") => true,
-        Some([b'0', b'0', b'0', digit]) => matches!(digit, b'0'..=b'7' | b'b' | b'e' | b'f'),
-        Some([b'0', b'0', b'1', digit]) => matches!(digit, b'0'..=b'9' | b'a'..=b'f'),
-        _ => false,
-    }
+    memchr::memchr3(b'<', b'>', b'&', inner).is_none()
+        && std::str::from_utf8(inner).is_ok()
+        && !memchr::memchr_iter(0xe2, inner).any(is_separator)
 }
 
 /// The characters of a string that stands thus between its quotes. Bytes that

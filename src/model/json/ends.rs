@@ -1,0 +1,144 @@
+//! Where tokens and values end, in texts that were accepted before: nothing is
+//! validated again. A stretch of text is looked at as a whole, one bit for each
+//! byte: how it goes on does not depend on what is in it, so that no processor
+//! has to guess.
+
+use crate::model::stops::{STRETCH, Stops, stretch_at};
+
+const QUOTES: Stops<1> = Stops::at([b'"']);
+const BACKSLASHES: Stops<1> = Stops::at([b'\\']);
+
+/// Where the string token that opens at `start` ends, behind its quote.
+#[must_use]
+pub fn token_end(text: &[u8], start: usize) -> usize {
+    closing_quote(text, start).map_or(text.len(), |quote| quote + 1)
+}
+
+/// Where the quote stands that closes the string token that opens at `start`,
+/// if any does.
+fn closing_quote(text: &[u8], start: usize) -> Option<usize> {
+    // Keys and most values end near by, and have no escapes.
+    const MARKS: Stops<2> = Stops::at([b'"', b'\\']);
+    const NEAR: usize = 16;
+    let mut at = start + 1;
+    if let Some(near) = text.get(at..at + NEAR) {
+        let found = at + MARKS.next(near, 0);
+        if text.get(found) == Some(&b'"') {
+            return Some(found);
+        }
+    }
+    let mut escapes = Escaped::default();
+    while at < text.len() {
+        let stretch = stretch_at(text, at);
+        let quotes = QUOTES.marks_of(&stretch) & !escapes.marks(BACKSLASHES.marks_of(&stretch));
+        if quotes != 0 {
+            return Some(at + quotes.trailing_zeros() as usize);
+        }
+        at += STRETCH;
+    }
+    None
+}
+
+/// Where the object or array that opens at `start` ends, behind its closer.
+#[must_use]
+pub(super) fn container_end(text: &[u8], start: usize) -> Option<usize> {
+    const OPENERS: Stops<2> = Stops::at([b'{', b'[']);
+    const CLOSERS: Stops<2> = Stops::at([b'}', b']']);
+    let (mut at, mut depth) = (start, 0);
+    let mut escapes = Escaped::default();
+    // All bits where the stretch before ended in a string.
+    let mut in_string = 0;
+    while at < text.len() {
+        let stretch = stretch_at(text, at);
+        let quotes = QUOTES.marks_of(&stretch) & !escapes.marks(BACKSLASHES.marks_of(&stretch));
+        let strings = toggled(quotes) ^ in_string;
+        in_string = if strings >> (STRETCH - 1) == 1 { u64::MAX } else { 0 };
+        let (openers, mut closers) = (OPENERS.marks_of(&stretch) & !strings, CLOSERS.marks_of(&stretch) & !strings);
+        // Most stretches are inside of one string.
+        if openers | closers != 0 {
+            let closed = closers.count_ones();
+            if closed >= depth {
+                // It may end in here: closer by closer.
+                for passed in 0..closed {
+                    let closer = closers.trailing_zeros();
+                    if depth + (openers & ((1 << closer) - 1)).count_ones() <= passed + 1 {
+                        return Some(at + closer as usize + 1);
+                    }
+                    closers &= closers - 1;
+                }
+            }
+            depth = depth + openers.count_ones() - closed;
+        }
+        at += STRETCH;
+    }
+    None
+}
+
+/// All bits from each mark up to the next one, the first of two included and
+/// the second not.
+#[inline(always)]
+fn toggled(marks: u64) -> u64 {
+    [1, 2, 4, 8, 16, 32].into_iter().fold(marks, |bits, by| bits ^ bits << by)
+}
+
+/// Which bytes stand behind a run of backslashes of which the last escapes
+/// them: that is every run of odd length.
+#[derive(Default)]
+struct Escaped {
+    /// Whether the first byte of the next stretch does.
+    first: bool,
+}
+
+impl Escaped {
+    /// Sums find the ends of runs: one added to the first bit of a run carries
+    /// to the bit behind its last.
+    #[inline(always)]
+    fn marks(&mut self, backslashes: u64) -> u64 {
+        const EVEN: u64 = u64::MAX / 3;
+        let first = u64::from(self.first);
+        let runs = backslashes & !first;
+        let starts = runs & !(runs << 1);
+        let from_even = runs.wrapping_add(starts & EVEN) & !runs;
+        let (sum, goes_on) = runs.overflowing_add(starts & !EVEN);
+        let from_odd = sum & !runs;
+        self.first = goes_on;
+        from_even & !EVEN | from_odd & EVEN | first
+    }
+}
+
+/// Where the number or word that begins at `start` ends.
+#[must_use]
+pub(super) fn scalar_end(text: &[u8], start: usize) -> Option<usize> {
+    let is_behind = |byte: &u8| matches!(byte, b',' | b']' | b'}' | b':' | b'"' | b' ' | b'\t' | b'\n' | b'\r');
+    let rest = text.get(start..)?;
+    let len = rest.iter().position(is_behind).unwrap_or(rest.len());
+    (len > 0).then_some(start + len)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_ends_at_the_first_quote_that_is_not_escaped() {
+        for len in 0..150 {
+            for backslashes in 0..6 {
+                let text = format!("\"{}{}\" \"", "x".repeat(len), "\\".repeat(backslashes));
+                let escaped = backslashes % 2 == 1;
+                assert_eq!(token_end(text.as_bytes(), 0), if escaped { text.len() } else { text.len() - 2 }, "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_container_ends_where_all_in_it_are_closed() {
+        for text in [r#"{}"#, r#"[[],{"a":[1,{"b":"]}\\"}]},"\"]"]"#, r#"{"}\"":{"[":"{"}}"#] {
+            let behind = format!("{text},]}}");
+            assert_eq!(container_end(behind.as_bytes(), 0), Some(text.len()), "{text}");
+            assert_eq!(container_end(text[..text.len() - 1].as_bytes(), 0), None, "{text}");
+        }
+        assert_eq!(scalar_end(b"[-1.5e3]", 1), Some(7));
+        assert_eq!(scalar_end(b"[]", 1), None);
+        assert_eq!(scalar_end(b"null", 0), Some(4));
+    }
+}
