@@ -135,7 +135,7 @@ mod tests {
         for text in [r#"{}"#, r#"[[],{"a":[1,{"b":"]}\\"}]},"\"]"]"#, r#"{"}\"":{"[":"{"}}"#] {
             let behind = format!("{text},]}}");
             assert_eq!(container_end(behind.as_bytes(), 0), Some(text.len()), "{text}");
-            assert_eq!(container_end(text[..text.len() - 1].as_bytes(), 0), None, "{text}");
+            assert_eq!(container_end(&text.as_bytes()[..text.len() - 1], 0), None, "{text}");
         }
         assert_eq!(scalar_end(b"[-1.5e3]", 1), Some(7));
         assert_eq!(scalar_end(b"[]", 1), None);
