@@ -72,9 +72,8 @@ impl Content for Rows {
     }
 
     fn decode(&self, name: &str, parts: &[u8], marked: &dyn Fn(&str) -> bool, to: To<'_>) {
-        let of_type = |wanted: &str| json::elements(parts).find(|part| part_type(part) == Some(wanted));
-        let result = of_type("tool_result");
-        let of_result = |key: &str| result.and_then(|result| member(result, key));
+        let of_type = |wanted: &'static str| parts_of_type(parts, wanted).next();
+        let of_result = |key: &str| of_type("tool_result").and_then(|result| member(result, key));
         let found = match name {
             "reasoning" => of_type("thinking").and_then(|part| member(part, "text")),
             "reasoning_content" => of_type("thinking").and_then(|part| member(part, "text")).filter(|_| marked(SAME_REASONING)),
@@ -184,7 +183,7 @@ impl Parts<'_> {
 }
 
 fn member<'v>(object: &'v [u8], name: &str) -> Option<&'v [u8]> {
-    json::members(object).find(|member| member.name() == name).map(|member| member.value)
+    json::members(object).find(|member| member.is(name)).map(|member| member.value)
 }
 
 fn function<'v>(call: &'v [u8], name: &str) -> Option<&'v [u8]> {
@@ -241,6 +240,13 @@ fn is_usual_call(call: &[u8]) -> bool {
     has_function && member(call, "id").is_some() && member(call, "type") == Some(b"\"function\"") && in_order(call, &CALL_KEYS)
 }
 
+/// The parts of one type. Most lists have none of most types, which to look for
+/// the word itself tells faster than to go from part to part.
+fn parts_of_type<'p>(parts: &'p [u8], wanted: &'static str) -> impl Iterator<Item = &'p [u8]> {
+    let list = if memchr::memmem::find(parts, wanted.as_bytes()).is_some() { parts } else { b"[]" };
+    json::elements(list).filter(move |part| part_type(part) == Some(wanted))
+}
+
 /// The parts that are the content itself.
 fn own_parts(parts: &[u8]) -> impl Iterator<Item = &[u8]> {
     json::elements(parts).filter(|part| matches!(part_type(part), Some("text" | "image" | "other")))
@@ -271,7 +277,7 @@ fn decode_list(parts: &[u8], to: To<'_>) {
 
 fn decode_calls(parts: &[u8], to: To<'_>) {
     let mut list = vec![b'['];
-    for part in json::elements(parts).filter(|part| part_type(part) == Some("tool_call")) {
+    for part in parts_of_type(parts, "tool_call") {
         if list.len() > 1 {
             list.push(b',');
         }

@@ -112,7 +112,7 @@ impl<'a> Reader<'a, '_> {
             return self.reject(journal, line, Wound::Rejected);
         }
         let end = if line.end.is_empty() { LineEnd::FileEnd } else { LineEnd::Newline };
-        let accepts = |record: &[u8]| ["turn_id", "run_id"].iter().any(|key| json::members(record).any(|member| member.name() == *key));
+        let accepts = |record: &[u8]| ["turn_id", "run_id"].iter().any(|key| json::members(record).any(|member| member.is(*key)));
         for cut in dissect(line.text, error.at, end, Dialect::Python, &accepts) {
             let is_last = cut.end == line.text.len();
             let piece = Piece {
@@ -165,7 +165,7 @@ impl<'a> Reader<'a, '_> {
         members: &[Member<'a>],
         hidden: Option<&'static [u8]>,
     ) -> Result<(), StreamError> {
-        let get = |name: &str| members.iter().find(|member| member.name() == name).map(|member| member.value);
+        let get = |name: &str| members.iter().find(|member| member.is(name)).map(|member| member.value);
         let is_run = journal.kind == EventKind::Run;
         let table = if is_run { &RUN } else { turn_table(get("event")) };
         // A transcript that stands in the data is taken out of it.
@@ -246,37 +246,31 @@ fn style_of(bytes: &[u8]) -> Style {
 
 /// Whether Python's `splitlines` breaks a text without `\n`.
 fn breaks(text: &[u8]) -> bool {
-    text.iter().any(|b| matches!(b, 0x0b..=0x0d | 0x1c..=0x1e))
-        || memchr::memmem::find(text, b"\xc2\x85").is_some()
-        || memchr::memmem::find(text, b"\xe2\x80\xa8").is_some()
-        || memchr::memmem::find(text, b"\xe2\x80\xa9").is_some()
+    next_end(text, 0).is_some()
+}
+
+/// The next end of a line, and its length.
+fn next_end(text: &[u8], from: usize) -> Option<(usize, usize)> {
+    /// What such an end begins with.
+    const MARKS: Stops<2> = Stops::at([0xc2, 0xe2]).and_controls();
+    let length = |at: usize| match &text[at..] {
+        [0x0b..=0x0d | 0x1c..=0x1e, ..] => Some(1),
+        [0xc2, 0x85, ..] => Some(2),
+        [0xe2, 0x80, 0xa8 | 0xa9, ..] => Some(3),
+        _ => None,
+    };
+    let end = MARKS.walk(text, from, |at| length(at).is_none().then_some(at + 1));
+    (end < text.len()).then(|| (end, length(end).unwrap_or(1)))
 }
 
 /// The lines that Python's `splitlines` makes of a text without `\n`: where
 /// each begins, its length, and the length of its end.
 pub(super) fn broken(text: &[u8]) -> Vec<(usize, usize, usize)> {
-    /// What such an end begins with.
-    const MARKS: Stops<2> = Stops::at([0xc2, 0xe2]).and_controls();
     let mut lines = Vec::new();
-    let (mut start, mut at) = (0, 0);
-    loop {
-        at = MARKS.next(text, at);
-        if at >= text.len() {
-            break;
-        }
-        let len = match &text[at..] {
-            [0x0b..=0x0d | 0x1c..=0x1e, ..] => 1,
-            [0xc2, 0x85, ..] => 2,
-            [0xe2, 0x80, 0xa8 | 0xa9, ..] => 3,
-            _ => 0,
-        };
-        if len > 0 {
-            lines.push((start, at - start, len));
-            start = at + len;
-            at = start;
-        } else {
-            at += 1;
-        }
+    let mut start = 0;
+    while let Some((at, len)) = next_end(text, start) {
+        lines.push((start, at - start, len));
+        start = at + len;
     }
     if start < text.len() {
         lines.push((start, text.len() - start, 0));

@@ -176,7 +176,7 @@ pub(super) fn partial_signature(row: &[u8]) -> Option<Vec<u8>> {
 }
 
 fn last<'v>(members: &[Member<'v>], name: &str) -> Option<&'v [u8]> {
-    members.iter().rev().find(|member| member.name() == name).map(|member| member.value)
+    members.iter().rev().find(|member| member.is(name)).map(|member| member.value)
 }
 
 /// Whether Python takes a value for true.

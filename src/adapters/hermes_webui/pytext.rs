@@ -18,7 +18,7 @@ pub(super) fn units(token: &[u8]) -> Units {
     let mut rest = inner;
     loop {
         let plain = memchr::memchr(b'\\', rest).unwrap_or(rest.len());
-        units.extend(String::from_utf8_lossy(&rest[..plain]).encode_utf16());
+        units.extend(json::lossy(&rest[..plain]).encode_utf16());
         rest = &rest[plain..];
         let (unit, len) = match rest.get(1) {
             None => return units,

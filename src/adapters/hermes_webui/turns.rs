@@ -236,7 +236,7 @@ fn run_summary(file: &SourceFile) -> Option<String> {
             }
             Read::Fatal => return None,
         };
-        let get = |name: &str| members.iter().rev().find(|member| member.name() == name).map(|member| member.value);
+        let get = |name: &str| members.iter().rev().find(|member| member.is(name)).map(|member| member.value);
         events += 1;
         name = dumps(get("event").unwrap_or(b"null"));
         seq = integer(get("seq"));
@@ -254,7 +254,7 @@ fn run_summary(file: &SourceFile) -> Option<String> {
 
 impl<'a> Event<'a> {
     fn of(path: &'a RelPath, line: u64, members: &[Member<'_>]) -> Event<'a> {
-        let get = |name: &str| members.iter().rev().find(|member| member.name() == name).map(|member| member.value);
+        let get = |name: &str| members.iter().rev().find(|member| member.is(name)).map(|member| member.value);
         let text = |name: &str| get(name).filter(|value| is_true(Some(value))).map(str_of).unwrap_or_default();
         let turn = stripped(&text("turn_id")).to_vec();
         let event = dumps(get("event").unwrap_or(b"null"));

@@ -88,7 +88,7 @@ impl RecordRenderer for Files {
             return done;
         }
         let number = |name: &str| {
-            let value = json::members(piece).find(|member| member.name() == name)?.value;
+            let value = json::members(piece).find(|member| member.is(name))?.value;
             std::str::from_utf8(value).ok()?.parse::<u32>().ok()
         };
         let (Some(seq), Some(shape)) = (number("message"), number("shape")) else {
@@ -193,7 +193,7 @@ pub(super) fn turn_table(state: Option<&[u8]>) -> &'static Table {
 }
 
 pub(super) fn push_line(event: &EventRef<'_>, session: &[u8], shapes: &Shapes, style: Style, out: &mut Vec<u8>) -> Result<(), StreamError> {
-    let get = |name: &str| json::members(event.payload).find(|member| member.name() == name).map(|member| member.value);
+    let get = |name: &str| json::members(event.payload).find(|member| member.is(name)).map(|member| member.value);
     let table = if event.kind == EventKind::Run { &RUN } else { turn_table(get("state")) };
     let mut line = Line { session, run_id: get("run_id"), number: get("source_id"), event: get("event") };
     let rendered = Rendered { payload: event.payload, ts: event.ts, parent: Seq::ROOT, parents: Parents::Unwritten };

@@ -67,3 +67,8 @@ pub(super) fn source_key<'a>(member: &Member<'a>) -> Option<Cow<'a, str>> {
     }
     name.strip_prefix('$').filter(|rest| rest.starts_with('$')).map(|rest| Cow::Owned(rest.to_owned()))
 }
+
+/// Whether the source's own key of a member of `ext` is this one.
+pub(super) fn is_source_key(member: &Member<'_>, key: &str) -> bool {
+    if key.starts_with('$') { source_key(member).is_some_and(|name| name == key) } else { member.is(key) }
+}

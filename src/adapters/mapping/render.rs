@@ -5,7 +5,7 @@ use crate::model::json::{self, Member, Style};
 use crate::model::shape::{Order, Shapes};
 use crate::model::time::to_epoch;
 
-use super::ext::{ABSENT, AROUND, source_key};
+use super::ext::{ABSENT, AROUND, is_source_key, source_key};
 use super::{Content, Goes, Ids, Table, To};
 
 /// A payload to be rendered.
@@ -136,7 +136,7 @@ impl Scope<'_> {
 
     fn key(&self, goes: Option<&Goes>, key: &str, ext: &[Member<'_>], ids: &mut dyn Ids, object: &mut Rendering<'_>) {
         // Of equal keys the last counts, as every loader has it.
-        if let Some(member) = ext.iter().rev().find(|member| source_key(member).is_some_and(|name| name == key)) {
+        if let Some(member) = ext.iter().rev().find(|member| is_source_key(member, key)) {
             return object.value(key, member.value);
         }
         let is_absent = ext

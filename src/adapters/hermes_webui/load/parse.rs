@@ -1,7 +1,7 @@
 //! What CPython 3.11's `json.loads` accepts, checked in one pass without
 //! recursion, and walks over texts that have been accepted.
 
-use memchr::memchr2;
+use crate::model::stops::Stops;
 
 /// CPython turns no more digits than this into an integer.
 const LONGEST_INTEGER: usize = 4300;
@@ -128,29 +128,20 @@ impl Checker<'_> {
     }
 
     fn string(&mut self) -> Result<(), Failure> {
+        const MARKS: Stops<2> = Stops::at([b'"', b'\\']).and_controls();
         self.expect(b'"')?;
-        loop {
-            let rest = self.text.get(self.at..).unwrap_or_default();
-            let plain = memchr2(b'"', b'\\', rest).ok_or(Failure::Syntax)?;
-            if rest.iter().take(plain).any(|b| *b < 0x20) {
-                return Err(Failure::Syntax);
-            }
-            self.at += plain + 1;
-            if rest.get(plain) == Some(&b'"') {
-                return Ok(());
-            }
-            match self.peek() {
-                Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => self.at += 1,
-                Some(b'u') => {
-                    let digits = self.text.get(self.at + 1..self.at + 5).ok_or(Failure::Syntax)?;
-                    if !digits.iter().all(u8::is_ascii_hexdigit) {
-                        return Err(Failure::Syntax);
-                    }
-                    self.at += 5;
-                }
-                _ => return Err(Failure::Syntax),
-            }
+        let text = self.text;
+        let end = MARKS.walk(text, self.at, |at| match (text.get(at)?, text.get(at + 1)?) {
+            (b'\\', b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => Some(at + 2),
+            (b'\\', b'u') => text.get(at + 2..at + 6).filter(|digits| digits.iter().all(u8::is_ascii_hexdigit)).map(|_| at + 6),
+            _ => None,
+        });
+        // Otherwise it ends nowhere, or holds what it may not.
+        if text.get(end) != Some(&b'"') {
+            return Err(Failure::Syntax);
         }
+        self.at = end + 1;
+        Ok(())
     }
 
     fn scalar(&mut self) -> Result<(), Failure> {
@@ -195,15 +186,9 @@ enum Inside {
 /// Where the string that opens here ends, behind its last quote.
 #[must_use]
 pub fn string_end(text: &[u8], start: usize) -> usize {
-    let mut at = start + 1;
-    while let Some(found) = text.get(at..).and_then(|rest| memchr2(b'"', b'\\', rest)) {
-        at += found;
-        if text.get(at) == Some(&b'"') {
-            return at + 1;
-        }
-        at += 2;
-    }
-    text.len()
+    const MARKS: Stops<2> = Stops::at([b'"', b'\\']);
+    let quote = MARKS.walk(text, start + 1, |at| (text.get(at) == Some(&b'\\')).then_some(at + 2));
+    text.len().min(quote + 1)
 }
 
 /// Where the number or word that starts here ends.

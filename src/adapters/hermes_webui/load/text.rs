@@ -130,7 +130,8 @@ pub fn is_space(c: char) -> bool {
 /// `str.strip()`.
 #[must_use]
 pub fn strip(text: &[u8]) -> &[u8] {
-    let head = match pieces(text).next() {
+    let begins_blank = text.first().is_some_and(|first| !first.is_ascii_graphic());
+    let head = match pieces(text).next().filter(|_| begins_blank) {
         Some(Piece::Text(first)) => first.len() - first.trim_start_matches(is_space).len(),
         Some(Piece::Lone(_)) | None => 0,
     };
