@@ -112,7 +112,7 @@ impl<'a> Reader<'a, '_> {
             return self.reject(journal, line, Wound::Rejected);
         }
         let end = if line.end.is_empty() { LineEnd::FileEnd } else { LineEnd::Newline };
-        let accepts = |record: &[u8]| ["turn_id", "run_id"].iter().any(|key| json::members(record).any(|member| member.is(*key)));
+        let accepts = |record: &[u8]| ["turn_id", "run_id"].iter().any(|key| json::members(record).any(|member| member.is(key)));
         for cut in dissect(line.text, error.at, end, Dialect::Python, &accepts) {
             let is_last = cut.end == line.text.len();
             let piece = Piece {

@@ -14,6 +14,12 @@ struct NeedsRaw;
 
 /// Carries one accepted value, written with these escapes.
 pub fn push_carried_value(value: &[u8], writer: Escapes, out: &mut Vec<u8>) {
+    // Numbers and words, without white space behind them.
+    if let [b'0'..=b'9' | b't' | b'f' | b'n', .., last] | [last @ b'0'..=b'9'] = value
+        && last.is_ascii_alphanumeric()
+    {
+        return out.extend_from_slice(value);
+    }
     let start = out.len();
     if push_tokens(value, writer, out).is_err() {
         out.truncate(start);

@@ -101,6 +101,13 @@ pub(super) fn push_carried(inner: &[u8], writer: Escapes, out: &mut Vec<u8>) -> 
 #[must_use]
 pub fn first_unicode_escape(inner: &[u8]) -> Option<usize> {
     static ESCAPE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\\u"));
+    const BACKSLASHES: Stops<1> = Stops::at([b'\\']);
+    // To set up a longer search would cost more than to go from one to the next.
+    const SHORT: usize = 128;
+    if inner.len() <= SHORT {
+        let found = BACKSLASHES.walk(inner, 0, |at| (inner.get(at + 1) != Some(&b'u')).then_some(at + 2));
+        return (found < inner.len()).then_some(found);
+    }
     let mut from = 0;
     loop {
         let at = from + ESCAPE.find(&inner[from..])?;
@@ -230,6 +237,9 @@ mod tests {
             [(r"\u0041", Some(0)), (r"a\\u0041", None), (r"\\\u0041", Some(2)), (r"\\u\\\\\u0041", Some(7)), (r"\n\\", None), ("", None)]
         {
             assert_eq!(first_unicode_escape(inner.as_bytes()), at, "{inner}");
+            // The same behind so much text that it is looked for otherwise.
+            let far = format!("{}{inner}", r"x\n\\".repeat(40));
+            assert_eq!(first_unicode_escape(far.as_bytes()), at.map(|at| at + 200), "{inner}");
         }
     }
 }

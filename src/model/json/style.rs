@@ -171,8 +171,11 @@ impl Style {
     /// The same for a value that stands inside `depth` containers, which
     /// matters where lines are indented.
     pub fn push_value_at(self, value: &[u8], depth: usize, out: &mut Vec<u8>) {
-        if value.first() == Some(&b'"') {
-            return self.push_string(value, out);
+        match value.first() {
+            Some(b'"') => return self.push_string(value, out),
+            Some(b'{' | b'[') => {}
+            // Numbers and words are the same in every style.
+            _ => return out.extend_from_slice(value),
         }
         let mut depth = depth;
         let mut at = 0;
@@ -250,17 +253,14 @@ fn copy(text: &[u8], out: &mut Vec<u8>) {
 
 fn push_html_escaped(text: &[u8], out: &mut Vec<u8>) {
     const HTML: Stops<3> = Stops::at([b'<', b'>', b'&']);
-    if !HTML.is_in(text) {
-        return out.extend_from_slice(text);
-    }
-    let mut at = 0;
-    loop {
-        let end = HTML.next(text, at);
-        out.extend_from_slice(&text[at..end]);
-        let Some(mark) = text.get(end) else { return };
-        push_hex_escape(u16::from(*mark), out);
-        at = end + 1;
-    }
+    let mut copied = 0;
+    HTML.walk(text, 0, |mark| {
+        out.extend_from_slice(&text[copied..mark]);
+        push_hex_escape(u16::from(text[mark]), out);
+        copied = mark + 1;
+        Some(copied)
+    });
+    out.extend_from_slice(&text[copied..]);
 }
 
 /// How a value that not every parser takes begins in the log: `{"$raw":"`.

@@ -4,7 +4,9 @@
 //! gives up the whole session for others.
 
 use crate::model::json::{Kind, Member, kind_of};
+use crate::model::stops::Stops;
 
+use super::dump::string_token;
 use super::token::{Failure, Text};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,29 +57,60 @@ impl Parser {
 #[must_use]
 pub fn members(object: &[u8]) -> Vec<Member<'_>> {
     let mut found = Vec::new();
-    // Accepted text does not fail; other text ends early.
-    let _ = Parser::new(usize::MAX).whole(object, &mut found);
+    let mut at = next_token(object, next_token(object, 0) + 1);
+    while object.get(at) == Some(&b'"') {
+        let key = accepted_at(object, at);
+        let start = next_token(object, at + key.len());
+        let value = accepted_at(object, start);
+        found.push(Member { key, value });
+        at = next_token(object, start + value.len());
+    }
     found
 }
 
 /// The elements of an array that has been accepted before.
 #[must_use]
 pub fn elements(array: &[u8]) -> Vec<&[u8]> {
-    let mut parser = Parser::new(usize::MAX);
-    let mut cursor = Cursor { text: Text::new(array), at: 1, parser: &mut parser };
     let mut found = Vec::new();
-    loop {
-        cursor.blank();
-        let start = cursor.at;
-        if cursor.value(1).is_err() {
-            return found; // `]` behind `[`, which is no value
-        }
-        found.push(cursor.text.between(start, cursor.at));
-        cursor.blank();
-        if cursor.take(b',').is_err() {
-            return found;
-        }
+    let mut at = next_token(array, next_token(array, 0) + 1);
+    while !matches!(array.get(at), None | Some(b']')) {
+        let element = accepted_at(array, at);
+        found.push(element);
+        at = next_token(array, at + element.len());
     }
+    found
+}
+
+/// The first place from here on that is neither blank nor a comma or colon.
+fn next_token(text: &[u8], from: usize) -> usize {
+    let rest = text.get(from..).unwrap_or_default();
+    from + rest.iter().take_while(|b| matches!(b, b' ' | b'\t' | b'\n' | b'\r' | b',' | b':')).count()
+}
+
+/// The value that starts here, in a text that has been accepted before.
+fn accepted_at(text: &[u8], start: usize) -> &[u8] {
+    const MARKS: Stops<6> = Stops::at([b'"', b'\\', b'{', b'}', b'[', b']']);
+    let rest = text.get(start..).unwrap_or_default();
+    let len = match rest.first() {
+        Some(b'"') => return string_token(rest),
+        Some(b'{' | b'[') => {
+            let (mut depth, mut in_string) = (0_usize, false);
+            let closer = MARKS.walk(rest, 0, |at| {
+                match rest.get(at)? {
+                    b'"' => in_string = !in_string,
+                    b'\\' => return Some(at + 2),
+                    _ if in_string => {}
+                    b'{' | b'[' => depth += 1,
+                    _ if depth > 1 => depth -= 1,
+                    _ => return None,
+                }
+                Some(at + 1)
+            });
+            closer + 1
+        }
+        _ => rest.iter().take_while(|b| !matches!(b, b',' | b']' | b'}' | b' ' | b'\t' | b'\n' | b'\r')).count().max(1),
+    };
+    rest.get(..len).unwrap_or(rest)
 }
 
 struct Cursor<'a, 'p> {
@@ -272,6 +305,19 @@ mod tests {
             assert_eq!(parsed(&text), Err(failure), "{text:.20}");
         }
         assert!(parsed(&"1".repeat(4300)).is_ok() && parsed(&format!("{long}.0")).is_ok());
+    }
+
+    #[test]
+    fn what_was_accepted_is_taken_apart_without_another_look() {
+        let object = r#" {"a" : [ {"}]":"\\"} ,2] ,"b\"":-1.5e3, "c":{} }"#;
+        let spans: Vec<(&[u8], &[u8])> = members(object.as_bytes()).iter().map(|member| (member.key, member.value)).collect();
+        assert_eq!(spans, [(&br#""a""#[..], &br#"[ {"}]":"\\"} ,2]"#[..]), (br#""b\"""#, b"-1.5e3"), (br#""c""#, b"{}")]);
+        let mut parsed = Vec::new();
+        Parser::new(9).whole(object.as_bytes(), &mut parsed).unwrap();
+        assert_eq!(spans, parsed.iter().map(|member| (member.key, member.value)).collect::<Vec<_>>());
+        let list: Vec<&[u8]> = elements(br#"[ [ "]" ], null,"\\\"," ,{"a":[]} ]"#);
+        assert_eq!(list, [&br#"[ "]" ]"#[..], b"null", br#""\\\",""#, br#"{"a":[]}"#]);
+        assert!(members(b"{ }").is_empty() && elements(b"[ ]").is_empty());
     }
 
     #[test]
