@@ -25,6 +25,11 @@ pub trait Adapter: Sync {
     /// What a folder is looked through for, in words that follow "looked for".
     fn looked_for(&self) -> &'static str;
 
+    /// What its claims are about.
+    fn claims(&self) -> Claims {
+        Claims::Files
+    }
+
     /// Judges a folder by names and first bytes, and says which files make one
     /// session. Cannot fail, because unsure is no claim.
     fn discover(&self, folder: &FolderView<'_>) -> Found;
@@ -118,6 +123,15 @@ pub enum Confidence {
     Likely,
     /// The content says so.
     Sure,
+}
+
+/// What an adapter's claims are about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Claims {
+    /// A folder as a whole, with everything in it.
+    Folders,
+    /// Single files of a folder, and never the folder as a whole.
+    Files,
 }
 
 /// Whether a session is to be converted.

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use crate::adapters::adapter::Adapter;
 use crate::adapters::discover::{Discovery, Unit, discover};
 use crate::model::files::RelPath;
-use crate::model::folder::{Listed, Listing};
+use crate::model::folder::{Listed, Listing, Part};
 use crate::store::StoreError;
 use crate::store::layout::path_below;
 use crate::store::listing;
@@ -123,7 +123,7 @@ impl Source {
             _ => whole,
         };
         let listing = listing::list(&root)?;
-        let peek = |path: &RelPath, limit: u64| listing::first_bytes(&root, path, limit);
+        let peek = |path: &RelPath, part: Part| listing::part_of(&root, path, part);
         let mut discovery = discover(&listing, adapters, &peek);
         let own = RelPath::new(root.file_name().map(|name| name.as_bytes().to_vec()).unwrap_or_default());
         let mut units: Vec<SourceUnit> = std::mem::take(&mut discovery.units)

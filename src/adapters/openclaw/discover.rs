@@ -34,8 +34,7 @@ pub(super) fn discover(folder: &FolderView<'_>) -> Found {
     }
     jobs(folder, &direct, &mut found);
     for (name, entry) in direct {
-        let first = folder.first_bytes(name);
-        let is_ours = || is_run_log(&first, entry.size) || signs::look_at(folder, name, entry.size) == Looks::OpenClaw;
+        let is_ours = || is_run_log(&folder.first_bytes(name), entry.size) || signs::look_at(folder, name, entry.size) == Looks::OpenClaw;
         if name.ends_with(".jsonl") && is_ours() {
             found.units.push(unit(name, vec![RelPath::new(name)]));
         }

@@ -347,7 +347,7 @@ impl Folder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::folder::{Listed, Listing};
+    use crate::model::folder::{Listed, Listing, Part};
 
     /// The units of a folder with these files, each with its own files.
     fn units(files: &[(&str, &str)]) -> Vec<(String, Vec<String>)> {
@@ -359,9 +359,9 @@ mod tests {
             mode: 0o644,
         };
         let listing = Listing::new(files.iter().map(listed).collect());
-        let peek = |path: &RelPath, limit: u64| {
+        let peek = |path: &RelPath, _: Part| {
             let text = files.iter().find(|(name, _)| path.as_bytes() == name.as_bytes()).map_or("", |(_, text)| text);
-            text.bytes().take(limit as usize).collect()
+            text.as_bytes().to_vec()
         };
         let root = RelPath::new("");
         let found = discover(&FolderView::new(&listing, &root, &peek));
