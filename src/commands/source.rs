@@ -61,7 +61,7 @@ pub struct SourceUnit {
 impl SourceUnit {
     /// The listing's entries for its files, in their order.
     pub fn listed<'a>(&'a self, listing: &'a Listing) -> impl Iterator<Item = &'a Listed> {
-        self.found.files.iter().filter_map(|file| listing.get(&file.below(&self.found.root)))
+        listing.each_below(&self.found.root, &self.found.files).flatten()
     }
 
     /// The name of its own folder or file.

@@ -1,5 +1,6 @@
 //! A source folder as a listing: names, kinds and sizes, nothing read yet.
 
+use rayon::prelude::*;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -46,7 +47,7 @@ impl Listing {
     /// A listing of these entries.
     #[must_use]
     pub fn new(mut entries: Vec<Listed>) -> Listing {
-        entries.sort_by(|a, b| a.path.cmp(&b.path));
+        entries.par_sort_by(|a, b| a.path.cmp(&b.path));
         Listing { entries }
     }
 
@@ -73,6 +74,22 @@ impl Listing {
         let len = self.entries[from..].partition_point(|entry| entry.path.as_bytes().starts_with(&prefix));
         &self.entries[from..from + len]
     }
+
+    /// What stands at each of these paths below a folder.
+    pub fn each_below<'l>(&'l self, folder: &RelPath, paths: &[RelPath]) -> impl Iterator<Item = Option<&'l Listed>> {
+        let (below, skip) = (self.below(folder), skip(folder));
+        paths.iter().map(move |path| at(below, skip, path.as_bytes()))
+    }
+}
+
+/// How much of a path below a folder is the folder's.
+fn skip(folder: &RelPath) -> usize {
+    if folder.as_bytes().is_empty() { 0 } else { folder.as_bytes().len() + 1 }
+}
+
+/// What stands at a path below a folder, by what is below it and what to skip.
+fn at<'l>(below: &'l [Listed], skip: usize, path: &[u8]) -> Option<&'l Listed> {
+    below.binary_search_by(|entry| entry.path.as_bytes()[skip..].cmp(path)).ok().map(|at| &below[at])
 }
 
 /// One folder of a listing, with a look at the first bytes of its files.
@@ -127,9 +144,7 @@ impl<'a> FolderView<'a> {
     /// The entry at a path below this folder.
     #[must_use]
     pub fn get(&self, path: &str) -> Option<&'a Listed> {
-        let skip = self.skip();
-        let at = self.below.binary_search_by(|entry| entry.path.as_bytes()[skip..].cmp(path.as_bytes())).ok()?;
-        Some(&self.below[at])
+        at(self.below, skip(self.folder), path.as_bytes())
     }
 
     /// Whether a regular file stands at a path below this folder.
@@ -174,13 +189,8 @@ impl<'a> FolderView<'a> {
 
     /// Everything below this folder, each with its path relative to it.
     pub fn entries(&self) -> impl Iterator<Item = (&'a [u8], &'a Listed)> + use<'a> {
-        let skip = self.skip();
+        let skip = skip(self.folder);
         self.below.iter().map(move |entry| (&entry.path.as_bytes()[skip..], entry))
-    }
-
-    /// How much of a path is this folder's.
-    fn skip(&self) -> usize {
-        if self.folder.as_bytes().is_empty() { 0 } else { self.folder.as_bytes().len() + 1 }
     }
 }
 
