@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::model::audit::{AuditItem, Evidence};
-use crate::model::files::{Files, RelPath, Slice};
+use crate::model::files::{Beside, Files, RelPath};
 use crate::model::finding::{Finding, FindingCode, Findings};
 use crate::model::folder::FolderView;
 use crate::model::loaded::Loader;
@@ -178,8 +178,8 @@ pub struct UnitClaim {
     pub files: Vec<RelPath>,
     /// Files that lie there and belong to no session, and what they are.
     pub left_out: Vec<(RelPath, FindingCode, String)>,
-    /// What files that serve the whole folder say of the session.
-    pub beside: Vec<Slice>,
+    /// What is known of it from what lies beside it.
+    pub beside: Beside,
     /// The files that `--retire` renames.
     pub retires: Vec<RelPath>,
     /// How sure the adapter is.

@@ -4,7 +4,7 @@ use rayon::prelude::{IntoParallelIterator, ParallelExtend, ParallelIterator};
 use std::collections::{HashMap, HashSet};
 
 use crate::adapters::adapter::{Adapter, Claims, Confidence, Found, Standing, Stray, UnitClaim};
-use crate::model::files::{RelPath, Slice};
+use crate::model::files::{Beside, RelPath};
 use crate::model::finding::{Finding, FindingCode, Findings};
 use crate::model::folder::{FolderView, Listed, ListedKind, Listing, Peek};
 use crate::model::location::Location;
@@ -25,8 +25,8 @@ pub struct Unit {
     pub files: Vec<RelPath>,
     /// Files that lie there and belong to no session, and what they are.
     pub left_out: Vec<(RelPath, FindingCode, String)>,
-    /// What files that serve the whole folder say of the session.
-    pub beside: Vec<Slice>,
+    /// What is known of it from what lies beside it.
+    pub beside: Beside,
     /// The files that `--retire` renames, relative to `root`.
     pub retires: Vec<RelPath>,
     /// Whether it is to be converted.

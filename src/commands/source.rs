@@ -2,6 +2,7 @@
 //! or one of its files.
 
 use glob::{MatchOptions, Pattern};
+use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -58,7 +59,24 @@ pub struct SourceUnit {
     pub found: Unit,
 }
 
+/// The sessions that one has to do with, by the names that reports have of them.
+#[derive(Debug, Clone, Default, Serialize)]
+pub(super) struct Related {
+    /// The one that its program opens when asked for this one's key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub canonical: Option<String>,
+    /// The one whose messages its program copied to its beginning.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub promoted_from: Option<String>,
+}
+
 impl SourceUnit {
+    /// The sessions that it has to do with.
+    pub(super) fn related(&self) -> Related {
+        let name = |other: &Option<RelPath>| other.as_ref().map(|other| self.reported(other).to_string());
+        Related { canonical: name(&self.found.beside.canonical), promoted_from: name(&self.found.beside.promoted_from) }
+    }
+
     /// The listing's entries for its files, in their order.
     pub fn listed<'a>(&'a self, listing: &'a Listing) -> impl Iterator<Item = &'a Listed> {
         listing.each_below(&self.found.root, &self.found.files).flatten()

@@ -2,7 +2,7 @@
 //! the session.
 
 use crate::adapters::adapter::{Confidence, RETIRED_SUFFIX, Standing, UnitClaim};
-use crate::model::files::RelPath;
+use crate::model::files::{Beside, RelPath};
 use crate::model::finding::FindingCode;
 use crate::model::folder::{FolderView, ListedKind};
 use crate::model::json::{self, Dialect};
@@ -22,7 +22,7 @@ pub(super) fn discover(folder: &FolderView<'_>) -> Option<UnitClaim> {
         root: RelPath::new(""),
         files: Vec::new(),
         left_out: Vec::new(),
-        beside: Vec::new(),
+        beside: Beside::default(),
         retires: vec![RelPath::new(TRANSCRIPT)],
         confidence,
         standing,
