@@ -228,7 +228,7 @@ fn convert_all(
     job: &MigrateJob<'_>,
     out: &Printer,
 ) -> Result<(Vec<UnitReport>, Option<usize>), CommandError> {
-    let items: Vec<(&SourceUnit, u64)> = source.units.iter().map(|unit| (unit, unit.bytes(&source.listing))).collect();
+    let items: Vec<(&SourceUnit, u64)> = source.units.par_iter().map(|unit| (unit, unit.bytes(&source.listing))).collect();
     let progress = out.progress(items.iter().map(|(_, bytes)| bytes).sum(), items.len() as u64);
     let pruned = Pruned::read(store)?;
     say_damaged(&pruned, store, out);
@@ -236,7 +236,7 @@ fn convert_all(
     let committer = Committer { store, disk: job.disk, group: Mutex::default(), committing: Mutex::default(), failed: Mutex::default() };
     let locks = HeldLocks::now();
     let taken = taken_names(source, store);
-    let results = batch::run(&items, job.jobs, job.stop, |unit| {
+    let results = batch::run(&items, job.jobs, job.stop, |unit, bytes| {
         if let Some(other) = taken.get(&unit.name) {
             return Err(ConvertError::SameName { other: other.to_string() });
         }
@@ -246,7 +246,7 @@ fn convert_all(
             }
             done
         });
-        progress.session_done(unit.bytes(&source.listing));
+        progress.session_done(bytes);
         done
     });
     committer.commit();

@@ -71,8 +71,15 @@ impl Listing {
         }
         let prefix = [folder.as_bytes(), b"/"].concat();
         let from = self.entries.partition_point(|entry| entry.path.as_bytes() < prefix.as_slice());
-        let len = self.entries[from..].partition_point(|entry| entry.path.as_bytes().starts_with(&prefix));
-        &self.entries[from..from + len]
+        let rest = &self.entries[from..];
+        let is_below = |entry: &Listed| entry.path.as_bytes().starts_with(&prefix);
+        // Most folders are small, and end nearby.
+        let mut far = 8;
+        while rest.get(far).is_some_and(is_below) {
+            far *= 2;
+        }
+        let len = rest[..far.min(rest.len())].partition_point(is_below);
+        &rest[..len]
     }
 
     /// What stands at each of these paths below a folder.
@@ -241,5 +248,10 @@ mod tests {
         let below: Vec<_> = listing.below(&RelPath::new("a")).iter().map(|entry| entry.path.to_string()).collect();
         assert_eq!(below, ["a/x", "a/z/w"]);
         assert_eq!(listing.below(&RelPath::new("")).len(), 6);
+        for many in [7, 8, 9, 16, 17, 40] {
+            let inside = (0..many).map(|n| listed(&format!("a/{n}")));
+            let listing = Listing::new(inside.chain(["a", "a-b", "b/y", "c"].map(listed)).collect());
+            assert_eq!(listing.below(&RelPath::new("a")).len(), many);
+        }
     }
 }
