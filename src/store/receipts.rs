@@ -160,15 +160,14 @@ impl Receipts {
         }
         let lines: Vec<Vec<u8>> = self.by_unit.par_iter().map(|(_, receipt)| line_of(receipt)).collect::<Result<_, _>>()?;
         let bytes = lines.concat();
-        self.is_written = true;
-        if bytes == self.written {
-            return Ok(());
+        if bytes != self.written {
+            let temporary = temporary_in(disk, &store.private())?;
+            temporary.fill(&bytes)?;
+            temporary.replace(&store.receipts())?;
+            disk.sync(&store.private())?;
+            self.written = bytes;
         }
-        let temporary = temporary_in(disk, &store.private())?;
-        temporary.fill(&bytes)?;
-        temporary.replace(&store.receipts())?;
-        disk.sync(&store.private())?;
-        self.written = bytes;
+        self.is_written = true;
         Ok(())
     }
 }
