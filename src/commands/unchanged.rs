@@ -51,7 +51,8 @@ pub(super) fn log_standing(receipt: &Receipt, store: &Store) -> Standing {
 pub(super) fn as_before(unit: &SourceUnit, source: &Source, receipt: &Receipt, trust: Trust) -> Result<Option<Receipt>, ConvertError> {
     let same_beside = receipt.beside_sha256 == beside_sha256(&unit.found.beside);
     // Another name is another file, whatever its bytes.
-    let same_names = unit.found.files.iter().map(RelPath::key).eq(receipt.files.iter().map(|file| file.path.as_str()));
+    let (was, is) = (&receipt.files, &unit.found.files);
+    let same_names = was.len() == is.len() && is.iter().zip(was).all(|(path, file)| path.has_key(&file.path));
     if trust == Trust::Nothing || !same_beside || !same_names {
         return Ok(None);
     }

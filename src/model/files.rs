@@ -37,6 +37,12 @@ impl RelPath {
         }
     }
 
+    /// Whether this is its key.
+    #[must_use]
+    pub fn has_key(&self, key: &str) -> bool {
+        self.as_text().map_or_else(|| self.key() == key, |text| text == key)
+    }
+
     /// The path with this key.
     #[must_use]
     pub fn from_key(key: &str) -> RelPath {
@@ -222,7 +228,9 @@ mod tests {
         let keys: std::collections::BTreeSet<String> = paths.iter().map(|path| RelPath::new(*path).key()).collect();
         assert_eq!(keys.len(), paths.len());
         for path in paths {
-            assert_eq!(RelPath::from_key(&RelPath::new(path).key()).as_bytes(), path);
+            let key = RelPath::new(path).key();
+            assert_eq!(RelPath::from_key(&key).as_bytes(), path);
+            assert!(paths.iter().all(|other| RelPath::new(*other).has_key(&key) == (*other == path)));
         }
     }
 }

@@ -179,12 +179,16 @@ impl<'a> FolderView<'a> {
     /// by their end.
     #[must_use]
     pub fn all_bytes(&self, path: &str) -> Rc<Vec<u8>> {
-        if let Some(all) = self.seen.borrow().all_of(path) {
-            return all;
-        }
-        let all = self.read(path, Part::Whole);
+        let seen = self.seen.borrow().all_of(path);
+        seen.unwrap_or_else(|| self.read(path, Part::Whole))
+    }
+
+    /// The same, where others will ask for them too.
+    #[must_use]
+    pub fn all_bytes_for_others_too(&self, path: &str) -> Rc<Vec<u8>> {
+        let all = self.all_bytes(path);
         let mut seen = self.seen.borrow_mut();
-        if seen.has_room_for(&all) {
+        if !seen.whole.contains_key(path) && seen.has_room_for(&all) {
             seen.whole.insert(path.to_owned(), Rc::clone(&all));
         }
         all
@@ -234,7 +238,7 @@ mod tests {
         let view = FolderView::new(&listing, &root, &peek);
         let mut sizes = Vec::new();
         for name in ["small", "large", "small", "large"] {
-            sizes.extend([view.first_bytes(name).len(), view.all_bytes(name).len()]);
+            sizes.extend([view.first_bytes(name).len(), view.all_bytes_for_others_too(name).len()]);
         }
         assert_eq!(sizes, [3, 3, FIRST_BYTES, 100_000, 3, 3, FIRST_BYTES, 100_000]);
         // The small one once, and of the large one its beginning and the whole.
