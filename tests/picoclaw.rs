@@ -169,7 +169,92 @@ fn the_session_that_answers_to_a_key_is_named() {
         let unit = detected.lines().find(|line| line.contains(&format!("\"unit\":\"{}", session["base"].as_str().unwrap()))).unwrap();
         assert_eq!(unit.contains("alias_of_another"), answers != key, "{unit}");
         assert!(answers == key || unit.contains(answers), "{unit}");
+        let base =
+            |key: &str| expected["sessions"].as_array().unwrap().iter().find(|session| session["key"] == key).unwrap()["base"].clone();
+        let canonical = format!("{}.jsonl", base(answers).as_str().unwrap());
+        let unit: Value = serde_json::from_str(unit).unwrap();
+        assert_eq!(unit["canonical"].as_str(), Some(canonical.as_str()).filter(|_| answers != key), "{unit}");
     }
+}
+
+/// A field of each session in a report, where it has one.
+fn field_of_each(report: &str, field: &str) -> Vec<(String, String)> {
+    let sessions = report.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let text = |session: &Value, field: &str| session[field].as_str().map(str::to_owned);
+    sessions.filter_map(|session| Some((text(&session, "unit")?, text(&session, field)?))).collect()
+}
+
+#[test]
+fn the_canonical_session_of_a_key_is_a_field_of_its_own() {
+    let bench = Bench::new();
+    let folder = bench.source().join("w");
+    copy_tree(&Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/picoclaw/aliases/input"), &folder);
+    let (alias, answers) = ("w/agent_main_telegram_direct_31337.jsonl".to_owned(), "w/sk_v1_f00d.jsonl".to_owned());
+    let told = |report: &str| {
+        assert_eq!(field_of_each(report, "canonical"), [(alias.clone(), answers.clone())], "{report}");
+        assert_eq!(field_of_each(report, "promoted_from"), [(answers.clone(), alias.clone())], "{report}");
+    };
+    let source = bench.source();
+    told(&stdout(&everlog(&["detect", source.to_str().unwrap(), "--json"])));
+    let shown = stdout(&everlog(&["detect", source.to_str().unwrap()]));
+    assert!(shown.contains(&format!("[canonical: {answers}]")) && shown.contains(&format!("[promoted from {alias}]")), "{shown}");
+    told(&stdout(&bench.migrate(&["--json"])));
+    told(&stdout(&bench.migrate(&["--json"])));
+    let session = |unit: &str| events(&bench.log(unit), "session").remove(0)["payload"].clone();
+    assert_eq!(session(&alias)["canonical"], "sk_v1_f00d.jsonl");
+    assert_eq!(session(&answers)["promoted_from"], "agent_main_telegram_direct_31337.jsonl");
+    assert!(session(&answers)["canonical"].is_null());
+    // Nobody answers for it any more: its log says so, and nothing else is new.
+    let meta = folder.join("sk_v1_f00d.meta.json");
+    let text = fs::read_to_string(&meta).unwrap().replace("agent:main:telegram:direct:31337", "agent:other");
+    fs::write(&meta, text).unwrap();
+    let again = bench.migrate(&["--json"]);
+    assert_eq!(field_of_each(&stdout(&again), "canonical"), []);
+    assert!(session(&alias)["canonical"].is_null());
+    assert!(!stdout(&again).contains("source_shrunk"), "{}", stdout(&again));
+}
+
+#[test]
+fn the_session_that_is_opened_for_a_key_is_canonical_whatever_the_reason() {
+    let bench = Bench::new();
+    fs::create_dir_all(bench.source()).unwrap();
+    let put = |name: &str, text: &str| fs::write(bench.source().join(name), text).unwrap();
+    let line = "{\"role\":\"user\",\"content\":\"hi\"}\n";
+    let times = "\"created_at\":\"2026-07-01T08:00:00Z\",\"updated_at\":\"2026-07-01T08:00:00Z\"";
+    let meta = |key: &str| format!("{{\"key\":\"{key}\",\"summary\":\"\",\"skip\":0,\"count\":1,{times}}}");
+    let put_lines = |stem: &str, key: &str| {
+        put(&format!("{stem}.jsonl"), line);
+        put(&format!("{stem}.meta.json"), &meta(key));
+    };
+    put_lines("moved", "agent:a");
+    put_lines("lost", "agent:nowhere");
+    let whole = format!("{{\"key\":\"agent:b\",\"messages\":[{line}],{}}}", times.replace("_at", ""));
+    put("agent_b.json", &whole);
+    put("copy.json", &whole);
+    let canonical = || field_of_each(&stdout(&bench.migrate(&["--json"])), "canonical");
+    let is = |unit: &str, canonical: &str| (unit.to_owned(), canonical.to_owned());
+    assert_eq!(canonical(), [is("agent_b.json", "copy.json")]);
+    // The one that its key names is there now: nothing of its own is another.
+    put_lines("agent_a", "agent:a");
+    assert_eq!(canonical(), [is("agent_b.json", "copy.json"), is("moved.jsonl", "agent_a.jsonl")]);
+    assert_eq!(events(&bench.log("moved.jsonl"), "session")[0]["payload"]["canonical"], "agent_a.jsonl");
+}
+
+#[test]
+fn a_link_that_the_program_would_import_is_named() {
+    let bench = fixture("plain");
+    std::os::unix::fs::symlink("/elsewhere/notes.json", bench.source().join("notes.json")).unwrap();
+    std::os::unix::fs::symlink("/elsewhere/notes.txt", bench.source().join("notes.txt")).unwrap();
+    let report = stdout(&bench.migrate(&["--json"]));
+    let findings = serde_json::from_str::<Value>(report.lines().last().unwrap()).unwrap()["summary"]["findings"].clone();
+    let codes: Vec<(&str, &str)> = findings
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|finding| Some((finding["file"].as_str()?, finding["code"].as_str()?)))
+        .filter(|(file, _)| file.starts_with("notes."))
+        .collect();
+    assert_eq!(codes, [("notes.json", "would_import"), ("notes.txt", "unknown_file")], "{findings}");
 }
 
 #[test]

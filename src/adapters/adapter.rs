@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::model::audit::{AuditItem, Evidence};
-use crate::model::files::{Files, RelPath, Slice};
+use crate::model::files::{Beside, Files, RelPath};
 use crate::model::finding::{Finding, FindingCode, Findings};
 use crate::model::folder::FolderView;
 use crate::model::loaded::Loader;
@@ -24,6 +24,11 @@ pub trait Adapter: Sync {
 
     /// What a folder is looked through for, in words that follow "looked for".
     fn looked_for(&self) -> &'static str;
+
+    /// What its claims are about.
+    fn claims(&self) -> Claims {
+        Claims::Files
+    }
 
     /// Judges a folder by names and first bytes, and says which files make one
     /// session. Cannot fail, because unsure is no claim.
@@ -120,6 +125,15 @@ pub enum Confidence {
     Sure,
 }
 
+/// What an adapter's claims are about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Claims {
+    /// A folder as a whole, with everything in it.
+    Folders,
+    /// Single files of a folder, and never the folder as a whole.
+    Files,
+}
+
 /// Whether a session is to be converted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
@@ -164,8 +178,8 @@ pub struct UnitClaim {
     pub files: Vec<RelPath>,
     /// Files that lie there and belong to no session, and what they are.
     pub left_out: Vec<(RelPath, FindingCode, String)>,
-    /// What files that serve the whole folder say of the session.
-    pub beside: Vec<Slice>,
+    /// What is known of it from what lies beside it.
+    pub beside: Beside,
     /// The files that `--retire` renames.
     pub retires: Vec<RelPath>,
     /// How sure the adapter is.

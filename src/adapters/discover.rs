@@ -3,8 +3,8 @@
 use rayon::prelude::{IntoParallelIterator, ParallelExtend, ParallelIterator};
 use std::collections::{HashMap, HashSet};
 
-use crate::adapters::adapter::{Adapter, Confidence, Found, Standing, Stray, UnitClaim};
-use crate::model::files::{RelPath, Slice};
+use crate::adapters::adapter::{Adapter, Claims, Confidence, Found, Standing, Stray, UnitClaim};
+use crate::model::files::{Beside, RelPath};
 use crate::model::finding::{Finding, FindingCode, Findings};
 use crate::model::folder::{FolderView, Listed, ListedKind, Listing, Peek};
 use crate::model::location::Location;
@@ -25,8 +25,8 @@ pub struct Unit {
     pub files: Vec<RelPath>,
     /// Files that lie there and belong to no session, and what they are.
     pub left_out: Vec<(RelPath, FindingCode, String)>,
-    /// What files that serve the whole folder say of the session.
-    pub beside: Vec<Slice>,
+    /// What is known of it from what lies beside it.
+    pub beside: Beside,
     /// The files that `--retire` renames, relative to `root`.
     pub retires: Vec<RelPath>,
     /// Whether it is to be converted.
@@ -70,7 +70,8 @@ impl Discovery {
 
 /// Looks through a listing with these adapters.
 pub fn discover(listing: &Listing, adapters: &[&'static dyn Adapter], peek: Peek<'_>) -> Discovery {
-    let mut search = Search { listing, adapters, peek, taken: HashSet::new(), found: Discovery::default() };
+    let (of_folders, of_files) = adapters.iter().partition(|adapter| adapter.claims() == Claims::Folders);
+    let mut search = Search { listing, of_folders, of_files, peek, taken: HashSet::new(), found: Discovery::default() };
     let mut open = vec![search.asked(RelPath::new(""))];
     while let Some(asked) = open.pop() {
         let inside = search.folder(asked);
@@ -81,6 +82,11 @@ pub fn discover(listing: &Listing, adapters: &[&'static dyn Adapter], peek: Peek
     found.units.sort_by(|a, b| a.name.cmp(&b.name));
     found.ties.sort_by(|a, b| a.folder.cmp(&b.folder));
     found
+}
+
+/// Whether a claim is about the folder as a whole.
+fn is_whole(claim: &UnitClaim) -> bool {
+    claim.name.as_bytes().is_empty()
 }
 
 /// A folder, and what adapters say of it.
@@ -98,7 +104,9 @@ enum Answer {
 
 struct Search<'s> {
     listing: &'s Listing,
-    adapters: &'s [&'static dyn Adapter],
+    /// Adapters that may claim a folder as a whole, and those that never do.
+    of_folders: Vec<&'static dyn Adapter>,
+    of_files: Vec<&'static dyn Adapter>,
     peek: Peek<'s>,
     /// Paths that a session has, or that were said to belong to none.
     taken: HashSet<RelPath>,
@@ -106,21 +114,42 @@ struct Search<'s> {
 }
 
 impl Search<'_> {
-    /// Asks every adapter about a folder.
+    /// Asks adapters about a folder: all of them, unless what the first ones say
+    /// leaves nothing for the others.
     fn asked(&self, folder: RelPath) -> Asked {
-        let store = RelPath::new(STORE).below(&folder);
-        if self.listing.get(&store).is_some_and(|entry| entry.kind == ListedKind::Folder) {
+        let view = FolderView::new(self.listing, &folder, self.peek);
+        if view.get(STORE).is_some_and(|entry| entry.kind == ListedKind::Folder) {
             return Asked { folder, answer: Answer::Store };
         }
-        let view = FolderView::new(self.listing, &folder, self.peek);
         let mut claims = Vec::new();
         let mut strays = Vec::new();
-        for adapter in self.adapters {
-            let Found { units, strays: named } = adapter.discover(&view);
-            claims.extend(units.into_iter().map(|claim| (*adapter, claim)));
-            strays.extend(named);
+        let mut ask = |adapters: &[&'static dyn Adapter]| {
+            for adapter in adapters {
+                let Found { units, strays: named } = adapter.discover(&view);
+                claims.extend(units.into_iter().map(|claim| (*adapter, claim)));
+                strays.extend(named);
+            }
+            claims.iter().any(|(_, claim)| self.leaves_nothing(claim, &view))
+        };
+        if !ask(&self.of_folders) {
+            ask(&self.of_files);
         }
+        drop(view);
         Asked { answer: Answer::Found(claims, strays), folder }
+    }
+
+    /// Whether nobody who claims single files could have one beside this claim:
+    /// it is as sure as can be of the whole folder, and has all files in it. What
+    /// folders above took of this one is known by now.
+    fn leaves_nothing(&self, claim: &UnitClaim, view: &FolderView<'_>) -> bool {
+        if !is_whole(claim) || claim.confidence != Confidence::Sure || !claim.root.as_bytes().is_empty() {
+            return false;
+        }
+        let is_free = |path: &&RelPath| !self.taken.contains(&path.below(view.path()));
+        let named = claim.files.iter().chain(claim.left_out.iter().map(|(path, _, _)| path));
+        let mut own: Vec<&[u8]> = named.filter(is_free).map(RelPath::as_bytes).collect();
+        own.sort_unstable();
+        view.entries().all(|(path, entry)| entry.kind == ListedKind::Folder || own.binary_search(&path).is_ok())
     }
 
     /// Settles what was said of a folder; gives the folders inside that are still
@@ -144,7 +173,6 @@ impl Search<'_> {
     /// Gives each file to the adapter that is surest of it; says whether one
     /// took the folder as a whole.
     fn settle(&mut self, folder: &RelPath, mut claims: Vec<(&'static dyn Adapter, UnitClaim)>) -> bool {
-        let is_whole = |claim: &UnitClaim| claim.name.as_bytes().is_empty();
         // A folder that is one session leaves nothing for anybody less sure.
         if let Some(surest) = claims.iter().filter(|(_, claim)| is_whole(claim)).map(|(_, claim)| claim.confidence).max() {
             claims.retain(|(_, claim)| claim.confidence > surest || (is_whole(claim) && claim.confidence == surest));
@@ -207,5 +235,84 @@ impl Search<'_> {
             }
         }
         inside
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FindingCode, Listed, ListedKind, Listing, RelPath, discover};
+    use crate::adapters::ALL;
+    use crate::model::folder::Part;
+    use std::sync::Mutex;
+
+    /// What is found in some files.
+    struct Found {
+        /// The sessions, each with its format.
+        units: Vec<(String, &'static str)>,
+        /// What belongs to no session, and what it is.
+        findings: Vec<(String, FindingCode)>,
+        /// The files that were read.
+        read: Vec<String>,
+    }
+
+    /// Looks through these files; one that ends in `@` is a link.
+    fn found(files: &[(&str, &str)]) -> Found {
+        let mut listed = Vec::new();
+        for (name, text) in files {
+            let kind = if text.ends_with('@') { ListedKind::Link } else { ListedKind::File };
+            let entry = |path: RelPath, kind: ListedKind| Listed { path, kind, size: text.len() as u64, mtime_ns: 0, mode: 0o644 };
+            listed.extend(RelPath::new(*name).folders().map(|folder| entry(folder, ListedKind::Folder)));
+            listed.push(entry(RelPath::new(*name), kind));
+        }
+        let mut listed = Listing::new(listed).entries().to_vec();
+        listed.dedup_by(|a, b| a.path == b.path);
+        let read = Mutex::new(Vec::new());
+        let peek = |path: &RelPath, _: Part| {
+            read.lock().unwrap().push(path.to_string());
+            files.iter().find(|(name, _)| *name == path.to_string()).map_or(Vec::new(), |(_, text)| text.as_bytes().to_vec())
+        };
+        let found = discover(&Listing::new(listed), ALL, &peek);
+        let mut read = read.into_inner().unwrap();
+        read.sort();
+        Found {
+            units: found.units.iter().map(|unit| (unit.name.to_string(), unit.adapter.id())).collect(),
+            findings: found.findings.list().iter().map(|finding| (finding.location.file.clone(), finding.code)).collect(),
+            read,
+        }
+    }
+
+    const SAID: &str = "{\"role\": \"user\", \"content\": \"a\", \"timestamp\": \"2026-11-15T10:00:00\"}\n";
+    const PI: &str = "{\"type\":\"session\",\"version\":3,\"id\":\"s1\",\"timestamp\":\"2026-11-15T10:00:00.000Z\",\"cwd\":\"/w\"}\n";
+    const SIDECAR: &str = r#"{"session_id": "ab", "title": "t", "workspace": "/w", "messages": []}"#;
+
+    #[test]
+    fn where_one_is_sure_of_the_whole_folder_nobody_else_reads_in_it() {
+        let Found { units, read, .. } = found(&[
+            ("chat/conversation.jsonl", SAID),
+            ("chat/events.jsonl", "{}\n"),
+            ("chat/inside/session.jsonl", PI),
+            ("chat/.lock", ""),
+            ("chat/ab.json", SIDECAR),
+        ]);
+        assert_eq!(units, [("chat".to_owned(), "gptme")]);
+        assert_eq!(read, ["chat/conversation.jsonl"]);
+    }
+
+    #[test]
+    fn where_nobody_is_sure_of_the_whole_folder_its_files_are_asked_about() {
+        let Found { units, .. } = found(&[("chat/conversation.jsonl", ""), ("chat/session.jsonl", PI)]);
+        assert_eq!(units, [("chat/session.jsonl".to_owned(), "pi")]);
+    }
+
+    #[test]
+    fn where_a_folder_above_has_files_of_this_one_the_rest_is_asked_about() {
+        let Found { units, findings, .. } = found(&[
+            ("sessions.json", r#"{"main": {"sessionId": "s1"}}"#),
+            ("skills-prompts/conversation.jsonl", SAID),
+            ("skills-prompts/ab.json", SIDECAR),
+            ("skills-prompts/_index.tmp.7", "elsewhere@"),
+        ]);
+        assert_eq!(units, [("sessions.json".to_owned(), "openclaw")]);
+        assert_eq!(findings, [("skills-prompts/_index.tmp.7".to_owned(), FindingCode::TemporaryLeft)]);
     }
 }

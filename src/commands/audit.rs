@@ -92,7 +92,7 @@ pub fn run(job: &AuditJob<'_>, out: &Printer) -> Result<ExitStatus, CommandError
 /// finding and keeps no other from being looked at.
 fn of_units(source: &Source, job: &AuditJob<'_>) -> Result<Vec<Reported>, CommandError> {
     let items: Vec<(&SourceUnit, u64)> = source.units.iter().map(|unit| (unit, unit.bytes(&source.listing))).collect();
-    let results = batch::run(&items, job.jobs, job.stop, |unit| Ok(of_unit(unit, source)));
+    let results = batch::run(&items, job.jobs, job.stop, |unit, _| Ok(of_unit(unit, source)));
     let done = results.iter().flatten().count();
     if done < items.len() {
         return Err(CommandError::Interrupted { done, of: items.len() });

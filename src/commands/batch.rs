@@ -62,7 +62,7 @@ pub fn run<T: Sync, R: Send>(
     items: &[(T, u64)],
     jobs: usize,
     stop: &AtomicBool,
-    work: impl Fn(&T) -> Result<R, ConvertError> + Sync,
+    work: impl Fn(&T, u64) -> Result<R, ConvertError> + Sync,
 ) -> Vec<Option<Result<R, ConvertError>>> {
     let largest = items.iter().map(|(_, bytes)| *bytes).max().unwrap_or(0);
     let budget = Budget { left: Mutex::new(largest.max(ALWAYS_ALLOWED)), freed: Condvar::new() };
@@ -74,7 +74,7 @@ pub fn run<T: Sync, R: Send>(
         }
         let (item, bytes) = &items[n];
         budget.take(*bytes);
-        let done = caught(|| work(item), ConvertError::Bug);
+        let done = caught(|| work(item, *bytes), ConvertError::Bug);
         budget.give_back(*bytes);
         (n, Some(done))
     };

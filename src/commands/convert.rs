@@ -8,7 +8,7 @@ use crate::adapters::adapter::{Check, ReadSummary};
 use crate::log::fork::Fork;
 use crate::log::{LogProblem, LogView, SealState, UnsealedLog, Written};
 use crate::model::digest::sha256_hex;
-use crate::model::files::{Entry, Files, RelPath, Slice};
+use crate::model::files::{Beside, Entry, Files, RelPath};
 use crate::model::finding::{Finding, Findings};
 use crate::model::folder::Listing;
 use crate::model::location::Location;
@@ -371,15 +371,21 @@ fn add_forks(temporary: &Temporary<'_>, (lines, forks): (Vec<u8>, &[Fork])) -> R
     Err(ConvertError::Unproven(Box::new(Difference::in_log("the new log does not carry the forks of the old one", None))))
 }
 
-/// What files of the whole folder say of a session, hashed; nothing where they
-/// say nothing.
-pub(super) fn beside_sha256(beside: &[Slice]) -> Option<String> {
+/// What is known of a session from what lies beside it, hashed; nothing where
+/// that is nothing.
+pub(super) fn beside_sha256(beside: &Beside) -> Option<String> {
     let mut all = Vec::new();
-    for slice in beside {
-        for part in [slice.file.as_bytes(), slice.key.as_bytes(), &slice.text] {
-            all.extend_from_slice(&(part.len() as u64).to_be_bytes());
-            all.extend_from_slice(part);
+    let mut add = |part: &[u8]| {
+        all.extend_from_slice(&(part.len() as u64).to_be_bytes());
+        all.extend_from_slice(part);
+    };
+    for slice in &beside.slices {
+        [slice.file.as_bytes(), slice.key.as_bytes(), &slice.text].into_iter().for_each(&mut add);
+    }
+    for (name, other) in [("canonical", &beside.canonical), ("promoted_from", &beside.promoted_from)] {
+        if let Some(other) = other {
+            [name.as_bytes(), other.as_bytes()].into_iter().for_each(&mut add);
         }
     }
-    (!beside.is_empty()).then(|| sha256_hex(&all))
+    (*beside != Beside::default()).then(|| sha256_hex(&all))
 }

@@ -14,10 +14,11 @@ use crate::report::text;
 use crate::store::layout::path_below;
 use crate::store::lock::HeldLocks;
 use crate::store::snapshot;
+use crate::verify::difference::visible;
 
 use super::batch;
 use super::error::CommandError;
-use super::source::{Selection, Source, SourceUnit};
+use super::source::{Related, Selection, Source, SourceUnit};
 
 /// Where to look.
 #[derive(Debug)]
@@ -42,6 +43,8 @@ struct Detected {
     kind: SessionKind,
     #[serde(skip_serializing_if = "Option::is_none")]
     title: Option<String>,
+    #[serde(flatten)]
+    related: Related,
     files: usize,
     bytes: u64,
     retired: bool,
@@ -120,6 +123,7 @@ fn look_at(unit: &SourceUnit, source: &Source, locks: &HeldLocks) -> Detected {
         version,
         kind,
         title,
+        related: unit.related(),
         files: unit.found.files.len(),
         bytes: unit.bytes(&source.listing),
         retired: unit.found.standing == Standing::Retired,
@@ -134,7 +138,7 @@ fn look_at(unit: &SourceUnit, source: &Source, locks: &HeldLocks) -> Detected {
 fn session_of(unit: &SourceUnit, source: &Source, findings: &mut Findings) -> Result<Option<Session>, CommandError> {
     let folder = source.folder_of(unit);
     let stream = |source| CommandError::Stream { path: folder.clone(), source };
-    let files = snapshot::take(&folder, unit.own_name(), &unit.found.files)?;
+    let files = snapshot::take(&folder, unit.own_name(), &unit.found.files)?.with_beside(unit.found.beside.clone());
     let mut writer = LogWriter::new(SessionLine::default());
     unit.found.adapter.read(&files, Check::ByProof, &mut writer, findings).map_err(stream)?;
     let (line, _) = writer.finish().map_err(stream)?;
@@ -182,17 +186,18 @@ fn print_unit(unit: &Detected, out: &Printer) {
     if unit.retired {
         notes.push("retired".to_owned());
     }
+    let Related { canonical, promoted_from } = &unit.related;
+    notes.extend(canonical.iter().map(|name| format!("canonical: {}", visible(name))));
+    notes.extend(promoted_from.iter().map(|name| format!("promoted from {}", visible(name))));
     if let Some(process) = &unit.live_process {
         notes.push(format!("open in process {process}"));
     }
-    let title = unit.title.as_ref().map(|title| format!("  \"{}\"", crate::verify::difference::visible(title))).unwrap_or_default();
+    let title = unit.title.as_ref().map(|title| format!("  \"{}\"", visible(title))).unwrap_or_default();
     let notes = if notes.is_empty() { String::new() } else { format!("  [{}]", notes.join(", ")) };
     out.text(&format!(
         "{:12} {}{title}  {}, {}{notes}",
-        unit.version
-            .as_ref()
-            .map_or_else(|| unit.format.to_owned(), |version| format!("{} {}", unit.format, crate::verify::difference::visible(version))),
-        crate::verify::difference::visible(&unit.unit),
+        unit.version.as_ref().map_or_else(|| unit.format.to_owned(), |version| format!("{} {}", unit.format, visible(version))),
+        visible(&unit.unit),
         text::count(unit.files as u64, "file"),
         text::size(unit.bytes)
     ));

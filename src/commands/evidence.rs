@@ -7,7 +7,7 @@ use crate::adapters::adapter::Adapter;
 use crate::model::audit::{Database, Evidence};
 use crate::model::database::Tables;
 use crate::model::files::RelPath;
-use crate::model::folder::FolderView;
+use crate::model::folder::{FolderView, Part};
 use crate::store::StoreError;
 use crate::store::database::{self, DatabaseCopy};
 use crate::store::layout::path_below;
@@ -50,7 +50,7 @@ pub(super) fn with<R>(
     clock: Clock,
     look: impl FnOnce(&FolderView<'_>, &Evidence<'_>) -> R,
 ) -> R {
-    let peek = |path: &RelPath, limit: u64| listing::first_bytes(&source.root, path, limit);
+    let peek = |path: &RelPath, part: Part| listing::part_of(&source.root, path, part);
     let view = FolderView::new(&source.listing, folder, &peek);
     let beside = path_below(&source.root, folder);
     let rule = adapter.database();

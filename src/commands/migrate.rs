@@ -1,5 +1,6 @@
 //! `everlog migrate`: convert, prove, replace.
 
+use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -227,7 +228,7 @@ fn convert_all(
     job: &MigrateJob<'_>,
     out: &Printer,
 ) -> Result<(Vec<UnitReport>, Option<usize>), CommandError> {
-    let items: Vec<(&SourceUnit, u64)> = source.units.iter().map(|unit| (unit, unit.bytes(&source.listing))).collect();
+    let items: Vec<(&SourceUnit, u64)> = source.units.par_iter().map(|unit| (unit, unit.bytes(&source.listing))).collect();
     let progress = out.progress(items.iter().map(|(_, bytes)| bytes).sum(), items.len() as u64);
     let pruned = Pruned::read(store)?;
     say_damaged(&pruned, store, out);
@@ -235,7 +236,7 @@ fn convert_all(
     let committer = Committer { store, disk: job.disk, group: Mutex::default(), committing: Mutex::default(), failed: Mutex::default() };
     let locks = HeldLocks::now();
     let taken = taken_names(source, store);
-    let results = batch::run(&items, job.jobs, job.stop, |unit| {
+    let results = batch::run(&items, job.jobs, job.stop, |unit, bytes| {
         if let Some(other) = taken.get(&unit.name) {
             return Err(ConvertError::SameName { other: other.to_string() });
         }
@@ -245,7 +246,7 @@ fn convert_all(
             }
             done
         });
-        progress.session_done(unit.bytes(&source.listing));
+        progress.session_done(bytes);
         done
     });
     committer.commit();
@@ -253,7 +254,8 @@ fn convert_all(
     let failed = committer.failed.into_inner().unwrap_or_else(PoisonError::into_inner);
     let (mut reports, mut to_retire) = (Vec::new(), Vec::new());
     let mut begun = 0;
-    for ((unit, _), result) in items.iter().zip(results) {
+    let live: Vec<_> = items.par_iter().map(|(unit, _)| live_process(unit, source, &locks)).collect();
+    for (((unit, _), result), by_lock) in items.iter().zip(results).zip(live) {
         let Some(result) = result else { continue };
         begun += 1;
         let (mut report, receipt) = report_of(unit, result, &known);
@@ -264,7 +266,7 @@ fn convert_all(
             report.fail(error);
         }
         let by_file = running.get(&unit.found.root).map(|running| running.process.to_string());
-        let live = live_process(unit, source, &locks).or(by_file.as_deref());
+        let live = by_lock.or(by_file.as_deref());
         if let Some(process) = live {
             report.note(
                 FindingCode::SessionLive,

@@ -12,7 +12,7 @@ use crate::verify::difference::visible;
 
 use super::convert::{Change, ConvertError, Mode};
 use super::migrate::{MigrateJob, Outcome, Sources};
-use super::source::{Source, SourceUnit};
+use super::source::{Related, Source, SourceUnit};
 
 /// What became of one session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -40,6 +40,8 @@ pub struct UnitReport {
     format: &'static str,
     /// What became of it.
     pub(super) status: Status,
+    #[serde(flatten)]
+    related: Related,
     files: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     log: Option<String>,
@@ -66,6 +68,7 @@ pub(super) fn report_of(unit: &SourceUnit, result: Result<Outcome, ConvertError>
         folder: unit.reported_folder().to_string(),
         format: unit.found.adapter.id(),
         status: Status::Failed,
+        related: unit.related(),
         files,
         log: None,
         source_bytes: 0,

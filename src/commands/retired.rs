@@ -12,7 +12,7 @@ use crate::adapters::discover::Unit;
 use crate::log::SealState;
 use crate::log::restore::file_plan;
 use crate::model::digest::sha256_hex;
-use crate::model::files::{Entry, RelPath};
+use crate::model::files::{Beside, Entry, RelPath};
 use crate::model::finding::{Finding, FindingCode, Findings};
 use crate::model::location::Location;
 use crate::store::StoreError;
@@ -169,8 +169,16 @@ fn settle_one(source: &mut Source, receipt: &Receipt, root: RelPath, retired: &R
     let Some(adapter) = by_id(&receipt.format) else { return };
     let skip = if root.as_bytes().is_empty() { 0 } else { root.as_bytes().len() + 1 };
     let files = there.iter().map(|path| RelPath::new(&path.as_bytes()[skip..])).collect();
-    let found =
-        Unit { adapter, name: name.clone(), root, files, left_out: Vec::new(), beside: Vec::new(), retires, standing: Standing::Retired };
+    let found = Unit {
+        adapter,
+        name: name.clone(),
+        root,
+        files,
+        left_out: Vec::new(),
+        beside: Beside::default(),
+        retires,
+        standing: Standing::Retired,
+    };
     source.units.push(SourceUnit { name, found });
 }
 

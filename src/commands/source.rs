@@ -2,6 +2,7 @@
 //! or one of its files.
 
 use glob::{MatchOptions, Pattern};
+use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -9,7 +10,7 @@ use std::path::{Path, PathBuf};
 use crate::adapters::adapter::Adapter;
 use crate::adapters::discover::{Discovery, Unit, discover};
 use crate::model::files::RelPath;
-use crate::model::folder::{Listed, Listing};
+use crate::model::folder::{Listed, Listing, Part};
 use crate::store::StoreError;
 use crate::store::layout::path_below;
 use crate::store::listing;
@@ -58,10 +59,27 @@ pub struct SourceUnit {
     pub found: Unit,
 }
 
+/// The sessions that one has to do with, by the names that reports have of them.
+#[derive(Debug, Clone, Default, Serialize)]
+pub(super) struct Related {
+    /// The one that its program opens when asked for this one's key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub canonical: Option<String>,
+    /// The one whose messages its program copied to its beginning.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub promoted_from: Option<String>,
+}
+
 impl SourceUnit {
+    /// The sessions that it has to do with.
+    pub(super) fn related(&self) -> Related {
+        let name = |other: &Option<RelPath>| other.as_ref().map(|other| self.reported(other).to_string());
+        Related { canonical: name(&self.found.beside.canonical), promoted_from: name(&self.found.beside.promoted_from) }
+    }
+
     /// The listing's entries for its files, in their order.
     pub fn listed<'a>(&'a self, listing: &'a Listing) -> impl Iterator<Item = &'a Listed> {
-        self.found.files.iter().filter_map(|file| listing.get(&file.below(&self.found.root)))
+        listing.each_below(&self.found.root, &self.found.files).flatten()
     }
 
     /// The name of its own folder or file.
@@ -123,7 +141,7 @@ impl Source {
             _ => whole,
         };
         let listing = listing::list(&root)?;
-        let peek = |path: &RelPath, limit: u64| listing::first_bytes(&root, path, limit);
+        let peek = |path: &RelPath, part: Part| listing::part_of(&root, path, part);
         let mut discovery = discover(&listing, adapters, &peek);
         let own = RelPath::new(root.file_name().map(|name| name.as_bytes().to_vec()).unwrap_or_default());
         let mut units: Vec<SourceUnit> = std::mem::take(&mut discovery.units)

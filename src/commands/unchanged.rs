@@ -51,17 +51,13 @@ pub(super) fn log_standing(receipt: &Receipt, store: &Store) -> Standing {
 pub(super) fn as_before(unit: &SourceUnit, source: &Source, receipt: &Receipt, trust: Trust) -> Result<Option<Receipt>, ConvertError> {
     let same_beside = receipt.beside_sha256 == beside_sha256(&unit.found.beside);
     // Another name is another file, whatever its bytes.
-    let same_names = receipt.files.iter().map(|file| &file.path).eq(&unit.found.files.iter().map(RelPath::key).collect::<Vec<_>>());
+    let (was, is) = (&receipt.files, &unit.found.files);
+    let same_names = was.len() == is.len() && is.iter().zip(was).all(|(path, file)| path.has_key(&file.path));
     if trust == Trust::Nothing || !same_beside || !same_names {
         return Ok(None);
     }
-    let listed: Vec<_> = unit.found.files.iter().map(|path| source.listing.get(&path.below(&unit.found.root))).collect();
-    let all_same = receipt
-        .files
-        .iter()
-        .zip(&unit.found.files)
-        .zip(&listed)
-        .all(|((was, path), listed)| was.path == path.key() && listed.is_some_and(|listed| was.is_as_listed(listed)));
+    let listed: Vec<_> = source.listing.each_below(&unit.found.root, &unit.found.files).collect();
+    let all_same = receipt.files.iter().zip(&listed).all(|(was, listed)| listed.is_some_and(|listed| was.is_as_listed(listed)));
     if all_same && left_out_as_before(unit, receipt) {
         return Ok(Some(receipt.clone()));
     }

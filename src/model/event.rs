@@ -168,6 +168,12 @@ pub struct Session {
     /// The session that it was made from, in the source's own words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_session: Option<String>,
+    /// The session beside it that its program opens when asked for its key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub canonical: Option<String>,
+    /// The session beside it whose messages its program copied to its beginning.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub promoted_from: Option<String>,
 }
 
 impl Session {
@@ -191,6 +197,8 @@ impl Session {
             format_version: None,
             created: None,
             parent_session: None,
+            canonical: None,
+            promoted_from: None,
         }
     }
 

@@ -37,6 +37,12 @@ impl RelPath {
         }
     }
 
+    /// Whether this is its key.
+    #[must_use]
+    pub fn has_key(&self, key: &str) -> bool {
+        self.as_text().map_or_else(|| self.key() == key, |text| text == key)
+    }
+
     /// The path with this key.
     #[must_use]
     pub fn from_key(key: &str) -> RelPath {
@@ -110,20 +116,32 @@ pub struct Slice {
     pub text: Vec<u8>,
 }
 
+/// What is known of a session from what lies beside it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Beside {
+    /// What files that serve the whole folder say of it.
+    pub slices: Vec<Slice>,
+    /// The session that its program opens when asked for this one's key, where
+    /// that is another.
+    pub canonical: Option<RelPath>,
+    /// The session whose messages its program copied to its beginning.
+    pub promoted_from: Option<RelPath>,
+}
+
 /// All files of one session, by path in byte order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Files {
     name: String,
     name_bytes: Vec<u8>,
     entries: BTreeMap<RelPath, Entry>,
-    beside: Vec<Slice>,
+    beside: Beside,
 }
 
 impl Files {
     /// No files yet; `name` is what the source program calls the session.
     pub fn new(name: impl Into<Vec<u8>>) -> Files {
         let name_bytes = name.into();
-        Files { name: String::from_utf8_lossy(&name_bytes).into_owned(), name_bytes, entries: BTreeMap::new(), beside: Vec::new() }
+        Files { name: String::from_utf8_lossy(&name_bytes).into_owned(), name_bytes, entries: BTreeMap::new(), beside: Beside::default() }
     }
 
     /// The session's own name: that of its folder, or of its file.
@@ -138,16 +156,16 @@ impl Files {
         &self.name_bytes
     }
 
-    /// The same, with what files of the whole folder say of the session.
+    /// The same, with what is known of the session from what lies beside it.
     #[must_use]
-    pub fn with_beside(mut self, beside: Vec<Slice>) -> Files {
+    pub fn with_beside(mut self, beside: Beside) -> Files {
         self.beside = beside;
         self
     }
 
-    /// What files of the whole folder say of the session.
+    /// What is known of the session from what lies beside it.
     #[must_use]
-    pub fn beside(&self) -> &[Slice] {
+    pub fn beside(&self) -> &Beside {
         &self.beside
     }
 
@@ -210,7 +228,9 @@ mod tests {
         let keys: std::collections::BTreeSet<String> = paths.iter().map(|path| RelPath::new(*path).key()).collect();
         assert_eq!(keys.len(), paths.len());
         for path in paths {
-            assert_eq!(RelPath::from_key(&RelPath::new(path).key()).as_bytes(), path);
+            let key = RelPath::new(path).key();
+            assert_eq!(RelPath::from_key(&key).as_bytes(), path);
+            assert!(paths.iter().all(|other| RelPath::new(*other).has_key(&key) == (*other == path)));
         }
     }
 }

@@ -1,7 +1,9 @@
 //! A source folder as a listing: names, kinds and sizes, nothing read yet.
 
+use rayon::prelude::*;
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use super::files::RelPath;
 
@@ -45,7 +47,7 @@ impl Listing {
     /// A listing of these entries.
     #[must_use]
     pub fn new(mut entries: Vec<Listed>) -> Listing {
-        entries.sort_by(|a, b| a.path.cmp(&b.path));
+        entries.par_sort_by(|a, b| a.path.cmp(&b.path));
         Listing { entries }
     }
 
@@ -69,41 +71,75 @@ impl Listing {
         }
         let prefix = [folder.as_bytes(), b"/"].concat();
         let from = self.entries.partition_point(|entry| entry.path.as_bytes() < prefix.as_slice());
-        let len = self.entries[from..].partition_point(|entry| entry.path.as_bytes().starts_with(&prefix));
-        &self.entries[from..from + len]
+        let rest = &self.entries[from..];
+        let is_below = |entry: &Listed| entry.path.as_bytes().starts_with(&prefix);
+        // Most folders are small, and end nearby.
+        let mut far = 8;
+        while rest.get(far).is_some_and(is_below) {
+            far *= 2;
+        }
+        let len = rest[..far.min(rest.len())].partition_point(is_below);
+        &rest[..len]
     }
+
+    /// What stands at each of these paths below a folder.
+    pub fn each_below<'l>(&'l self, folder: &RelPath, paths: &[RelPath]) -> impl Iterator<Item = Option<&'l Listed>> {
+        let (below, skip) = (self.below(folder), skip(folder));
+        paths.iter().map(move |path| at(below, skip, path.as_bytes()))
+    }
+}
+
+/// How much of a path below a folder is the folder's.
+fn skip(folder: &RelPath) -> usize {
+    if folder.as_bytes().is_empty() { 0 } else { folder.as_bytes().len() + 1 }
+}
+
+/// What stands at a path below a folder, by what is below it and what to skip.
+fn at<'l>(below: &'l [Listed], skip: usize, path: &[u8]) -> Option<&'l Listed> {
+    below.binary_search_by(|entry| entry.path.as_bytes()[skip..].cmp(path)).ok().map(|at| &below[at])
 }
 
 /// One folder of a listing, with a look at the first bytes of its files.
 pub struct FolderView<'a> {
-    listing: &'a Listing,
     folder: &'a RelPath,
+    /// Everything below it.
+    below: &'a [Listed],
     peek: Peek<'a>,
     seen: RefCell<Seen>,
 }
 
-/// First bytes that were read: every adapter looks at the same few files.
+/// What was read: every adapter looks at the same few files.
 #[derive(Default)]
 struct Seen {
-    of: HashMap<RelPath, Vec<u8>>,
+    beginnings: HashMap<String, Rc<Vec<u8>>>,
+    whole: HashMap<String, Rc<Vec<u8>>>,
     bytes: usize,
 }
 
 /// No more than this is kept of a folder, however many files are in it.
 const MOST_SEEN: usize = 8 * 1024 * 1024;
 
-/// Reads up to so many first bytes of a file; what cannot be read is empty.
-pub type Peek<'a> = &'a (dyn Fn(&RelPath, u64) -> Vec<u8> + Sync);
+/// How much of a file is to be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// [`FEW_BYTES`], or [`FIRST_BYTES`] where no line ends in those.
+    Beginning,
+    /// All of it.
+    Whole,
+}
+
+/// Reads a part of a file; what cannot be read is empty.
+pub type Peek<'a> = &'a (dyn Fn(&RelPath, Part) -> Vec<u8> + Sync);
 
 /// Enough of most files to tell what they are…
-const FEW_BYTES: u64 = 4 * 1024;
+pub const FEW_BYTES: usize = 4 * 1024;
 /// …and of those that begin with a long line.
-const FIRST_BYTES: u64 = 64 * 1024;
+pub const FIRST_BYTES: usize = 64 * 1024;
 
 impl<'a> FolderView<'a> {
     /// A view of `folder`; `peek` reads the first bytes of a file.
     pub fn new(listing: &'a Listing, folder: &'a RelPath, peek: Peek<'a>) -> FolderView<'a> {
-        FolderView { listing, folder, peek, seen: RefCell::default() }
+        FolderView { folder, below: listing.below(folder), peek, seen: RefCell::default() }
     }
 
     /// This folder's path below the listing's root.
@@ -114,8 +150,8 @@ impl<'a> FolderView<'a> {
 
     /// The entry at a path below this folder.
     #[must_use]
-    pub fn get(&self, path: &str) -> Option<&Listed> {
-        self.listing.get(&RelPath::new(path).below(self.folder))
+    pub fn get(&self, path: &str) -> Option<&'a Listed> {
+        at(self.below, skip(self.folder), path.as_bytes())
     }
 
     /// Whether a regular file stands at a path below this folder.
@@ -127,18 +163,14 @@ impl<'a> FolderView<'a> {
     /// The first bytes of a file below this folder: at least one line, unless
     /// that is very long.
     #[must_use]
-    pub fn first_bytes(&self, path: &str) -> Vec<u8> {
-        let path = RelPath::new(path).below(self.folder);
-        let mut seen = self.seen.borrow_mut();
-        if let Some(first) = seen.of.get(&path) {
-            return first.clone();
+    pub fn first_bytes(&self, path: &str) -> Rc<Vec<u8>> {
+        if let Some(first) = self.seen.borrow().beginnings.get(path) {
+            return Rc::clone(first);
         }
-        let few = (self.peek)(&path, FEW_BYTES);
-        let enough = memchr::memchr(b'\n', &few).is_some() || (few.len() as u64) < FEW_BYTES;
-        let first = if enough { few } else { (self.peek)(&path, FIRST_BYTES) };
-        if seen.bytes + first.len() <= MOST_SEEN {
-            seen.bytes += first.len();
-            seen.of.insert(path, first.clone());
+        let first = self.read(path, Part::Beginning);
+        let mut seen = self.seen.borrow_mut();
+        if seen.has_room_for(&first) {
+            seen.beginnings.insert(path.to_owned(), Rc::clone(&first));
         }
         first
     }
@@ -146,14 +178,46 @@ impl<'a> FolderView<'a> {
     /// All bytes of a file below this folder, for the few that must be judged
     /// by their end.
     #[must_use]
-    pub fn all_bytes(&self, path: &str) -> Vec<u8> {
-        (self.peek)(&RelPath::new(path).below(self.folder), u64::MAX)
+    pub fn all_bytes(&self, path: &str) -> Rc<Vec<u8>> {
+        let seen = self.seen.borrow().all_of(path);
+        seen.unwrap_or_else(|| self.read(path, Part::Whole))
+    }
+
+    /// The same, where others will ask for them too.
+    #[must_use]
+    pub fn all_bytes_for_others_too(&self, path: &str) -> Rc<Vec<u8>> {
+        let all = self.all_bytes(path);
+        let mut seen = self.seen.borrow_mut();
+        if !seen.whole.contains_key(path) && seen.has_room_for(&all) {
+            seen.whole.insert(path.to_owned(), Rc::clone(&all));
+        }
+        all
+    }
+
+    fn read(&self, path: &str, part: Part) -> Rc<Vec<u8>> {
+        Rc::new((self.peek)(&RelPath::new(path).below(self.folder), part))
     }
 
     /// Everything below this folder, each with its path relative to it.
-    pub fn entries(&self) -> impl Iterator<Item = (&'a [u8], &'a Listed)> {
-        let skip = if self.folder.as_bytes().is_empty() { 0 } else { self.folder.as_bytes().len() + 1 };
-        self.listing.below(self.folder).iter().map(move |entry| (&entry.path.as_bytes()[skip..], entry))
+    pub fn entries(&self) -> impl Iterator<Item = (&'a [u8], &'a Listed)> + use<'a> {
+        let skip = skip(self.folder);
+        self.below.iter().map(move |entry| (&entry.path.as_bytes()[skip..], entry))
+    }
+}
+
+impl Seen {
+    /// All bytes of a file, where they were read already.
+    fn all_of(&self, path: &str) -> Option<Rc<Vec<u8>>> {
+        // A beginning that is shorter than what was asked for is all there is.
+        let is_all = |first: &&Rc<Vec<u8>>| first.len() < FEW_BYTES || (first.len() > FEW_BYTES && first.len() < FIRST_BYTES);
+        self.whole.get(path).or_else(|| self.beginnings.get(path).filter(is_all)).cloned()
+    }
+
+    /// Whether so many bytes more may be kept; they count as kept then.
+    fn has_room_for(&mut self, more: &[u8]) -> bool {
+        let has_room = self.bytes + more.len() <= MOST_SEEN;
+        self.bytes += if has_room { more.len() } else { 0 };
+        has_room
     }
 }
 
@@ -166,13 +230,19 @@ mod tests {
     fn a_file_that_several_look_at_is_read_once() {
         let listing = Listing::new(Vec::new());
         let (root, reads) = (RelPath::new(""), AtomicI32::new(0));
-        let peek = |_: &RelPath, _: u64| {
+        let peek = |path: &RelPath, part: Part| {
             reads.fetch_add(1, Ordering::Relaxed);
-            b"{}\n".to_vec()
+            let len = if path.as_bytes() == b"small" { 3 } else { 100_000 };
+            vec![b'x'; if part == Part::Beginning { len.min(FIRST_BYTES) } else { len }]
         };
         let view = FolderView::new(&listing, &root, &peek);
-        assert_eq!(view.first_bytes("a"), view.first_bytes("a"));
-        assert_eq!((view.first_bytes("b").len(), reads.into_inner()), (3, 2));
+        let mut sizes = Vec::new();
+        for name in ["small", "large", "small", "large"] {
+            sizes.extend([view.first_bytes(name).len(), view.all_bytes_for_others_too(name).len()]);
+        }
+        assert_eq!(sizes, [3, 3, FIRST_BYTES, 100_000, 3, 3, FIRST_BYTES, 100_000]);
+        // The small one once, and of the large one its beginning and the whole.
+        assert_eq!(reads.into_inner(), 3);
     }
 
     #[test]
@@ -182,5 +252,10 @@ mod tests {
         let below: Vec<_> = listing.below(&RelPath::new("a")).iter().map(|entry| entry.path.to_string()).collect();
         assert_eq!(below, ["a/x", "a/z/w"]);
         assert_eq!(listing.below(&RelPath::new("")).len(), 6);
+        for many in [7, 8, 9, 16, 17, 40] {
+            let inside = (0..many).map(|n| listed(&format!("a/{n}")));
+            let listing = Listing::new(inside.chain(["a", "a-b", "b/y", "c"].map(listed)).collect());
+            assert_eq!(listing.below(&RelPath::new("a")).len(), many);
+        }
     }
 }

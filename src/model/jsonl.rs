@@ -1,6 +1,8 @@
 //! Lines of a text file by universal newlines: `\n`, `\r\n` and a lone `\r`
 //! all end one, as in Python's text mode.
 
+use std::borrow::Cow;
+
 /// One line of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Line<'a> {
@@ -82,6 +84,13 @@ impl<'a> Iterator for Lines<'a> {
 /// Whether Python's `str.strip` removes this character.
 fn is_python_space(c: char) -> bool {
     c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c)
+}
+
+/// The text, with U+FFFD for what is not UTF-8. Nearly all of it is, and to make
+/// sure of that is quicker than to look for what is not.
+#[must_use]
+pub fn decoded(text: &[u8]) -> Cow<'_, str> {
+    std::str::from_utf8(text).map_or_else(|_| String::from_utf8_lossy(text), Cow::Borrowed)
 }
 
 /// The text without the white space around it that Python's `str.strip` would

@@ -7,7 +7,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use crate::model::files::RelPath;
-use crate::model::folder::{Listed, ListedKind, Listing};
+use crate::model::folder::{FEW_BYTES, FIRST_BYTES, Listed, ListedKind, Listing, Part};
 use crate::model::stream::ReadAt;
 
 use super::disk;
@@ -93,14 +93,21 @@ pub fn bytes_from(root: &Path, path: &RelPath, offset: u64) -> Vec<u8> {
     bytes
 }
 
-/// The first bytes of a file; none where it cannot be read.
+/// A part of a file; nothing where it cannot be read.
 #[must_use]
-pub fn first_bytes(root: &Path, path: &RelPath, limit: u64) -> Vec<u8> {
+pub fn part_of(root: &Path, path: &RelPath, part: Part) -> Vec<u8> {
     let mut bytes = Vec::new();
     if let Ok((file, meta)) = disk::open_regular(&path_below(root, path)) {
-        let want = usize::try_from(limit.min(meta.len())).unwrap_or(usize::MAX);
+        let size = usize::try_from(meta.len()).unwrap_or(usize::MAX);
         // What cannot be read to the end is judged by what there is.
-        let _ = file.fill_at(&mut bytes, 0, want);
+        let mut read = |want: usize| {
+            let _ = file.fill_at(&mut bytes, 0, want.min(size));
+            memchr::memchr(b'\n', &bytes).is_some()
+        };
+        let _ = match part {
+            Part::Whole => read(size),
+            Part::Beginning => read(FEW_BYTES) || size < FEW_BYTES || read(FIRST_BYTES),
+        };
     }
     bytes
 }

@@ -2,6 +2,7 @@
 //! verdict. A cache for skipping what has not changed, and evidence; it can be
 //! made again from logs and source, but for what is retired.
 
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -99,6 +100,8 @@ pub struct Receipts {
     by_unit: BTreeMap<String, Receipt>,
     /// The bytes of the file as it is.
     written: Vec<u8>,
+    /// Whether they say just this, one line for each and in order.
+    is_written: bool,
 }
 
 impl Receipts {
@@ -107,8 +110,12 @@ impl Receipts {
     #[must_use]
     pub fn load(store: &Store) -> Receipts {
         let written = disk::read(&store.receipts()).unwrap_or_default();
-        let lines = written.split(|b| *b == b'\n').filter_map(|line| serde_json::from_slice::<Receipt>(line).ok());
-        Receipts { by_unit: lines.map(|receipt| (receipt.unit.clone(), receipt)).collect(), written }
+        let text = written.strip_suffix(b"\n").unwrap_or(&written);
+        let read: Vec<Option<Receipt>> = text.par_split(|b| *b == b'\n').map(|line| serde_json::from_slice(line).ok()).collect();
+        let in_order = read.is_sorted_by(|a, b| matches!((a, b), (Some(a), Some(b)) if a.unit < b.unit)) && !read.contains(&None);
+        let is_written = written.is_empty() || (in_order && written.ends_with(b"\n"));
+        let by_unit = read.into_iter().flatten().map(|receipt| (receipt.unit.clone(), receipt)).collect();
+        Receipts { by_unit, written, is_written }
     }
 
     /// A unit's receipt.
@@ -124,7 +131,10 @@ impl Receipts {
 
     /// Replaces a unit's receipt.
     pub fn put(&mut self, receipt: Receipt) {
-        self.by_unit.insert(receipt.unit.clone(), receipt);
+        if self.by_unit.get(&receipt.unit) != Some(&receipt) {
+            self.is_written = false;
+            self.by_unit.insert(receipt.unit.clone(), receipt);
+        }
     }
 
     /// Those of units of which something is retired.
@@ -135,6 +145,7 @@ impl Receipts {
     /// Notes what of a unit is retired, if anything is. Returns what it was.
     pub fn set_retired(&mut self, unit: &RelPath, retired: Option<Retired>) -> Option<Retired> {
         let receipt = self.by_unit.get_mut(&unit.key())?;
+        self.is_written &= receipt.retired == retired;
         std::mem::replace(&mut receipt.retired, retired)
     }
 
@@ -143,19 +154,20 @@ impl Receipts {
     /// # Errors
     /// When it cannot be written.
     pub fn save(&mut self, store: &Store, disk: &dyn Disk) -> Result<(), StoreError> {
-        let mut bytes = Vec::new();
-        for receipt in self.by_unit.values() {
-            bytes.extend(line_of(receipt)?);
-        }
-        // Equal bytes are not written again: a second run must not touch mtimes.
-        if bytes == self.written {
+        // Nothing is written that is there: a second run must not touch mtimes.
+        if self.is_written {
             return Ok(());
         }
-        let temporary = temporary_in(disk, &store.private())?;
-        temporary.fill(&bytes)?;
-        temporary.replace(&store.receipts())?;
-        disk.sync(&store.private())?;
-        self.written = bytes;
+        let lines: Vec<Vec<u8>> = self.by_unit.par_iter().map(|(_, receipt)| line_of(receipt)).collect::<Result<_, _>>()?;
+        let bytes = lines.concat();
+        if bytes != self.written {
+            let temporary = temporary_in(disk, &store.private())?;
+            temporary.fill(&bytes)?;
+            temporary.replace(&store.receipts())?;
+            disk.sync(&store.private())?;
+            self.written = bytes;
+        }
+        self.is_written = true;
         Ok(())
     }
 }
@@ -166,11 +178,8 @@ impl Receipts {
 /// # Errors
 /// When they cannot be written.
 pub fn append(store: &Store, disk: &dyn Disk, receipts: &[Receipt]) -> Result<(), StoreError> {
-    let mut bytes = Vec::new();
-    for receipt in receipts {
-        bytes.extend(line_of(receipt)?);
-    }
-    disk.append(&store.receipts(), &bytes)
+    let lines: Vec<Vec<u8>> = receipts.iter().map(line_of).collect::<Result<_, _>>()?;
+    disk.append(&store.receipts(), &lines.concat())
 }
 
 fn line_of(receipt: &Receipt) -> Result<Vec<u8>, StoreError> {
@@ -181,4 +190,62 @@ fn line_of(receipt: &Receipt) -> Result<Vec<u8>, StoreError> {
     })?;
     line.push(b'\n');
     Ok(line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::disk::RealDisk;
+
+    fn receipt(unit: &str) -> Receipt {
+        Receipt {
+            unit: unit.to_owned(),
+            format: "pi".to_owned(),
+            files: Vec::new(),
+            log: format!("{unit}.everlog.jsonl"),
+            log_sha256: String::new(),
+            log_bytes: 0,
+            counts: Counts::default(),
+            findings: Vec::new(),
+            uses_file_times: false,
+            beside_sha256: None,
+            retired: None,
+        }
+    }
+
+    /// What a store with this file of receipts has in it after a save, where
+    /// nothing, or only this, was put.
+    fn saved(written: &[u8], put: Option<Receipt>) -> String {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::at(folder.path());
+        RealDisk.create_folder(&store.private()).unwrap();
+        RealDisk.append(&store.receipts(), written).unwrap();
+        let mut known = Receipts::load(&store);
+        known.by_unit.values().for_each(|receipt| assert!(known.get(&RelPath::from_key(&receipt.unit)) == Some(receipt)));
+        put.into_iter().for_each(|receipt| known.put(receipt));
+        known.save(&store, &RealDisk).unwrap();
+        String::from_utf8(disk::read(&store.receipts()).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn a_file_is_put_in_order_unless_it_is() {
+        let line = |unit: &str| String::from_utf8(line_of(&receipt(unit)).unwrap()).unwrap();
+        let (a, b) = (line("a"), line("b"));
+        let whole = a.clone() + &b;
+        for (what, written) in [
+            ("in order", whole.clone()),
+            ("not in order", b.clone() + &a),
+            ("one of them twice", whole.clone() + &a),
+            ("a line that is none", format!("{a}{{\n{b}")),
+            ("an empty line", format!("{a}\n{b}")),
+            ("no end of line", whole.trim_end().to_owned()),
+        ] {
+            assert_eq!(saved(written.as_bytes(), None), whole, "{what}");
+        }
+        assert_eq!(saved(b"", None), "");
+        // Spelt in another way it says the same, and stays.
+        let spelt = whole.replace("{\"unit\"", "{ \"unit\"");
+        assert_eq!(saved(spelt.as_bytes(), Some(receipt("a"))), spelt);
+        assert_eq!(saved(whole.as_bytes(), Some(Receipt { log_bytes: 7, ..receipt("a") })), whole.replacen(":0,", ":7,", 1));
+    }
 }

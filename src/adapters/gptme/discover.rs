@@ -2,11 +2,11 @@
 //! the session.
 
 use crate::adapters::adapter::{Confidence, RETIRED_SUFFIX, Standing, UnitClaim};
-use crate::model::files::RelPath;
+use crate::model::files::{Beside, RelPath};
 use crate::model::finding::FindingCode;
 use crate::model::folder::{FolderView, ListedKind};
 use crate::model::json::{self, Dialect};
-use crate::model::jsonl::{Lines, Newlines, trim_unicode};
+use crate::model::jsonl::{Lines, Newlines, decoded, trim_unicode};
 
 use super::layout::{TRANSCRIPT, is_temporary};
 use super::wire::Record;
@@ -22,7 +22,7 @@ pub(super) fn discover(folder: &FolderView<'_>) -> Option<UnitClaim> {
         root: RelPath::new(""),
         files: Vec::new(),
         left_out: Vec::new(),
-        beside: Vec::new(),
+        beside: Beside::default(),
         retires: vec![RelPath::new(TRANSCRIPT)],
         confidence,
         standing,
@@ -90,7 +90,7 @@ fn judge_transcript(first: &[u8], size: u64) -> Option<Confidence> {
         if line.is_blank() || (line.end.is_empty() && !whole) {
             continue;
         }
-        let text = String::from_utf8_lossy(trim_unicode(line.text));
+        let text = decoded(trim_unicode(line.text));
         let mut members = Vec::new();
         if Record::parse(text.as_bytes(), &mut members).is_ok() {
             return Some(Confidence::Sure);

@@ -23,7 +23,7 @@ mod write;
 
 use std::cell::Cell;
 
-use crate::adapters::adapter::{Adapter, Check, Found, ReadSummary};
+use crate::adapters::adapter::{Adapter, Check, Claims, Found, ReadSummary};
 use crate::model::event::EventKind;
 use crate::model::files::Files;
 use crate::model::finding::Findings;
@@ -50,6 +50,10 @@ impl Adapter for Gptme {
 
     fn looked_for(&self) -> &'static str {
         "folders with a conversation.jsonl of role and content, or an events.jsonl of gptme events"
+    }
+
+    fn claims(&self) -> Claims {
+        Claims::Folders
     }
 
     fn discover(&self, folder: &FolderView<'_>) -> Found {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::adapters::adapter::{Confidence, Found, RETIRED_SUFFIX, Standing, Stray, UnitClaim};
-use crate::model::files::RelPath;
+use crate::model::files::{Beside, RelPath};
 use crate::model::finding::FindingCode;
 use crate::model::folder::{FolderView, ListedKind};
 use crate::model::json::{self, Dialect, Kind, Member};
@@ -48,7 +48,7 @@ fn uploads(folder: &FolderView<'_>) -> Vec<UnitClaim> {
         root: RelPath::new(UPLOADS.trim_end_matches('/')),
         files,
         left_out: Vec::new(),
-        beside: Vec::new(),
+        beside: Beside::default(),
         retires: Vec::new(),
         confidence: Confidence::Sure,
         standing: Standing::Live,
@@ -118,7 +118,7 @@ impl Group<'_> {
             root: RelPath::new(""),
             files: Vec::new(),
             left_out: Vec::new(),
-            beside: Vec::new(),
+            beside: Beside::default(),
             retires: Vec::new(),
             confidence: Confidence::Sure,
             standing: if is_retired { Standing::Retired } else { Standing::Live },

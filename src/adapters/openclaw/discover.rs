@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::adapters::adapter::{Confidence, Found, RETIRED_SUFFIX, Standing, Stray, UnitClaim};
 use crate::adapters::tree::js;
 use crate::adapters::tree::signs::{self, Looks};
-use crate::model::files::{RelPath, Slice};
+use crate::model::files::{Beside, RelPath, Slice};
 use crate::model::finding::FindingCode;
 use crate::model::folder::{FolderView, Listed, ListedKind};
 use crate::model::json::{self, Dialect, Kind, Member};
@@ -34,8 +34,7 @@ pub(super) fn discover(folder: &FolderView<'_>) -> Found {
     }
     jobs(folder, &direct, &mut found);
     for (name, entry) in direct {
-        let first = folder.first_bytes(name);
-        let is_ours = || is_run_log(&first, entry.size) || signs::look_at(folder, name, entry.size) == Looks::OpenClaw;
+        let is_ours = || is_run_log(&folder.first_bytes(name), entry.size) || signs::look_at(folder, name, entry.size) == Looks::OpenClaw;
         if name.ends_with(".jsonl") && is_ours() {
             found.units.push(unit(name, vec![RelPath::new(name)]));
         }
@@ -50,7 +49,7 @@ fn unit(name: &str, files: Vec<RelPath>) -> UnitClaim {
         retires: vec![RelPath::new(name)],
         files,
         left_out: Vec::new(),
-        beside: Vec::new(),
+        beside: Beside::default(),
         confidence: Confidence::Sure,
         standing: Standing::Live,
     }
@@ -113,8 +112,8 @@ fn sessions(folder: &FolderView<'_>, direct: &[(&str, &Listed)], found: &mut Fou
         }
         match names::judge(live) {
             Name::Transcript if is_transcript(folder, name, entry.size) => {
-                let claim =
-                    UnitClaim { beside: slices.remove(live).unwrap_or_default(), standing, ..unit(live, vec![RelPath::new(*name)]) };
+                let beside = Beside { slices: slices.remove(live).unwrap_or_default(), ..Beside::default() };
+                let claim = UnitClaim { beside, standing, ..unit(live, vec![RelPath::new(*name)]) };
                 units.insert(live.to_owned(), claim);
             }
             Name::CopyOf(own) => joins.push((names::original(live, own), name)),

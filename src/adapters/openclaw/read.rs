@@ -202,7 +202,7 @@ fn backup<'a>(reader: &mut Reader<'a, '_>, path: &'a RelPath, bytes: &'a [u8], n
 
 /// What the session store says of this session.
 fn store_entries(to: &mut Conversion<'_, '_>) -> Result<(), StreamError> {
-    for slice in to.files.beside() {
+    for slice in &to.files.beside().slices {
         let mut payload = b"{\"store\":".to_vec();
         json::push_string(&slice.file.to_string(), &mut payload);
         payload.extend_from_slice(b",\"key\":");

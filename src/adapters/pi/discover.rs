@@ -3,7 +3,7 @@
 
 use crate::adapters::adapter::{Confidence, Found, RETIRED_SUFFIX, Standing, Stray, UnitClaim};
 use crate::adapters::tree::signs::{self, Looks};
-use crate::model::files::RelPath;
+use crate::model::files::{Beside, RelPath};
 use crate::model::finding::FindingCode;
 use crate::model::folder::{FolderView, ListedKind};
 
@@ -38,7 +38,7 @@ pub(super) fn discover(folder: &FolderView<'_>) -> Found {
                 root: RelPath::new(""),
                 files: vec![path],
                 left_out: Vec::new(),
-                beside: Vec::new(),
+                beside: Beside::default(),
                 retires: vec![RelPath::new(live_name)],
                 confidence,
                 standing,
@@ -73,7 +73,7 @@ fn blank(folder: &FolderView<'_>, path: RelPath, name: &str, found: &mut Found) 
             root: RelPath::new(""),
             files: vec![path.clone()],
             left_out: Vec::new(),
-            beside: Vec::new(),
+            beside: Beside::default(),
             retires: vec![path],
             confidence: Confidence::Likely,
             standing: Standing::Live,

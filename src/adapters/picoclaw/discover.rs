@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use crate::adapters::adapter::{Confidence, Found, RETIRED_SUFFIX, Standing, Stray, UnitClaim};
-use crate::model::files::RelPath;
+use crate::model::files::{Beside, RelPath};
 use crate::model::finding::FindingCode;
 use crate::model::folder::{FolderView, ListedKind};
 
@@ -24,6 +24,8 @@ struct Folder {
     retired: Vec<String>,
     temporaries: Vec<String>,
     databases: Vec<String>,
+    /// Links under the name of a whole file.
+    links: Vec<String>,
 }
 
 /// Claims the sessions of a folder.
@@ -62,7 +64,7 @@ fn claim(name: RelPath, confidence: Confidence, standing: Standing) -> UnitClaim
         root: RelPath::new(""),
         files: Vec::new(),
         left_out: Vec::new(),
-        beside: Vec::new(),
+        beside: Beside::default(),
         retires: Vec::new(),
         confidence,
         standing,
@@ -72,9 +74,13 @@ fn claim(name: RelPath, confidence: Confidence, standing: Standing) -> UnitClaim
 impl Folder {
     fn look(view: &FolderView<'_>) -> Folder {
         let mut folder = Folder::default();
-        let direct = view.entries().filter(|(name, entry)| !name.contains(&b'/') && entry.kind == ListedKind::File);
-        for (name, entry) in direct {
+        for (name, entry) in view.entries().filter(|(name, _)| !name.contains(&b'/')) {
             let Ok(name) = std::str::from_utf8(name) else { continue };
+            if entry.kind != ListedKind::File {
+                let is_whole_file = entry.kind == ListedKind::Link && role(&RelPath::new(name)) == Role::Legacy;
+                folder.links.extend(is_whole_file.then(|| name.to_owned()));
+                continue;
+            }
             if judge::is_temporary(name) {
                 folder.temporaries.push(name.to_owned());
                 continue;
@@ -194,6 +200,7 @@ impl Folder {
                 let message =
                     format!("{} files are of one session for picoclaw: it takes {last}{LEGACY}, the last by name", by_base[&base].len());
                 unit.left_out.push((name, FindingCode::KeyTwice, message));
+                unit.beside.canonical = Some(path(last, LEGACY)).filter(|_| *last != stem);
             }
             units.insert(unit.name.to_string(), unit);
         }
@@ -280,6 +287,7 @@ impl Folder {
                     messages(copied.messages)
                 );
                 unit.left_out.push((path(stem, LINES), FindingCode::PromotedCopy, message));
+                unit.beside.promoted_from = Some(path(from, LINES));
             }
             found.push((from.clone(), stem.clone(), copied));
         }
@@ -298,10 +306,13 @@ impl Folder {
         for (stem, meta) in &self.metas {
             let Some((key, _)) = meta.names() else { continue };
             // A key without these characters that has files is never looked up.
-            if !key.contains([':', '/', '\\']) {
-                continue;
+            let answers = canonical.get(key).filter(|_| key.contains([':', '/', '\\']));
+            let opened = answers.map_or_else(|| sanitised(key), |(_, at)| (*at).to_owned());
+            let opened = self.jsonl_of(&opened).filter(|name| opened != *stem && units.contains_key(name));
+            if let Some(unit) = self.jsonl_of(stem).and_then(|name| units.get_mut(&name)) {
+                unit.beside.canonical = opened.map(RelPath::new);
             }
-            let Some((other, at)) = canonical.get(key) else { continue };
+            let Some((other, at)) = answers else { continue };
             let copied = copies.iter().find(|(from, to, _)| from == stem && to == at).map(|(_, _, copied)| copied);
             let there = match copied {
                 Some(Copied { messages: 1, extent: Extent::All }) => "its one message stands there too".to_owned(),
@@ -317,7 +328,7 @@ impl Folder {
         }
     }
 
-    /// Temporaries and databases. A temporary that is a whole meta file is
+    /// Temporaries, links and databases. A temporary that is a whole meta file is
     /// carried with its session.
     fn sort_strays(&self, view: &FolderView<'_>, units: &mut BTreeMap<String, UnitClaim>, strays: &mut Vec<Stray>) {
         for name in &self.temporaries {
@@ -337,6 +348,11 @@ impl Folder {
             let message = format!("left by an interrupted write of picoclaw; {what}, and not carried");
             strays.push(Stray { path: file, code: FindingCode::TemporaryLeft, message });
         }
+        for name in &self.links {
+            let message =
+                "a link, which is not followed: picoclaw's next start imports what it leads to, if that is a JSON object".to_owned();
+            strays.push(Stray { path: RelPath::new(name.as_str()), code: FindingCode::WouldImport, message });
+        }
         for name in &self.databases {
             let message = "a database that picoclaw fills from the sessions again; not carried".to_owned();
             strays.push(Stray { path: RelPath::new(name.as_str()), code: FindingCode::UnknownFile, message });
@@ -347,7 +363,7 @@ impl Folder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::folder::{Listed, Listing};
+    use crate::model::folder::{Listed, Listing, Part};
 
     /// The units of a folder with these files, each with its own files.
     fn units(files: &[(&str, &str)]) -> Vec<(String, Vec<String>)> {
@@ -359,9 +375,9 @@ mod tests {
             mode: 0o644,
         };
         let listing = Listing::new(files.iter().map(listed).collect());
-        let peek = |path: &RelPath, limit: u64| {
+        let peek = |path: &RelPath, _: Part| {
             let text = files.iter().find(|(name, _)| path.as_bytes() == name.as_bytes()).map_or("", |(_, text)| text);
-            text.bytes().take(limit as usize).collect()
+            text.as_bytes().to_vec()
         };
         let root = RelPath::new("");
         let found = discover(&FolderView::new(&listing, &root, &peek));

@@ -160,12 +160,14 @@ pub(super) fn legacy(view: &FolderView<'_>, name: &str, size: u64) -> LegacyFile
     let get = |name: &str| members.iter().rfind(|member| is_folded(name, &member.name())).map(|member| member.value);
     let is_known =
         |member: &Member<'_>| ["key", "messages", "summary", "created", "updated"].iter().any(|name| is_folded(name, &member.name()));
-    let is_session = get("messages").is_some_and(|list| match json::kind_of(list) {
-        Kind::Array => members.iter().all(is_known) || holds_messages(list),
-        Kind::Null => members.iter().all(is_known),
-        Kind::Object | Kind::String | Kind::Number | Kind::True | Kind::False => false,
-    });
-    match get("key").filter(|key| is_session && json::kind_of(key) == Kind::String) {
+    let is_session = || {
+        get("messages").is_some_and(|list| match json::kind_of(list) {
+            Kind::Array => members.iter().all(is_known) || holds_messages(list),
+            Kind::Null => members.iter().all(is_known),
+            Kind::Object | Kind::String | Kind::Number | Kind::True | Kind::False => false,
+        })
+    };
+    match get("key").filter(|key| json::kind_of(key) == Kind::String && is_session()) {
         Some(key) => named(decoded(key)),
         None => LegacyFile::Object,
     }

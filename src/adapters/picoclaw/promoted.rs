@@ -3,6 +3,7 @@
 //! answers from then on, and stays where it was.
 
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use crate::model::folder::FolderView;
 use crate::model::jsonl::{Lines, Newlines};
@@ -81,7 +82,7 @@ impl<'v, 'f> Copies<'v, 'f> {
         self.originals.entry(stem.to_owned()).or_insert_with(|| {
             let name = format!("{stem}{LINES}");
             let is_small = view.get(&name).is_some_and(|entry| entry.size <= LARGEST_LOOK);
-            let bytes = if is_small { view.all_bytes(&name) } else { Vec::new() };
+            let bytes = if is_small { view.all_bytes(&name) } else { Rc::default() };
             shown(&bytes, skip_of(view, stem)).collect()
         })
     }

@@ -171,7 +171,14 @@ impl<'a> Reader<'a, '_> {
 
     fn put_session(&mut self, kind: SessionKind, key: Option<&str>, created: Option<String>) -> Result<(), StreamError> {
         let id = key.map_or_else(|| stem(self.to.files.name()).to_owned(), str::to_owned);
-        let session = Session { created, ..Session::new(kind, super::ID, id) };
+        let beside = self.to.files.beside();
+        let (canonical, promoted_from) = (beside.canonical.as_ref(), beside.promoted_from.as_ref());
+        let session = Session {
+            created,
+            canonical: canonical.map(ToString::to_string),
+            promoted_from: promoted_from.map(ToString::to_string),
+            ..Session::new(kind, super::ID, id)
+        };
         self.to.put_json(EventKind::Session, &session)?;
         Ok(())
     }

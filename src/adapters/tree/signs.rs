@@ -61,7 +61,7 @@ pub(super) fn is_known_type(value: &[u8]) -> bool {
 /// Judges a file by its first records, however far behind damage they lie.
 pub(in crate::adapters) fn look_at(folder: &FolderView<'_>, name: &str, size: u64) -> Looks {
     let first = folder.first_bytes(name);
-    look(&first, size).or_else(|| look(&folder.all_bytes(name), size)).unwrap_or(Looks::Foreign)
+    look(&first, size).or_else(|| look(&folder.all_bytes_for_others_too(name), size)).unwrap_or(Looks::Foreign)
 }
 
 /// Judges a file by its first bytes; they may be too few to tell.

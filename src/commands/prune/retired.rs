@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::adapters::adapter::{Adapter, RETIRED_SUFFIX, Standing};
 use crate::model::files::{Files, RelPath};
 use crate::model::finding::Finding;
-use crate::model::folder::{FolderView, ListedKind, Listing};
+use crate::model::folder::{FolderView, ListedKind, Listing, Part};
 use crate::model::retention::{Due, Goes, Item, Rule, Settled, Share, Stay, StayCode};
 use crate::store::receipts::Receipt;
 use crate::store::{listing, snapshot};
@@ -98,7 +98,7 @@ impl AsItWas {
 
     /// Shows it.
     pub fn show<R>(&self, source: &Source, folder: &RelPath, look: impl FnOnce(&FolderView<'_>) -> R) -> R {
-        let peek = |path: &RelPath, limit: u64| listing::first_bytes(&source.root, self.renamed.get(path).unwrap_or(path), limit);
+        let peek = |path: &RelPath, part: Part| listing::part_of(&source.root, self.renamed.get(path).unwrap_or(path), part);
         look(&FolderView::new(&self.listing, folder, &peek))
     }
 }

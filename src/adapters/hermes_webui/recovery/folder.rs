@@ -1,6 +1,7 @@
 //! A sessions folder by session: which files each has.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use crate::adapters::adapter::RETIRED_SUFFIX;
 use crate::adapters::hermes_webui::discover::is_foreign;
@@ -103,7 +104,7 @@ impl<'f> Folder<'f> {
 
     /// All bytes of a file.
     pub(super) fn bytes(&self, place: &Place<'_>) -> Vec<u8> {
-        self.view.all_bytes(place.path)
+        Rc::unwrap_or_clone(self.view.all_bytes(place.path))
     }
 }
 
