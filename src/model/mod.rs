@@ -15,6 +15,7 @@ pub mod json;
 pub mod jsonl;
 pub mod loaded;
 pub mod location;
+pub mod map;
 pub mod recipe;
 pub mod repair;
 pub mod retention;

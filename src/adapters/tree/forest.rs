@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use crate::model::json::{self, Kind};
+use crate::model::map::Map;
 
 use super::entry::{Entry, get, with_members};
 use super::js;
@@ -20,7 +21,7 @@ pub(in crate::adapters) enum Lineage {
 }
 
 /// Which entry an id stands for: of equal ids the last one.
-pub(in crate::adapters) type ById<'e> = HashMap<&'e [u8], usize>;
+pub(in crate::adapters) type ById<'e> = Map<&'e [u8], usize>;
 
 /// The entries by id, as a `Map` filled in file order holds them.
 pub(in crate::adapters) fn by_id<'e>(entries: &'e [Entry<'_>], is_named: impl Fn(usize) -> bool) -> ById<'e> {
@@ -54,7 +55,7 @@ pub(in crate::adapters) fn settle(entries: &[Entry<'_>], wanted: Vec<Option<usiz
     let mut done = vec![false; wanted.len()];
     for start in 0..wanted.len() {
         let mut walk = Vec::new();
-        let mut on_walk = HashMap::new();
+        let mut on_walk = Map::default();
         let mut at = Some(start);
         let ends = loop {
             let Some(node) = at else { break true };
@@ -75,7 +76,7 @@ pub(in crate::adapters) fn settle(entries: &[Entry<'_>], wanted: Vec<Option<usiz
     let mut parents = wanted;
     if circular.contains(&true) {
         // A parent that stands earlier in the file can never lead back.
-        let mut seen: HashMap<&[u8], usize> = HashMap::new();
+        let mut seen: Map<&[u8], usize> = Map::default();
         for (n, entry) in entries.iter().enumerate() {
             if circular[n] {
                 let key = entry.parent.as_deref().and_then(|parent| js::map_key(Some(parent)));

@@ -168,7 +168,24 @@ pub(in crate::adapters) fn push_value(value: &[u8], numbers: Numbers, out: &mut 
 /// Whether a number is surely printed as it stands.
 fn stays(text: &[u8], numbers: Numbers) -> bool {
     let is_held = || number(text).is_finite() && (number(text) != 0.0 || text[0] != b'-');
-    is_short_integer(text) || (numbers == Numbers::Kept && is_held())
+    is_short_integer(text) || is_short_decimal(text) || (numbers == Numbers::Kept && is_held())
+}
+
+/// Whether a number with a point has as few digits as every double can be told
+/// by, none of them in vain, and is not so small that it gets an exponent:
+/// those are the digits that are printed.
+fn is_short_decimal(text: &[u8]) -> bool {
+    const DIGITS: usize = 15;
+    let size = text.strip_prefix(b"-").unwrap_or(text);
+    let Some(point) = size.iter().position(|b| *b == b'.') else { return false };
+    let (whole, part) = (&size[..point], &size[point + 1..]);
+    let is_plain = whole.iter().chain(part).all(u8::is_ascii_digit) && matches!(part.last(), Some(b'1'..=b'9'));
+    match whole {
+        _ if !is_plain => false,
+        b"0" => part.len() <= DIGITS && part.iter().take_while(|b| **b == b'0').count() < 6,
+        [b'1'..=b'9', ..] => whole.len() + part.len() <= DIGITS,
+        _ => false,
+    }
 }
 
 /// Whether a number is one that everybody prints alike.
@@ -324,6 +341,13 @@ mod tests {
             ("100000000000000000000", "100000000000000000000"),
             ("123.456e3", "123456"),
             ("-1.5e-9", "-1.5e-9"),
+            ("0.00000123", "0.00000123"),
+            ("0.000000123", "1.23e-7"),
+            ("-12.50", "-12.5"),
+            ("-0.5", "-0.5"),
+            ("123456789.1234567", "123456789.1234567"),
+            ("1234567890.12345678", "1234567890.1234567"),
+            ("0.1000000000000000055511151231257827", "0.1"),
         ] {
             let mut out = Vec::new();
             push_value(source.as_bytes(), Numbers::Printed, &mut out);

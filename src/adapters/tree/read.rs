@@ -1,7 +1,6 @@
 //! Files of entries to events: each entry once, below its parent, and how each
 //! file is rebuilt from them.
 
-use std::collections::HashMap;
 use std::hash::{BuildHasher, Hasher};
 
 use crate::adapters::adapter::Check;
@@ -12,6 +11,7 @@ use crate::model::files::RelPath;
 use crate::model::heads::{HeadName, HeadOp, Repeat};
 use crate::model::ids::Seq;
 use crate::model::json::{self, Escapes, Member, Separators, Style};
+use crate::model::map::Map;
 use crate::model::recipe::RecipeBuilder;
 use crate::model::shape::{Order, Shapes};
 use crate::model::stream::{EventSink, StreamError};
@@ -44,7 +44,7 @@ pub(in crate::adapters) struct Placed {
     /// Whether roles of an older version are shown by another name.
     pub renames: Renames,
     /// Which entry a compaction keeps first, where it says so by number.
-    pub first_kept: HashMap<usize, usize>,
+    pub first_kept: std::collections::HashMap<usize, usize>,
 }
 
 /// Whether the loader renames roles of an older version.
@@ -67,18 +67,18 @@ pub(in crate::adapters) struct Reader<'a, 's> {
     shapes: Shapes,
     /// Records that are in the log, by their bytes, the event above, and how
     /// their file has parents: an event is rendered as its file wants it.
-    known: HashMap<(&'a [u8], Seq, Parents), Seq, foldhash::fast::RandomState>,
+    known: Map<(&'a [u8], Seq, Parents), Seq>,
     /// The residuals of those that cannot be rendered, for every file that has
     /// the record.
-    residual_of: HashMap<Seq, u32>,
+    residual_of: Map<Seq, u32>,
     /// Headers that are in the log, by their bytes.
-    headers: HashMap<&'a [u8], Seq>,
+    headers: Map<&'a [u8], Seq>,
     /// Messages that are in the log, by what they say, and their shapes.
-    messages: HashMap<[u64; 2], (Seq, usize)>,
+    messages: Map<[u64; 2], (Seq, usize)>,
     /// The message that each repeat stands for.
-    pub(super) repeat_of: HashMap<Seq, Seq>,
+    pub(super) repeat_of: Map<Seq, Seq>,
     /// The id of each record's event.
-    id_of: HashMap<Seq, Vec<u8>>,
+    id_of: Map<Seq, Vec<u8>>,
     /// The node that was put last.
     pub last_node: Seq,
     /// Edits of the last file whose targets are not in the log before them.
@@ -94,7 +94,7 @@ pub(super) struct File<'a, 'f> {
     parents: Parents,
     pub(super) seqs: Vec<Seq>,
     /// The residual of each event that needs one.
-    residuals: HashMap<Seq, u32>,
+    residuals: Map<Seq, u32>,
 }
 
 /// What a file holds, in its recipe's words.
@@ -121,7 +121,7 @@ impl<'a, 'f> File<'a, 'f> {
             by_id: forest::by_id(&scan.entries, |n| placed.is_named[n]),
             parents: if first.is_some_and(|entry| entry.parent.is_none()) { Parents::Unwritten } else { Parents::Written },
             seqs: vec![Seq::ROOT; scan.entries.len()],
-            residuals: HashMap::new(),
+            residuals: Map::default(),
         }
     }
 }
@@ -131,12 +131,12 @@ impl<'a, 's> Reader<'a, 's> {
         Reader {
             to,
             shapes: Shapes::new(Order::default()),
-            known: HashMap::default(),
-            residual_of: HashMap::new(),
-            headers: HashMap::new(),
-            messages: HashMap::new(),
-            repeat_of: HashMap::new(),
-            id_of: HashMap::new(),
+            known: Map::default(),
+            residual_of: Map::default(),
+            headers: Map::default(),
+            messages: Map::default(),
+            repeat_of: Map::default(),
+            id_of: Map::default(),
             last_node: Seq::ROOT,
             early_edits: Vec::new(),
         }
@@ -453,11 +453,11 @@ fn no_record_between(events: &dyn EventSink, end: Seq, next: Seq) -> bool {
 struct FileIds<'f, 'a> {
     file: &'f File<'a, 'f>,
     seen: Seen,
-    repeat_of: &'f HashMap<Seq, Seq>,
+    repeat_of: &'f Map<Seq, Seq>,
 }
 
 /// The message of an event that is one, or repeats one; else the event.
-fn underlying(seq: Seq, repeat_of: &HashMap<Seq, Seq>) -> Seq {
+fn underlying(seq: Seq, repeat_of: &Map<Seq, Seq>) -> Seq {
     repeat_of.get(&seq).copied().unwrap_or(seq)
 }
 
@@ -475,7 +475,7 @@ impl Ids for FileIds<'_, '_> {
 }
 
 struct KnownIds<'f> {
-    id_of: &'f HashMap<Seq, Vec<u8>>,
+    id_of: &'f Map<Seq, Vec<u8>>,
 }
 
 impl Ids for KnownIds<'_> {

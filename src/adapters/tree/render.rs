@@ -1,11 +1,10 @@
 //! Events back to the entries they were.
 
-use std::collections::HashMap;
-
 use crate::adapters::mapping::{Ids, Parents, Rendered, To};
 use crate::model::event::EventKind;
 use crate::model::ids::Seq;
 use crate::model::json::{self, Member};
+use crate::model::map::Map;
 use crate::model::shape::{Order, Shapes};
 use crate::model::stream::{LogAccess, RecordRenderer, RecordSink, StreamError};
 
@@ -21,7 +20,7 @@ const MOST_IDS: usize = 1 << 20;
 pub(in crate::adapters) fn renderer(holds: &str, shapes: &[Order]) -> Option<Box<dyn RecordRenderer>> {
     let parents = parents_of(holds)?;
     let shapes = Shapes::with_others(Order::default(), shapes.to_vec());
-    Some(Box::new(Entries { parents, shapes, ids: HashMap::new(), payload: Vec::new(), record: Vec::new() }))
+    Some(Box::new(Entries { parents, shapes, ids: Map::default(), payload: Vec::new(), record: Vec::new() }))
 }
 
 struct Entries {
@@ -29,7 +28,7 @@ struct Entries {
     shapes: Shapes,
     /// The ids of events, in log form, so that the event above need not be
     /// read again.
-    ids: HashMap<Seq, Option<Vec<u8>>>,
+    ids: Map<Seq, Option<Vec<u8>>>,
     payload: Vec<u8>,
     record: Vec<u8>,
 }
@@ -135,7 +134,7 @@ fn id_of(members: &[Member<'_>]) -> Option<Vec<u8>> {
 
 struct LogIds<'l> {
     log: &'l mut dyn LogAccess,
-    known: &'l mut HashMap<Seq, Option<Vec<u8>>>,
+    known: &'l mut Map<Seq, Option<Vec<u8>>>,
 }
 
 impl Ids for LogIds<'_> {

@@ -63,14 +63,17 @@ impl<'a> Member<'a> {
     /// Whether this is the key's text. Most keys have no escapes, so their
     /// bytes decide.
     #[must_use]
-    #[inline]
+    #[inline(always)]
     pub fn is(&self, name: &str) -> bool {
         let inner = self.key.get(1..self.key.len().saturating_sub(1)).unwrap_or_default();
-        if inner.first() != name.as_bytes().first() && inner.first() != Some(&b'\\') {
-            return false;
-        }
-        // An escape is longer than what it stands for.
-        inner == name.as_bytes() || (inner.len() > name.len() && self.is_escaped() && self.name() == name)
+        // An escape is longer than what it stands for, and begins with a backslash:
+        // nearly every other key is told apart by its first byte.
+        let may_be_escaped = || inner.len() > name.len() && (inner[0] == b'\\' || name.as_bytes().first() == Some(&inner[0]));
+        inner == name.as_bytes() || (may_be_escaped() && self.is_another_spelling_of(name))
+    }
+
+    fn is_another_spelling_of(&self, name: &str) -> bool {
+        self.is_escaped() && self.name() == name
     }
 
     /// Whether the key holds an escape, so that its bytes are not its text.

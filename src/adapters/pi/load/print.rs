@@ -19,12 +19,18 @@ pub(super) enum Spelling {
 /// keys stay: whoever reads them lets the last one count, as JavaScript does.
 pub(super) fn push_value(value: Value<'_>, spelling: Spelling, out: &mut Vec<u8>) {
     let token = value.token();
+    // Nearly every value is UTF-8 as a whole, and then each string in it.
+    let is_utf8 = std::str::from_utf8(token).is_ok();
     let mut at = 0;
     while let Some(&byte) = token.get(at) {
         match byte {
             b'"' => {
                 let end = token_end(token, at).max(at + 1);
-                push_string(token.get(at..end).unwrap_or_default(), spelling, out);
+                let string = token.get(at..end).unwrap_or_default();
+                match spelling {
+                    Spelling::AsInFile if is_utf8 => out.extend_from_slice(string),
+                    Spelling::AsInFile | Spelling::Canonical => push_string(string, spelling, out),
+                }
                 at = end;
             }
             b'-' | b'0'..=b'9' => {

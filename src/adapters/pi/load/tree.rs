@@ -1,7 +1,7 @@
 //! The entries of a session as a tree: which entry an id means, what hangs below
 //! what, and where the session stands.
 
-use std::collections::HashMap;
+use crate::model::map::Map;
 
 use super::Failure;
 use super::flavour::{Flavour, Migration};
@@ -46,13 +46,13 @@ pub(super) struct Tree<'a> {
     pub(super) flavour: Flavour,
     parents: Vec<Parent>,
     walks: Vec<Walk>,
-    by_id: HashMap<Key<'a>, Index>,
+    by_id: Map<Key<'a>, Index>,
     pub(super) leaf: Leaf,
 }
 
 impl<'a> Tree<'a> {
     pub(super) fn new(records: Records<'a>, flavour: Flavour) -> Result<Tree<'a>, Failure> {
-        let mut tree = Tree { records, flavour, parents: Vec::new(), walks: Vec::new(), by_id: HashMap::new(), leaf: Leaf::Nowhere };
+        let mut tree = Tree { records, flavour, parents: Vec::new(), walks: Vec::new(), by_id: Map::default(), leaf: Leaf::Nowhere };
         match flavour {
             Flavour::Pi(Migration::Chain) => tree.chain()?,
             Flavour::Pi(Migration::Hooks | Migration::None) | Flavour::Harness | Flavour::Tutorial => tree.link(),
