@@ -141,4 +141,62 @@ mod tests {
         assert_eq!(scalar_end(b"[]", 1), None);
         assert_eq!(scalar_end(b"null", 0), Some(4));
     }
+
+    /// Slowly, byte by byte: where the first quote stands that is not escaped, and
+    /// where all containers are closed.
+    fn slowly(text: &[u8]) -> (Option<usize>, Option<usize>) {
+        let (mut depth, mut in_string, mut quote, mut end, mut at) = (0, false, None, None, 0);
+        while let Some(byte) = text.get(at) {
+            match byte {
+                b'\\' => at += 1,
+                b'"' => {
+                    in_string = !in_string;
+                    quote = quote.or(Some(at).filter(|at| *at > 0));
+                }
+                b'{' | b'[' if !in_string => depth += 1,
+                b'}' | b']' if !in_string => {
+                    depth -= 1;
+                    end = end.or(Some(at + 1).filter(|_| depth == 0));
+                }
+                _ => {}
+            }
+            at += 1;
+        }
+        (quote, end)
+    }
+
+    /// No text with a backslash elsewhere was ever accepted.
+    fn only_escape_in_strings(text: &mut [u8]) {
+        let (mut in_string, mut at) = (false, 0);
+        while let Some(byte) = text.get_mut(at) {
+            match byte {
+                b'"' => in_string = !in_string,
+                b'\\' if in_string => at += 1,
+                b'\\' => *byte = b'x',
+                _ => {}
+            }
+            at += 1;
+        }
+    }
+
+    #[test]
+    fn whole_words_tell_what_single_bytes_tell() {
+        let mut seed = 7_u64;
+        let mut random = move |below: usize| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (seed >> 33) as usize % below
+        };
+        for round in 0..60_000 {
+            // Dense with what matters, or long stretches of what does not.
+            let letters: &[u8] = if round % 2 == 0 { b"\"\\\\{}[]x" } else { b"\"\\{}[]xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx" };
+            let len = random(300);
+            let mut text: Vec<u8> = std::iter::repeat_with(|| letters[random(letters.len())]).take(len).collect();
+            text.insert(0, b'"');
+            assert_eq!(closing_quote(&text, 0), slowly(&text).0, "{}", text.escape_ascii());
+            text[0] = b'[';
+            only_escape_in_strings(&mut text);
+            let (_, end) = slowly(&text);
+            assert_eq!(container_end(&text, 0), end, "{}", text.escape_ascii());
+        }
+    }
 }
