@@ -176,5 +176,11 @@ mod tests {
             }
         }
         assert_eq!(stops.walk(b"x..x", 0, |at| (at == 0).then_some(1)), 3);
+        // Behind the end stands nothing, not even a control.
+        let controls = Stops::at([b'"']).and_controls();
+        assert_eq!(
+            (0..80).map(|len| controls.walk(&vec![b' '; len], 0, |at| panic!("a stop at {at} of {len}"))).sum::<usize>(),
+            80 * 79 / 2
+        );
     }
 }
