@@ -43,16 +43,16 @@ fn peak(process: u32) -> Option<u64> {
 /// Migrates a source and says how much memory that took at most; nothing where
 /// that cannot be measured.
 fn most_memory(source: &Path, dest: &Path) -> Option<u64> {
+    most_memory_of(&["migrate", source.to_str().unwrap(), "-o", dest.to_str().unwrap()])
+}
+
+/// The same of any command.
+fn most_memory_of(words: &[&str]) -> Option<u64> {
     if !Path::new("/proc/self/status").exists() {
         eprintln!("no /proc here: memory is not measured");
         return None;
     }
-    let mut child = Command::new(env!("CARGO_BIN_EXE_everlog"))
-        .args(["migrate", source.to_str().unwrap(), "-o", dest.to_str().unwrap()])
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_everlog")).args(words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let mut most = 0;
     while child.try_wait().unwrap().is_none() {
         most = most.max(peak(child.id()).unwrap_or(0));
@@ -79,6 +79,27 @@ fn a_large_sidecar_takes_little_more_memory_than_its_size() {
     let bytes = text.len() as u64;
     if let Some(most) = most_memory(&source, &scratch.path().join("dest")) {
         judge("sidecar", most, bytes, bytes * 3 / 2 + 64 * MIB);
+    }
+}
+
+/// However many there are, and however many at once may be worked on.
+#[test]
+fn large_sessions_are_not_in_memory_together() {
+    let scratch = TempDir::new().unwrap();
+    let (source, dest) = (scratch.path().join("logs"), scratch.path().join("dest"));
+    let line =
+        format!("{{\"role\": \"user\", \"content\": \"{}\", \"timestamp\": \"2026-01-01T00:00:00\"}}\n", "0123456789abcde ".repeat(4096));
+    let text = line.repeat(48 * 1024 * 1024 / line.len());
+    for name in ["a", "b", "c", "d"] {
+        fs::create_dir_all(source.join(name)).unwrap();
+        fs::write(source.join(name).join("conversation.jsonl"), &text).unwrap();
+    }
+    let bytes = text.len() as u64;
+    let [source, dest] = [&source, &dest].map(|path| path.to_str().unwrap());
+    for words in [&["migrate", source, "-o", dest, "--jobs", "4"][..], &["verify", dest, "--source", source, "--jobs", "4"]] {
+        if let Some(most) = most_memory_of(words) {
+            judge("each session", most, bytes, bytes * 3 / 2 + 64 * MIB);
+        }
     }
 }
 

@@ -44,6 +44,23 @@ pub fn each<T: Sync, R: Send>(items: &[T], jobs: usize, work: impl Fn(&T) -> R +
     }
 }
 
+/// The same, the largest first, and never on more bytes at once than the largest
+/// item has: each is in memory while it is worked on.
+pub fn by_size<T: Sync, R: Send>(items: &[T], bytes_of: impl Fn(&T) -> u64, jobs: usize, work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let mut order: Vec<(usize, u64)> = items.iter().map(bytes_of).enumerate().collect();
+    order.sort_by_key(|(_, bytes)| std::cmp::Reverse(*bytes));
+    let largest = order.first().map_or(0, |(_, bytes)| *bytes);
+    let budget = Budget { left: Mutex::new(largest.max(ALWAYS_ALLOWED)), freed: Condvar::new() };
+    let mut results = each(&order, jobs, |&(n, bytes)| {
+        budget.take(bytes);
+        let done = work(&items[n]);
+        budget.give_back(bytes);
+        (n, done)
+    });
+    results.sort_by_key(|(n, _)| *n);
+    results.into_iter().map(|(_, done)| done).collect()
+}
+
 /// Keeps a panic with its session: a bug there must not stop the others.
 ///
 /// # Errors
@@ -55,30 +72,18 @@ pub fn caught<R, E>(work: impl FnOnce() -> Result<R, E>, bug: impl FnOnce(String
     })
 }
 
-/// Runs `work` on every item, `jobs` at a time. Items come with their size;
-/// results come back in the order of the items, and are missing for those that
-/// were not begun because `stop` was set. A panic stays with its item.
+/// Runs `work` on every item, as [`by_size`] does; items come with their size.
+/// Results are missing for those that were not begun because `stop` was set. A
+/// panic stays with its item.
 pub fn run<T: Sync, R: Send>(
     items: &[(T, u64)],
     jobs: usize,
     stop: &AtomicBool,
     work: impl Fn(&T, u64) -> Result<R, ConvertError> + Sync,
 ) -> Vec<Option<Result<R, ConvertError>>> {
-    let largest = items.iter().map(|(_, bytes)| *bytes).max().unwrap_or(0);
-    let budget = Budget { left: Mutex::new(largest.max(ALWAYS_ALLOWED)), freed: Condvar::new() };
-    let mut order: Vec<usize> = (0..items.len()).collect();
-    order.sort_by_key(|&n| std::cmp::Reverse(items[n].1));
-    let one = |&n: &usize| {
-        if stop.load(Ordering::Relaxed) {
-            return (n, None);
-        }
-        let (item, bytes) = &items[n];
-        budget.take(*bytes);
-        let done = caught(|| work(item, *bytes), ConvertError::Bug);
-        budget.give_back(*bytes);
-        (n, Some(done))
+    let one = |(item, bytes): &(T, u64)| {
+        let is_begun = !stop.load(Ordering::Relaxed);
+        is_begun.then(|| caught(|| work(item, *bytes), ConvertError::Bug))
     };
-    let mut results = each(&order, jobs, one);
-    results.sort_by_key(|(n, _)| *n);
-    results.into_iter().map(|(_, done)| done).collect()
+    by_size(items, |(_, bytes)| *bytes, jobs, one)
 }

@@ -203,7 +203,10 @@ pub fn run(job: &VerifyJob, out: &Printer) -> Result<ExitStatus, CommandError> {
     let checker = Checker { job, source: source.as_ref(), store: store.as_ref() };
     let bytes = |item: &Item<'_>| item.log.path.metadata().map_or(0, |meta| meta.len());
     let progress = out.progress(chosen.iter().map(bytes).sum(), chosen.len() as u64);
-    let mut checked = batch::each(&chosen, job.jobs, |item| {
+    // A log is read through a window; what is in memory is the source.
+    let held =
+        |item: &Item<'_>| source.as_ref().map_or(0, |source| item.unit.map_or_else(|| bytes(item), |unit| unit.bytes(&source.listing)));
+    let mut checked = batch::by_size(&chosen, held, job.jobs, |item| {
         let checked = checker.check(item);
         progress.session_done(bytes(item));
         checked

@@ -34,6 +34,12 @@ impl<const N: usize> Stops<N> {
         Stops { below: 0x20, ..self }
     }
 
+    /// Stops at blanks too, and at control characters, most of which are some.
+    #[must_use]
+    pub const fn and_blanks(self) -> Stops<N> {
+        Stops { below: 0x21, ..self }
+    }
+
     /// Stops at what is not ASCII too.
     #[must_use]
     pub const fn and_beyond_ascii(self) -> Stops<N> {
@@ -86,6 +92,24 @@ impl<const N: usize> Stops<N> {
         self.next(text, 0) < text.len()
     }
 
+    /// Where the first of these bytes stands among the next few of a text, where
+    /// there are as many: the short way for what ends near by.
+    #[must_use]
+    #[inline(always)]
+    pub fn near(self, text: &[u8], from: usize) -> Option<usize> {
+        let marks = self.marks(text.get(from..)?.first_chunk()?);
+        (marks != 0).then(|| from + marks.trailing_zeros() as usize)
+    }
+
+    /// Whether any of these bytes stands in a stretch. Costs less than its bits.
+    #[must_use]
+    #[inline(always)]
+    pub fn is_in_stretch(self, stretch: &[u8; STRETCH]) -> bool {
+        let (blocks, _) = stretch.as_chunks();
+        let marked = blocks.iter().fold(u8x16::splat(0), |marked, block| marked | self.marked(block));
+        marked.to_bitmask() != 0
+    }
+
     /// The bits of the last few bytes of a text, fewer than a block.
     #[inline(always)]
     fn marks_of_tail(self, text: &[u8], from: usize) -> u64 {
@@ -111,6 +135,13 @@ impl<const N: usize> Stops<N> {
 
     #[inline(always)]
     fn marks(self, block: &[u8; BLOCK]) -> u64 {
+        u64::from(self.marked(block).to_bitmask())
+    }
+
+    /// The bytes of a block that are in the set: the highest bit of each counts,
+    /// which is set in all beyond ASCII.
+    #[inline(always)]
+    fn marked(self, block: &[u8; BLOCK]) -> u8x16 {
         let block = u8x16::new(*block);
         let mut marked = if self.beyond_ascii { block } else { u8x16::splat(0) };
         for listed in self.bytes {
@@ -119,8 +150,7 @@ impl<const N: usize> Stops<N> {
         if self.below > 0 {
             marked |= block.simd_lt(u8x16::splat(self.below));
         }
-        // The highest bit of each byte counts, which is set in all beyond ASCII.
-        u64::from(marked.to_bitmask())
+        marked
     }
 }
 
@@ -154,6 +184,14 @@ mod tests {
                         assert_eq!(stops.next(&text, 0), slowly, "{byte:#x} at {at} of {len} in {stops:?}");
                         assert!(stops.next(&text, at + 1) > at);
                         assert_eq!(stops.is_in(&text), slowly < len, "{byte:#x} at {at} of {len} in {stops:?}");
+                        assert_eq!(
+                            stops.near(&text, 0),
+                            Some(slowly).filter(|at| *at < BLOCK && len >= BLOCK),
+                            "{byte:#x} at {at} of {len}"
+                        );
+                        if let Some(stretch) = text.first_chunk() {
+                            assert_eq!(stops.is_in_stretch(stretch), slowly < STRETCH, "{byte:#x} at {at} of {len} in {stops:?}");
+                        }
                     }
                 }
             }

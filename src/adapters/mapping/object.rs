@@ -100,11 +100,19 @@ impl Table {
         self.render_frame(payload, to);
     }
 
+    /// The same for an object whose members are known already.
+    pub(in crate::adapters) fn render_opened_object(&self, given: &[Member<'_>], to: To<'_>) {
+        self.render_opened_frame(given, to);
+    }
+
     /// The same for a document: its lists are left empty, and where their
     /// records would stand is returned, in order.
     pub(in crate::adapters) fn render_frame(&self, payload: &[u8], to: To<'_>) -> Vec<usize> {
+        self.render_opened_frame(&json::all_members(payload), to)
+    }
+
+    fn render_opened_frame(&self, given: &[Member<'_>], to: To<'_>) -> Vec<usize> {
         let To { style, depth, out } = to;
-        let given: Vec<Member<'_>> = json::all_members(payload);
         let get = |name: &str| given.iter().find(|member| member.is(name)).map(|member| member.value);
         let ext: Vec<Member<'_>> = get("ext").map(json::all_members).unwrap_or_default();
         let mut lists = Vec::new();

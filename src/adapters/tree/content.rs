@@ -72,11 +72,11 @@ impl Content for Parts {
             None => {}
             Some(list) if json::kind_of(list) == Kind::Array => {
                 let start = out.len();
-                for part in json::elements(list) {
+                for (part, members) in json::opened_elements(list) {
                     if out.len() > start {
                         out.push(b',');
                     }
-                    push_part(part, writer, out);
+                    push_part(part, &members, writer, out);
                 }
                 if out.len() == start {
                     beside.marks.push(EMPTY_LIST);
@@ -107,7 +107,7 @@ impl Content for Parts {
             "call_id" | "is_error" => of_result(name),
             "tool_name" => of_result("name"),
             _ => {
-                let list = of_result("content").map_or(parts, |member| member.value);
+                let list = result.and_then(|result| json::from_member(result, "content")).unwrap_or(parts);
                 return push_content(list, marked, To { style, depth, out });
             }
         };
@@ -121,10 +121,9 @@ fn type_of(part: &[u8]) -> Option<&[u8]> {
     (json::kind_of(part) == Kind::Object).then(|| json::members(part).find(|member| member.is("type"))).flatten().map(|member| member.value)
 }
 
-/// One part of the source in the log's words.
-pub(in crate::adapters) fn push_part(part: &[u8], writer: Escapes, out: &mut Vec<u8>) {
+/// One part of the source in the log's words; of an object these are the members.
+fn push_part(part: &[u8], members: &[Member<'_>], writer: Escapes, out: &mut Vec<u8>) {
     if json::kind_of(part) == Kind::Object {
-        let members: Vec<Member<'_>> = json::all_members(part);
         let has = |name: &str| members.iter().any(|member| member.is(name));
         let kind = members.iter().find(|member| member.is("type")).map(|member| member.value);
         let at = match kind {
@@ -137,7 +136,7 @@ pub(in crate::adapters) fn push_part(part: &[u8], writer: Escapes, out: &mut Vec
         };
         if let Some((front, table)) = at.map(|at| PARTS[at]) {
             let start = out.len();
-            if table.push_object(&members, front, writer, out) {
+            if table.push_object(members, front, writer, out) {
                 return;
             }
             out.truncate(start);
@@ -149,20 +148,25 @@ pub(in crate::adapters) fn push_part(part: &[u8], writer: Escapes, out: &mut Vec
 }
 
 /// The text of a list that holds nothing else, as the log writes it: the short
-/// way for what most messages say.
+/// way for what most messages say. What stands behind the list does not matter.
 fn only_text(list: &[u8]) -> Option<&[u8]> {
     const FRONT: &[u8] = b"[{\"type\":\"text\",\"text\":";
     let text = list.strip_prefix(FRONT).filter(|text| text.starts_with(b"\""))?;
     let (token, behind) = text.split_at(json::token_end(text, 0));
-    (behind == b"}]").then_some(token)
+    behind.starts_with(b"}]").then_some(token)
+}
+
+/// The value of the first member of this name.
+fn first<'a>(members: &[Member<'a>], name: &str) -> Option<&'a [u8]> {
+    members.iter().find(|member| member.is(name)).map(|member| member.value)
 }
 
 fn push_content(list: &[u8], marked: &dyn Fn(&str) -> bool, to: To<'_>) {
     let To { style, depth, out } = to;
-    let member = |part, name: &str| json::members(part).find(|member| member.is(name)).map(|member| member.value);
     if marked(ONE_TEXT) {
         // A log that was edited may have several texts in the place of one.
-        let texts: Vec<&[u8]> = json::elements(list).filter_map(|part| member(part, "text")).collect();
+        let texts: Vec<&[u8]> =
+            json::elements(list).filter_map(|part| json::members(part).find(|member| member.is("text"))).map(|text| text.value).collect();
         match texts.as_slice() {
             [only] => style.push_value_at(only, depth, out),
             several => {
@@ -184,18 +188,18 @@ fn push_content(list: &[u8], marked: &dyn Fn(&str) -> bool, to: To<'_>) {
         style.push_break(depth, out);
         return out.push(b']');
     }
-    let mut parts = json::elements(list).peekable();
+    let mut parts = json::opened_elements(list).peekable();
     if parts.peek().is_none() && !marked(EMPTY_LIST) {
         return;
     }
     out.push(b'[');
-    for (n, part) in parts.enumerate() {
+    for (n, (_, part)) in parts.enumerate() {
         if n > 0 {
             out.extend_from_slice(style.comma());
         }
         style.push_break(depth + 1, out);
-        let by_input = member(part, "by").is_some();
-        let table = match type_of(part) {
+        let by_input = first(&part, "by").is_some();
+        let table = match first(&part, "type") {
             Some(b"\"text\"") => Some(&TEXT),
             Some(b"\"thinking\"") => Some(&THINKING),
             Some(b"\"image\"") => Some(&IMAGE),
@@ -204,8 +208,8 @@ fn push_content(list: &[u8], marked: &dyn Fn(&str) -> bool, to: To<'_>) {
             _ => None,
         };
         match table {
-            Some(table) => table.render_object(part, To { style, depth: depth + 1, out }),
-            None => style.push_value_at(member(part, "value").unwrap_or(b"null"), depth + 1, out),
+            Some(table) => table.render_opened_object(&part, To { style, depth: depth + 1, out }),
+            None => style.push_value_at(first(&part, "value").unwrap_or(b"null"), depth + 1, out),
         }
     }
     if out.last() != Some(&b'[') {

@@ -109,15 +109,14 @@ pub(in crate::adapters) fn read(line: Line<'_>, manner: Manner) -> Result<Entry<
         return Err(NoEntry::Blank);
     }
     let decoded = js::decoded(line.text);
-    let mut members = Vec::new();
-    if let Err(error) = json::scan_object(&decoded, Dialect::Strict, &mut members) {
+    let (mut members, mut of_message) = (Vec::new(), Vec::new());
+    if let Err(error) = json::scan_opened(&decoded, Dialect::Strict, "message", &mut members, &mut of_message) {
         return no_object(line, &decoded, error, manner);
     }
     let keep = |piece: &[u8]| kept(line.text, &decoded, piece);
     let entry_type = get(&members, "type").map(canonical).unwrap_or_default();
     let message = get(&members, "message").filter(|message| *message != b"null");
-    let opened = message.filter(|message| json::kind_of(message) == Kind::Object);
-    let role = opened.and_then(role_of).map(canonical).unwrap_or_default();
+    let role = get(&of_message, "role").map(canonical).unwrap_or_default();
     let id = get(&members, "id");
     let kind = Record::of(&entry_type, &role);
     Ok(Entry {
@@ -132,15 +131,6 @@ pub(in crate::adapters) fn read(line: Line<'_>, manner: Manner) -> Result<Entry<
         lacks_message: message.is_none() && entry_type_is_message(kind),
         is_side: get(&members, "appendMode").is_some_and(|mode| canonical(mode).as_ref() == b"\"side\""),
     })
-}
-
-/// The role of a message; of several the last counts.
-fn role_of(message: &[u8]) -> Option<&[u8]> {
-    // To look for a second one costs less than to read past the content.
-    let mut said = memchr::memmem::find_iter(message, b"\"role\"");
-    let is_said_once = said.next().is_some() && said.next().is_none();
-    let mut roles = json::members(message).filter(|member| member.is("role"));
-    if is_said_once { roles.next() } else { roles.last() }.map(|member| member.value)
 }
 
 fn entry_type_is_message(kind: Record) -> bool {

@@ -1,7 +1,7 @@
 //! Files of entries to events: each entry once, below its parent, and how each
 //! file is rebuilt from them.
 
-use std::hash::{BuildHasher, Hasher};
+use std::hash::{BuildHasher, Hash, Hasher};
 
 use crate::adapters::adapter::Check;
 use crate::adapters::conversion::Conversion;
@@ -65,9 +65,8 @@ pub(in crate::adapters) enum Edits {
 pub(in crate::adapters) struct Reader<'a, 's> {
     pub to: Conversion<'a, 's>,
     shapes: Shapes,
-    /// Records that are in the log, by their bytes, the event above, and how
-    /// their file has parents: an event is rendered as its file wants it.
-    known: Map<(&'a [u8], Seq, Parents), Seq>,
+    /// Records that are in the log.
+    known: Map<Known<'a>, Seq>,
     /// The residuals of those that cannot be rendered, for every file that has
     /// the record.
     residual_of: Map<Seq, u32>,
@@ -83,6 +82,29 @@ pub(in crate::adapters) struct Reader<'a, 's> {
     pub last_node: Seq,
     /// Edits of the last file whose targets are not in the log before them.
     pub early_edits: Vec<usize>,
+}
+
+/// A record by its bytes, the event above, and how its file has parents: an event
+/// is rendered as its file wants it. Records are long: each is hashed once.
+#[derive(PartialEq, Eq)]
+struct Known<'a> {
+    hash: u64,
+    text: &'a [u8],
+    above: Seq,
+    parents: Parents,
+}
+
+impl<'a> Known<'a> {
+    fn new(text: &'a [u8], above: Seq, parents: Parents, hasher: &impl BuildHasher) -> Known<'a> {
+        let hash = hasher.hash_one((text, above, parents));
+        Known { hash, text, above, parents }
+    }
+}
+
+impl Hash for Known<'_> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(self.hash);
+    }
 }
 
 /// One file of them.
@@ -231,7 +253,8 @@ impl<'a, 's> Reader<'a, 's> {
         let is_header = entry.kind == Record::Header;
         let is_node = !is_header && seen != Seen::Aside;
         let is_shared = is_node && seen == Seen::ByLoader;
-        let known = if is_header { self.headers.get(text) } else { self.known.get(&(text, above, file.parents)).filter(|_| is_shared) };
+        let record = Known::new(text, above, file.parents, self.known.hasher());
+        let known = if is_header { self.headers.get(text) } else { self.known.get(&record).filter(|_| is_shared) };
         if let Some(&known) = known {
             file.residuals.extend(self.residual_of.get(&known).map(|count| (known, *count)));
             return Ok(known);
@@ -275,7 +298,7 @@ impl<'a, 's> Reader<'a, 's> {
             }
         }
         if seen == Seen::ByLoader {
-            self.known.insert((text, above, file.parents), seq);
+            self.known.insert(record, seq);
         }
         if is_node {
             self.last_node = seq;

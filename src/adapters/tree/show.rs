@@ -4,7 +4,7 @@
 use crate::adapters::mapping::{NoIds, Parents, Rendered, To};
 use crate::model::event::{EventKind, EventRef};
 use crate::model::ids::Seq;
-use crate::model::json::{self, Kind, Member};
+use crate::model::json::{self, Dialect, Kind, Member};
 use crate::model::shape::Shapes;
 use crate::model::shown::{Place, Shown};
 use crate::model::stream::StreamError;
@@ -114,6 +114,7 @@ fn show_record(shown: &Shown<'_>, record: &[u8], habits: Habits, hand_on: &mut d
 /// What decides how a message is shown.
 struct Said<'m> {
     role: Option<&'m [u8]>,
+    /// From where the content begins: it may go on behind its end.
     content: Option<&'m [u8]>,
 }
 
@@ -127,18 +128,8 @@ impl<'m> Said<'m> {
     /// Of an object in which no key stands twice: what stands behind both need
     /// not be looked at.
     fn once(message: &'m [u8]) -> Said<'m> {
-        let mut said = Said { role: None, content: None };
-        for member in json::members(message) {
-            if member.is("role") {
-                said.role = Some(member.value);
-            } else if member.is("content") {
-                said.content = Some(member.value);
-            }
-            if said.role.is_some() && said.content.is_some() {
-                break;
-            }
-        }
-        said
+        let role = json::members(message).find(|member| member.is("role")).map(|member| member.value);
+        Said { role, content: json::from_member(message, "content") }
     }
 }
 
@@ -290,7 +281,7 @@ fn push_member(key: &[u8], value: &[u8], numbers: Numbers, out: &mut Vec<u8>) {
 
 /// What stands in the place of missing content.
 fn mended(role: &[u8], content: Option<&[u8]>) -> Option<Vec<u8>> {
-    match (content.filter(|content| *content != b"null"), role) {
+    match (content.filter(|content| json::kind_of(content) != Kind::Null), role) {
         (Some(_), _) => None,
         (None, b"\"system\"") => Some(b"\"\"".to_vec()),
         (None, b"\"user\"" | b"\"assistant\"" | b"\"toolResult\"") => Some(b"[]".to_vec()),
@@ -301,9 +292,10 @@ fn mended(role: &[u8], content: Option<&[u8]>) -> Option<Vec<u8>> {
 /// Content of answers and results as a list.
 fn listed(role: &[u8], content: Option<&[u8]>) -> Option<Vec<u8>> {
     let content = content?;
+    let whole = || &content[..json::scan_value(content, Dialect::Strict).map_or(content.len(), |scan| scan.end)];
     match (role, json::kind_of(content)) {
-        (b"\"assistant\"" | b"\"toolResult\"", Kind::String) => Some(text_part(content)),
-        (b"\"toolResult\"", Kind::Object) => Some([b"[", content, b"]"].concat()),
+        (b"\"assistant\"" | b"\"toolResult\"", Kind::String) => Some(text_part(whole())),
+        (b"\"toolResult\"", Kind::Object) => Some([b"[", whole(), b"]"].concat()),
         _ => None,
     }
 }

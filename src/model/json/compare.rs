@@ -4,8 +4,8 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use super::accepted::{elements, members};
 use super::escape::{decode_string, lossy, push_string};
-use super::scan::{elements, members};
 use super::tokens::{Kind, kind_of};
 
 /// Deeper than any loader we follow goes; below it only equal text is equal.

@@ -10,33 +10,35 @@ const BACKSLASHES: Stops<1> = Stops::at([b'\\']);
 
 /// Where the string token that opens at `start` ends, behind its quote.
 #[must_use]
+#[inline]
 pub fn token_end(text: &[u8], start: usize) -> usize {
     closing_quote(text, start).map_or(text.len(), |quote| quote + 1)
 }
 
 /// Where the quote stands that closes the string token that opens at `start`,
 /// if any does.
+#[inline]
 fn closing_quote(text: &[u8], start: usize) -> Option<usize> {
     // Keys and most values end near by, and have no escapes.
     const MARKS: Stops<2> = Stops::at([b'"', b'\\']);
-    const NEAR: usize = 16;
-    let mut at = start + 1;
-    if let Some(near) = text.get(at..at + NEAR) {
-        let found = at + MARKS.next(near, 0);
-        if text.get(found) == Some(&b'"') {
-            return Some(found);
-        }
+    match MARKS.near(text, start + 1) {
+        Some(found) if text[found] == b'"' => Some(found),
+        Some(_) | None => far_closing_quote(text, start + 1),
     }
+}
+
+/// The same from behind the opening quote on, stretch by stretch.
+fn far_closing_quote(text: &[u8], from: usize) -> Option<usize> {
     let mut escapes = Escaped::default();
-    while at < text.len() {
-        let stretch = stretch_at(text, at);
-        let quotes = QUOTES.marks_of(&stretch) & !escapes.marks(BACKSLASHES.marks_of(&stretch));
-        if quotes != 0 {
-            return Some(at + quotes.trailing_zeros() as usize);
+    each_stretch(text, from, |stretch| {
+        // In most stretches of a long text there is none that could close it.
+        if !QUOTES.is_in_stretch(stretch) {
+            escapes.pass(stretch);
+            return None;
         }
-        at += STRETCH;
-    }
-    None
+        let closing = QUOTES.marks_of(stretch) & !escapes.marks(BACKSLASHES.marks_of(stretch));
+        (closing != 0).then(|| closing.trailing_zeros() as usize)
+    })
 }
 
 /// Where the object or array that opens at `start` ends, behind its closer.
@@ -44,17 +46,20 @@ fn closing_quote(text: &[u8], start: usize) -> Option<usize> {
 pub(super) fn container_end(text: &[u8], start: usize) -> Option<usize> {
     const OPENERS: Stops<2> = Stops::at([b'{', b'[']);
     const CLOSERS: Stops<2> = Stops::at([b'}', b']']);
-    let (mut at, mut depth) = (start, 0);
+    let mut depth = 0;
     let mut escapes = Escaped::default();
     // All bits where the stretch before ended in a string.
     let mut in_string = 0;
-    while at < text.len() {
-        let stretch = stretch_at(text, at);
-        let quotes = QUOTES.marks_of(&stretch) & !escapes.marks(BACKSLASHES.marks_of(&stretch));
+    each_stretch(text, start, |stretch| {
+        // Most stretches are inside of one string.
+        if in_string != 0 && !QUOTES.is_in_stretch(stretch) {
+            escapes.pass(stretch);
+            return None;
+        }
+        let quotes = QUOTES.marks_of(stretch) & !escapes.marks(BACKSLASHES.marks_of(stretch));
         let strings = toggled(quotes) ^ in_string;
         in_string = if strings >> (STRETCH - 1) == 1 { u64::MAX } else { 0 };
-        let (openers, mut closers) = (OPENERS.marks_of(&stretch) & !strings, CLOSERS.marks_of(&stretch) & !strings);
-        // Most stretches are inside of one string.
+        let (openers, mut closers) = (OPENERS.marks_of(stretch) & !strings, CLOSERS.marks_of(stretch) & !strings);
         if openers | closers != 0 {
             let closed = closers.count_ones();
             if closed >= depth {
@@ -62,16 +67,48 @@ pub(super) fn container_end(text: &[u8], start: usize) -> Option<usize> {
                 for passed in 0..closed {
                     let closer = closers.trailing_zeros();
                     if depth + (openers & ((1 << closer) - 1)).count_ones() <= passed + 1 {
-                        return Some(at + closer as usize + 1);
+                        return Some(closer as usize + 1);
                     }
                     closers &= closers - 1;
                 }
             }
             depth = depth + openers.count_ones() - closed;
         }
+        None
+    })
+}
+
+/// Looks at a text stretch by stretch, the last one filled up with NULs, until
+/// something is found in one; gives its place in the text.
+#[inline(always)]
+fn each_stretch(text: &[u8], from: usize, mut find: impl FnMut(&[u8; STRETCH]) -> Option<usize>) -> Option<usize> {
+    let mut at = from;
+    let mut last;
+    // Looked at in one place, or what is looked for would not stay in registers.
+    while at < text.len() {
+        let stretch = match text[at..].first_chunk() {
+            Some(stretch) => stretch,
+            None => {
+                last = stretch_at(text, at);
+                &last
+            }
+        };
+        if let Some(found) = find(stretch) {
+            return Some(at + found);
+        }
         at += STRETCH;
     }
     None
+}
+
+/// Where a value of any kind ends.
+#[inline]
+pub(super) fn value_end(text: &[u8], start: usize) -> Option<usize> {
+    match text.get(start)? {
+        b'"' => Some(token_end(text, start)),
+        b'{' | b'[' => container_end(text, start),
+        _ => scalar_end(text, start),
+    }
 }
 
 /// All bits from each mark up to the next one, the first of two included and
@@ -104,15 +141,24 @@ impl Escaped {
         self.first = goes_on;
         from_even & !EVEN | from_odd & EVEN | first
     }
+
+    /// Passes a stretch in which nothing matters that could be escaped.
+    #[inline(always)]
+    fn pass(&mut self, stretch: &[u8; STRETCH]) {
+        if stretch[STRETCH - 1] == b'\\' {
+            self.marks(BACKSLASHES.marks_of(stretch));
+        } else {
+            self.first = false;
+        }
+    }
 }
 
 /// Where the number or word that begins at `start` ends.
 #[must_use]
 pub(super) fn scalar_end(text: &[u8], start: usize) -> Option<usize> {
-    let is_behind = |byte: &u8| matches!(byte, b',' | b']' | b'}' | b':' | b'"' | b' ' | b'\t' | b'\n' | b'\r');
-    let rest = text.get(start..)?;
-    let len = rest.iter().position(is_behind).unwrap_or(rest.len());
-    (len > 0).then_some(start + len)
+    const BEHIND: Stops<5> = Stops::at([b',', b']', b'}', b':', b'"']).and_blanks();
+    let end = BEHIND.near(text, start).unwrap_or_else(|| BEHIND.next(text, start));
+    (end > start).then_some(end)
 }
 
 #[cfg(test)]

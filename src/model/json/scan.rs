@@ -3,7 +3,6 @@
 
 use crate::model::stops::Stops;
 
-use super::ends::{container_end, scalar_end, token_end};
 use super::nesting::Open;
 use super::tokens::{Dialect, Facts, Member, Outline, Scan, ScanError};
 
@@ -12,7 +11,7 @@ use super::tokens::{Dialect, Facts, Member, Outline, Scan, ScanError};
 /// # Errors
 /// When the text is not exactly one JSON object of this dialect.
 pub fn scan_object<'a>(text: &'a [u8], dialect: Dialect, out: &mut Vec<Member<'a>>) -> Result<Facts, ScanError> {
-    scan_outline(text, dialect, &|_| None, out, &mut Vec::new())
+    whole_object(text, dialect, out, &mut |scanner, _| scanner.value(1))
 }
 
 /// The same; of lists to which `name` gives one the elements are noted too, so
@@ -27,19 +26,46 @@ pub fn scan_outline<'a>(
     out: &mut Vec<Member<'a>>,
     lists: &mut Vec<Outline<'a>>,
 ) -> Result<Facts, ScanError> {
+    whole_object(text, dialect, out, &mut |scanner, key| {
+        let list = Some(b'[').filter(|open| scanner.peek() == Some(*open)).and_then(|_| name(&Member { key, value: b"" }));
+        match list {
+            Some(name) => scanner.list(name).map(|list| lists.push(list)),
+            None => scanner.value(1),
+        }
+    })
+}
+
+/// The same; of the last member of this name the members are noted too, where it
+/// is an object.
+///
+/// # Errors
+/// When the text is not exactly one JSON object of this dialect.
+pub fn scan_opened<'a>(
+    text: &'a [u8],
+    dialect: Dialect,
+    name: &str,
+    out: &mut Vec<Member<'a>>,
+    opened: &mut Vec<Member<'a>>,
+) -> Result<Facts, ScanError> {
+    opened.clear();
+    whole_object(text, dialect, out, &mut |scanner, key| {
+        if !(Member { key, value: b"" }).is(name) {
+            return scanner.value(1);
+        }
+        opened.clear();
+        if scanner.peek() == Some(b'{') { scanner.object(2, opened, &mut |scanner, _| scanner.value(2)) } else { scanner.value(1) }
+    })
+}
+
+/// An object that fills the whole text; `value` passes over what belongs to a key.
+fn whole_object<'a>(text: &'a [u8], dialect: Dialect, out: &mut Vec<Member<'a>>, value: PassValue<'a, '_>) -> Result<Facts, ScanError> {
     out.clear();
     let mut scanner = Scanner::new(text, dialect);
     scanner.blank();
     if scanner.peek() != Some(b'{') {
         return Err(scanner.error("expected an object"));
     }
-    scanner.object(1, out, &mut |scanner, key| {
-        let list = Some(b'[').filter(|open| scanner.peek() == Some(*open)).and_then(|_| name(&Member { key, value: b"" }));
-        match list {
-            Some(name) => scanner.list(name).map(|list| lists.push(list)),
-            None => scanner.value(1),
-        }
-    })?;
+    scanner.object(1, out, value)?;
     scanner.blank();
     if scanner.at < text.len() {
         return Err(scanner.error("more text behind the end of the object"));
@@ -58,58 +84,6 @@ pub fn scan_value(text: &[u8], dialect: Dialect) -> Result<Scan, ScanError> {
     Ok(Scan { end: scanner.at, facts: scanner.facts })
 }
 
-/// The members of an object that has been accepted before; an object that was
-/// not accepted ends early instead of failing.
-pub fn members(object: &[u8]) -> impl Iterator<Item = Member<'_>> {
-    let mut scanner = Scanner::inside(object);
-    std::iter::from_fn(move || {
-        scanner.blank();
-        if scanner.peek() == Some(b',') {
-            scanner.at += 1;
-            scanner.blank();
-        }
-        if scanner.peek() != Some(b'"') {
-            return None;
-        }
-        let key_start = scanner.at;
-        scanner.string("").ok()?;
-        let key = &object[key_start..scanner.at];
-        scanner.blank();
-        scanner.expect(b':', "").ok()?;
-        scanner.blank();
-        let value_start = scanner.at;
-        scanner.value(0).ok()?;
-        Some(Member { key, value: &object[value_start..scanner.at] })
-    })
-}
-
-/// The same, all at once.
-#[must_use]
-pub fn all_members(object: &[u8]) -> Vec<Member<'_>> {
-    // Most objects have no more.
-    let mut all = Vec::with_capacity(12);
-    all.extend(members(object));
-    all
-}
-
-/// The elements of an array that has been accepted before.
-pub fn elements(array: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let mut scanner = Scanner::inside(array);
-    std::iter::from_fn(move || {
-        scanner.blank();
-        if scanner.peek() == Some(b',') {
-            scanner.at += 1;
-            scanner.blank();
-        }
-        if matches!(scanner.peek(), None | Some(b']')) {
-            return None;
-        }
-        let start = scanner.at;
-        scanner.value(0).ok()?;
-        Some(&array[start..scanner.at])
-    })
-}
-
 /// Passes over the value of a key.
 type PassValue<'a, 'f> = &'f mut dyn FnMut(&mut Scanner<'a>, &'a [u8]) -> Result<(), ScanError>;
 
@@ -118,18 +92,11 @@ struct Scanner<'a> {
     at: usize,
     dialect: Dialect,
     facts: Facts,
-    /// The text was accepted before: only the ends of tokens are looked for.
-    accepted: bool,
 }
 
 impl<'a> Scanner<'a> {
     fn new(text: &'a [u8], dialect: Dialect) -> Self {
-        Scanner { text, at: 0, dialect, facts: Facts::default(), accepted: false }
-    }
-
-    /// Behind the opening byte of a text that was accepted before.
-    fn inside(text: &'a [u8]) -> Self {
-        Scanner { text, at: 1, dialect: Dialect::Python, facts: Facts::default(), accepted: true }
+        Scanner { text, at: 0, dialect, facts: Facts::default() }
     }
 
     fn peek(&self) -> Option<u8> {
@@ -159,11 +126,12 @@ impl<'a> Scanner<'a> {
             return Err(self.error(what));
         }
         let (text, start) = (self.text, self.at);
-        if self.accepted {
-            self.at = token_end(text, start);
+        const MARKS: Stops<2> = Stops::at([b'"', b'\\']).and_controls();
+        // Keys and most values end near by, and have no escapes.
+        if let Some(near) = MARKS.near(text, start + 1).filter(|near| text[*near] == b'"') {
+            self.at = near + 1;
             return Ok(());
         }
-        const MARKS: Stops<2> = Stops::at([b'"', b'\\']).and_controls();
         let end = MARKS.walk(text, start + 1, |at| if text[at] == b'\\' { escape_end(text, at) } else { None });
         if text.get(end) == Some(&b'"') {
             self.at = end + 1;
@@ -335,9 +303,7 @@ impl<'a> Scanner<'a> {
     fn value(&mut self, outside: usize) -> Result<(), ScanError> {
         match self.peek() {
             Some(b'"') => return self.string(""),
-            Some(b'{' | b'[') if self.accepted => return self.skip(container_end),
             Some(b'{' | b'[') => {}
-            _ if self.accepted => return self.skip(scalar_end),
             _ => return self.scalar(),
         }
         let mut open = Open::default();
@@ -385,12 +351,6 @@ impl<'a> Scanner<'a> {
                 }
             }
         }
-    }
-
-    /// Passes over a value that was accepted before.
-    fn skip(&mut self, end_of: impl Fn(&[u8], usize) -> Option<usize>) -> Result<(), ScanError> {
-        self.at = end_of(self.text, self.at).ok_or_else(|| self.error("expected a value"))?;
-        Ok(())
     }
 
     fn key(&mut self) -> Result<(), ScanError> {

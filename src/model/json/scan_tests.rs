@@ -1,6 +1,7 @@
 //! Tests of the tokenizer.
 
 use super::*;
+use crate::model::json::{elements, members};
 
 fn accepts(text: &str, dialect: Dialect) -> bool {
     scan_value(text.as_bytes(), dialect).is_ok_and(|scan| text[scan.end..].trim().is_empty())

@@ -4,10 +4,10 @@ use crate::model::json::{Kind, kind_of};
 
 use super::compaction::first_kept;
 use super::failure::Failure;
-use super::rows::{Body, Row, Type};
+use super::rows::{Role, Row, Type};
 use super::show;
 use super::tree::Tree;
-use super::value::{is_text, member, to_text};
+use super::value::{member, to_text};
 
 /// The entries from the root to a leaf.
 #[derive(Debug)]
@@ -33,7 +33,7 @@ impl Branch {
     pub fn to(tree: &mut Tree<'_>, leaf: u32) -> Result<Branch, Failure> {
         let path = tree.path_to(leaf);
         // Every message is asked for its role, shown or not.
-        let is_broken = |row: &Row<'_>| row.kind() == Type::Message && row.body == Body::Missing;
+        let is_broken = |row: &Row<'_>| row.kind() == Type::Message && !row.has_message();
         if path.iter().any(|entry| tree.row(*entry).is_some_and(is_broken)) {
             return Err(Failure::Type);
         }
@@ -91,8 +91,7 @@ impl Branch {
             let [provider, model] = if row.kind() == Type::Model {
                 ["provider", "modelId"].map(|name| row.member(name))
             } else {
-                let message = row.member("message").filter(|message| row.kind() == Type::Message && kind_of(message) == Kind::Object)?;
-                member(message, "role").filter(|role| is_text(role, "assistant"))?;
+                let message = row.message.filter(|_| row.kind() == Type::Message && row.said.role == Role::Assistant)?;
                 ["provider", "model"].map(|name| member(message, name))
             };
             let text = |value: Option<&[u8]>| value.filter(|value| kind_of(value) == Kind::String).map(to_text).unwrap_or_default();

@@ -5,7 +5,7 @@
 use crate::model::json::{Kind, kind_of};
 
 use super::keys::Key;
-use super::rows::{Body, Row, Rows, Type, What};
+use super::rows::{Row, Rows, Type, What};
 use super::show::needs_time;
 use super::tree::Age;
 use super::value::{index, to_number};
@@ -25,7 +25,7 @@ fn counted(rows: &Rows<'_>) -> Option<usize> {
     }
     let path = if age == Age::Linear { linear(rows)? } else { tree(rows)? };
     let row = |place: &u32| rows.at(*place);
-    if path.iter().filter_map(row).any(|row| row.kind() == Type::Message && row.body == Body::Missing) {
+    if path.iter().filter_map(row).any(|row| row.kind() == Type::Message && !row.has_message()) {
         return None;
     }
     let cut = path.iter().rposition(|place| row(place).is_some_and(|row| row.kind() == Type::Compaction));

@@ -1,7 +1,7 @@
 //! A transcript's lines as parsed values, in file order. What does not parse is
 //! skipped, as both generations of the program do.
 
-use crate::model::json::{Dialect, Kind, Member, kind_of, scan_object, scan_value};
+use crate::model::json::{Dialect, Kind, Member, kind_of, scan_opened, scan_value};
 
 use super::keys::{Key, Keys};
 use super::text::{decode, trim};
@@ -97,13 +97,40 @@ pub enum Mode {
     Side,
 }
 
-/// Whether an entry has a message that can be asked for its role.
+/// What decides how a message is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Body {
-    /// It has one.
-    There,
-    /// It has none, or `null`.
-    Missing,
+pub struct Said {
+    /// Whose message it is.
+    pub role: Role,
+    /// What its content is; nothing where it has none.
+    pub content: Option<Kind>,
+}
+
+/// The roles that the program minds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// The model's.
+    Assistant,
+    /// A tool's.
+    Result,
+    /// A hook's, by its older name.
+    Hook,
+    /// Any other, or none.
+    Other,
+}
+
+impl Said {
+    fn of(members: &[Member<'_>]) -> Said {
+        let get = |name: &str| members.iter().rev().find(|member| member.is(name)).map(|member| member.value);
+        let role = get("role").filter(|role| kind_of(role) == Kind::String).map(decode);
+        let role = match role.as_deref() {
+            Some(b"assistant") => Role::Assistant,
+            Some(b"toolResult") => Role::Result,
+            Some(b"hookMessage") => Role::Hook,
+            Some(_) | None => Role::Other,
+        };
+        Said { role, content: get("content").map(kind_of) }
+    }
 }
 
 /// One parsed line.
@@ -120,7 +147,9 @@ pub struct Row<'a> {
     /// Its `appendMode`.
     pub mode: Mode,
     /// Its `message`.
-    pub body: Body,
+    pub message: Option<&'a [u8]>,
+    /// What that says, where it is an object.
+    pub said: Said,
 }
 
 impl<'a> Row<'a> {
@@ -137,6 +166,12 @@ impl<'a> Row<'a> {
     #[must_use]
     pub fn is_header(&self) -> bool {
         self.kind() == Type::Session && self.id.is_string()
+    }
+
+    /// Whether it has a message that can be asked for its role.
+    #[must_use]
+    pub fn has_message(&self) -> bool {
+        self.message.is_some_and(|message| kind_of(message) != Kind::Null)
     }
 
     /// A member of the object.
@@ -163,8 +198,8 @@ impl<'a> Rows<'a> {
     pub fn parse(bytes: &'a [u8]) -> Rows<'a> {
         let content = trim(bytes);
         let mut parsed = Rows { has_text: !content.is_empty(), ..Rows::default() };
-        let mut members = Vec::new();
-        for line in content.split(|b| *b == b'\n') {
+        let mut members = Members::default();
+        for line in lines(content) {
             parsed.rows.extend(row(line, &mut members, &mut parsed.keys));
         }
         parsed
@@ -172,8 +207,8 @@ impl<'a> Rows<'a> {
 
     /// Whether this is true of the first value of a file.
     pub fn first(bytes: &'a [u8], is: impl Fn(&Row<'a>) -> bool) -> bool {
-        let (mut members, mut keys) = (Vec::new(), Keys::default());
-        let first = trim(bytes).split(|b| *b == b'\n').find_map(|line| row(line, &mut members, &mut keys));
+        let (mut members, mut keys) = (Members::default(), Keys::default());
+        let first = lines(trim(bytes)).find_map(|line| row(line, &mut members, &mut keys));
         first.is_some_and(|row| is(&row))
     }
 
@@ -184,7 +219,24 @@ impl<'a> Rows<'a> {
     }
 }
 
-fn row<'a>(line: &'a [u8], members: &mut Vec<Member<'a>>, keys: &mut Keys<'a>) -> Option<Row<'a>> {
+/// The members of a line, and of the message in it.
+#[derive(Default)]
+struct Members<'a> {
+    own: Vec<Member<'a>>,
+    of_message: Vec<Member<'a>>,
+}
+
+fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut rest = Some(text);
+    std::iter::from_fn(move || {
+        let text = rest.take()?;
+        let Some(end) = memchr::memchr(b'\n', text) else { return Some(text) };
+        rest = text.get(end + 1..);
+        text.get(..end)
+    })
+}
+
+fn row<'a>(line: &'a [u8], members: &mut Members<'a>, keys: &mut Keys<'a>) -> Option<Row<'a>> {
     let line = unblanked(line);
     if line.first() == Some(&b'{') { object(line, members, keys) } else { bare(line) }
 }
@@ -197,10 +249,10 @@ fn unblanked(line: &[u8]) -> &[u8] {
     line.get(start..end).unwrap_or_default()
 }
 
-fn object<'a>(line: &'a [u8], members: &mut Vec<Member<'a>>, keys: &mut Keys<'a>) -> Option<Row<'a>> {
-    scan_object(line, Dialect::Strict, members).ok()?;
+fn object<'a>(line: &'a [u8], members: &mut Members<'a>, keys: &mut Keys<'a>) -> Option<Row<'a>> {
+    scan_opened(line, Dialect::Strict, "message", &mut members.own, &mut members.of_message).ok()?;
     let (mut kind, mut id, mut parent, mut mode, mut message) = (None, None, None, None, None);
-    for member in members.iter() {
+    for member in &members.own {
         let place = match &*member.name() {
             "type" => &mut kind,
             "id" => &mut id,
@@ -217,7 +269,8 @@ fn object<'a>(line: &'a [u8], members: &mut Vec<Member<'a>>, keys: &mut Keys<'a>
         id: keys.of(id),
         parent: keys.of(parent),
         mode: if mode.is_some_and(|mode| is_text(mode, "side")) { Mode::Side } else { Mode::Active },
-        body: if message.is_some_and(|message| kind_of(message) != Kind::Null) { Body::There } else { Body::Missing },
+        message,
+        said: Said::of(&members.of_message),
     })
 }
 
@@ -236,5 +289,5 @@ fn bare(line: &[u8]) -> Option<Row<'_>> {
             }
         }
     };
-    Some(Row { text: value, what, id: Key::ABSENT, parent: Key::ABSENT, mode: Mode::Active, body: Body::Missing })
+    Some(Row { text: value, what, id: Key::ABSENT, parent: Key::ABSENT, mode: Mode::Active, message: None, said: Said::of(&[]) })
 }

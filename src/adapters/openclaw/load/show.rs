@@ -3,10 +3,10 @@
 use crate::model::json::{Kind, kind_of, members};
 
 use super::date;
-use super::rows::{Row, Type};
+use super::rows::{Role, Row, Said, Type};
 use super::text::decode;
 use super::tree::Age;
-use super::value::{is_text, is_truthy, push};
+use super::value::{is_truthy, member, push};
 
 /// Whether an entry becomes a message that must have a time.
 #[must_use]
@@ -33,7 +33,7 @@ pub fn push_summary(row: &Row<'_>, out: &mut Vec<u8>) {
 /// The message of an entry; nothing where it has none.
 pub fn push_entry(row: &Row<'_>, age: Age, out: &mut Vec<u8>) {
     if row.kind() == Type::Message {
-        row.member("message").into_iter().for_each(|message| push_message(message, age, out));
+        row.message.into_iter().for_each(|message| push_message(message, row.said, age, out));
     } else if row.kind() == Type::CustomMessage {
         push_made("custom", &["customType", "content", "display", "details"], row, out);
     } else if is_branch_summary(row) {
@@ -60,8 +60,8 @@ enum Change<'a> {
     PartToParts(&'a [u8]),
 }
 
-fn push_message(message: &[u8], age: Age, out: &mut Vec<u8>) {
-    let Some(change) = change(message, age) else { return push(message, out) };
+fn push_message(message: &[u8], said: Said, age: Age, out: &mut Vec<u8>) {
+    let Some(change) = change(message, said, age) else { return push(message, out) };
     let changed = match change {
         Change::Role => "role",
         Change::TextToParts(_) | Change::PartToParts(_) => "content",
@@ -88,27 +88,12 @@ fn push_message(message: &[u8], age: Age, out: &mut Vec<u8>) {
     }
 }
 
-fn change(message: &[u8], age: Age) -> Option<Change<'_>> {
-    if kind_of(message) != Kind::Object {
-        return None;
-    }
-    let (mut role, mut content) = (None, None);
-    for member in members(message) {
-        match &*member.name() {
-            "role" => role = Some(member.value),
-            "content" => content = Some(member.value),
-            _ => {}
-        }
-    }
-    let role = role?;
-    if age.has_hook_roles() && is_text(role, "hookMessage") {
-        return Some(Change::Role);
-    }
-    let content = content?;
-    let is_result = is_text(role, "toolResult");
-    match kind_of(content) {
-        Kind::String => (is_result || is_text(role, "assistant")).then_some(Change::TextToParts(content)),
-        Kind::Object => is_result.then_some(Change::PartToParts(content)),
-        Kind::Number | Kind::Array | Kind::True | Kind::False | Kind::Null => None,
+fn change(message: &[u8], said: Said, age: Age) -> Option<Change<'_>> {
+    let content = || member(message, "content");
+    match (said.role, said.content) {
+        (Role::Hook, _) if age.has_hook_roles() => Some(Change::Role),
+        (Role::Assistant | Role::Result, Some(Kind::String)) => content().map(Change::TextToParts),
+        (Role::Result, Some(Kind::Object)) => content().map(Change::PartToParts),
+        (Role::Assistant | Role::Result | Role::Hook | Role::Other, _) => None,
     }
 }

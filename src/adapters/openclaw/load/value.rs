@@ -154,6 +154,9 @@ pub fn push(value: &[u8], out: &mut Vec<u8>) {
     // have been accepted: replacing them moves no token.
     let text = lossy(value);
     let text = text.as_bytes();
+    let piece = |from: usize, to: usize| text.get(from..to).unwrap_or_default();
+    // Where the bytes begin that are written as they stand, and are not yet.
+    let mut kept = 0;
     let mut at = 0;
     while let Some(&byte) = text.get(at) {
         let end = match byte {
@@ -165,27 +168,35 @@ pub fn push(value: &[u8], out: &mut Vec<u8>) {
                 .map_or(text.len(), |len| at + len),
             _ => at + 1,
         };
-        let token = text.get(at..end).unwrap_or_default();
-        match byte {
-            b' ' | b'\t' | b'\n' | b'\r' => {}
-            b'-' | b'0'..=b'9' => push_number(token, out),
-            _ => out.extend_from_slice(token),
+        let instead = match byte {
+            b' ' | b'\t' | b'\n' | b'\r' => Some(&b""[..]),
+            b'-' | b'0'..=b'9' => number_instead(piece(at, end)),
+            _ => None,
+        };
+        if let Some(instead) = instead {
+            out.extend_from_slice(piece(kept, at));
+            out.extend_from_slice(instead);
+            kept = end;
         }
         at = end;
     }
+    out.extend_from_slice(piece(kept, text.len()));
 }
 
 /// No number of fewer digits is too large for a double.
 const DIGITS_OF_LARGEST: usize = 309;
 
-fn push_number(token: &[u8], out: &mut Vec<u8>) {
+/// What is written instead of a number that no double holds as it stands.
+fn number_instead(token: &[u8]) -> Option<&'static [u8]> {
     let is_plain = token.len() < DIGITS_OF_LARGEST && !token.iter().any(|b| matches!(b, b'e' | b'E'));
-    let double = if is_plain && !token.starts_with(b"-0") { 1.0 } else { number(token) };
-    out.extend_from_slice(match double {
-        _ if !double.is_finite() => b"null",
-        _ if double == 0.0 && double.is_sign_negative() => b"0",
-        _ => token,
-    });
+    if is_plain && !token.starts_with(b"-0") {
+        return None;
+    }
+    let double = number(token);
+    if !double.is_finite() {
+        return Some(b"null");
+    }
+    (double == 0.0 && double.is_sign_negative()).then_some(b"0")
 }
 
 /// A value as text: strings as they are, all else as JSON.

@@ -63,7 +63,7 @@ impl<'t, 'a> Context<'t, 'a> {
     }
 
     fn is_system(&self, index: Index) -> bool {
-        self.tree.records.kind(index) == Kind::Message && self.tree.records.message(index).get("role").is("system")
+        self.tree.records.kind(index) == Kind::Message && self.tree.records.said(index).role == Some("system")
     }
 
     /// What the entries of the context say about others; the last word counts.
@@ -106,8 +106,11 @@ impl<'t, 'a> Context<'t, 'a> {
             if pass == Pass::Check && kind == Kind::Message && matches!(edit, Edit::None) {
                 continue;
             }
-            let value = if kind == Kind::Message { self.tree.records.message(index) } else { self.tree.records.value(index) };
-            projection.entry(kind, value, place, edit, show)?;
+            if kind == Kind::Message {
+                projection.message(self.tree.records.message(index), self.tree.records.said(index), edit, show)?;
+            } else {
+                projection.entry(kind, self.tree.records.value(index), place, edit, show)?;
+            }
         }
         Ok(())
     }

@@ -4,7 +4,7 @@ use super::Failure;
 use super::convert::time_of;
 use super::flavour::{Flavour, Migration};
 use super::print::{ObjectWriter, Spelling, push_value};
-use super::record::Kind;
+use super::record::{self, Kind, Said};
 use super::text;
 use super::value::{Type, Value, is_key};
 
@@ -56,8 +56,7 @@ impl Projection {
         Projection { flavour, line: Vec::new() }
     }
 
-    /// Shows the messages of one entry, of which a message entry gives only its
-    /// message.
+    /// Shows the messages of one entry that is not a message itself.
     ///
     /// # Errors
     /// Where the program would throw.
@@ -70,9 +69,7 @@ impl Projection {
         show: &mut dyn FnMut(&[u8]),
     ) -> Result<(), Failure> {
         let is_tutorial = self.flavour == Flavour::Tutorial;
-        if kind == Kind::Message {
-            self.message(entry, edit, show)
-        } else if kind == Kind::Compaction && self.flavour == Flavour::Harness {
+        if kind == Kind::Compaction && self.flavour == Flavour::Harness {
             self.compaction(entry, Edit::None, show)
         } else if kind == Kind::Compaction && place == Place::First {
             self.compaction(entry, edit, show)
@@ -85,20 +82,23 @@ impl Projection {
         }
     }
 
-    fn message(&mut self, message: Value<'_>, edit: Edit<'_>, show: &mut dyn FnMut(&[u8])) -> Result<(), Failure> {
+    /// Shows a message, of which this is known.
+    ///
+    /// # Errors
+    /// Where the program would throw.
+    pub(super) fn message(&mut self, message: Value<'_>, said: Said, edit: Edit<'_>, show: &mut dyn FnMut(&[u8])) -> Result<(), Failure> {
         let migration = match self.flavour {
             Flavour::Pi(migration) => migration,
             Flavour::Harness | Flavour::Tutorial => return self.print(message, Role::Stored, Content::Stored, show),
         };
-        let [role, content] = message.get_all(["role", "content"]);
-        let is_hook = matches!(migration, Migration::Chain | Migration::Hooks) && role.is("hookMessage");
-        let (role, name) = if is_hook { (Role::Custom, Some("custom")) } else { (Role::Stored, known_role(role)) };
+        let is_hook = matches!(migration, Migration::Chain | Migration::Hooks) && said.role == Some("hookMessage");
+        let (role, name) = if is_hook { (Role::Custom, Some("custom")) } else { (Role::Stored, said.role) };
         let content = match edit {
             Edit::Drop => return Ok(()),
             Edit::Replace(replacement) => replaced(name, replacement)?,
             Edit::None => Content::Stored,
         }
-        .or_repaired(name, content);
+        .or_repaired(name, said.content);
         self.print(message, role, content, show)
     }
 
@@ -111,7 +111,7 @@ impl Projection {
         }
         if matches!(self.flavour, Flavour::Pi(_)) && system.is_truthy() {
             let content = match edit {
-                Edit::Replace(replacement) => replaced(known_role(system.get("role")), replacement)?,
+                Edit::Replace(replacement) => replaced(Said::of_value(system).role, replacement)?,
                 Edit::None | Edit::Drop => Content::Stored,
             };
             self.print(system, Role::Stored, content, show)?;
@@ -197,11 +197,6 @@ impl Projection {
     }
 }
 
-/// The roles whose content the program minds.
-fn known_role(role: Value<'_>) -> Option<&'static str> {
-    ["system", "user", "assistant", "toolResult", "custom"].into_iter().find(|name| role.is(name))
-}
-
 /// The content that an edit gives to a message of this role.
 fn replaced<'a>(role: Option<&str>, replacement: Value<'a>) -> Result<Content<'a>, Failure> {
     let wants_parts = match role {
@@ -218,11 +213,11 @@ fn replaced<'a>(role: Option<&str>, replacement: Value<'a>) -> Result<Content<'a
 
 impl<'a> Content<'a> {
     /// What is shown where nothing else was said and nothing is stored.
-    fn or_repaired(self, role: Option<&str>, stored: Value<'_>) -> Content<'a> {
-        match (self, role) {
-            (Content::Stored, Some("system")) if stored.is_nullish() => Content::Empty("\"\""),
-            (Content::Stored, Some("user" | "assistant" | "toolResult")) if stored.is_nullish() => Content::Empty("[]"),
-            (content, _) => content,
+    fn or_repaired(self, role: Option<&str>, stored: record::Content) -> Content<'a> {
+        match (self, stored, role) {
+            (Content::Stored, record::Content::Missing, Some("system")) => Content::Empty("\"\""),
+            (Content::Stored, record::Content::Missing, Some("user" | "assistant" | "toolResult")) => Content::Empty("[]"),
+            (content, record::Content::Missing | record::Content::There, _) => content,
         }
     }
 

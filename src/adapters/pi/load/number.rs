@@ -25,19 +25,29 @@ pub(super) fn to_text(number: f64) -> String {
 /// A number token as `JSON.stringify` would print its value: the token itself
 /// wherever that says the same, so that no digits are lost on the way.
 pub(super) fn push_json(token: &[u8], out: &mut Vec<u8>) {
-    /// An integer of so many digits is exact as a double.
-    const EXACT_DIGITS: usize = 15;
-    let is_integer = token.iter().all(|b| b.is_ascii_digit() || *b == b'-');
-    if is_integer && token.len() <= EXACT_DIGITS && token != b"-0" {
-        out.extend_from_slice(token);
-        return;
+    if stays(token) {
+        return out.extend_from_slice(token);
     }
     let number = of_token(token);
-    if is_integer || !number.is_finite() || number == 0.0 {
+    if has_only_digits(token) || !number.is_finite() || number == 0.0 {
         push_canonical(token, out);
     } else {
         out.extend_from_slice(token);
     }
+}
+
+/// Whether a number token surely says the same as what is printed: an integer
+/// that is exact as a double, or a decimal that is neither nothing nor too large.
+pub(super) fn stays(token: &[u8]) -> bool {
+    /// An integer of so many digits is exact as a double.
+    const EXACT_DIGITS: usize = 15;
+    let is_decimal =
+        || token.contains(&b'.') && !token.iter().any(|b| matches!(b, b'e' | b'E')) && token.iter().any(|b| matches!(b, b'1'..=b'9'));
+    token.len() <= EXACT_DIGITS && if has_only_digits(token) { token != b"-0" } else { is_decimal() }
+}
+
+fn has_only_digits(token: &[u8]) -> bool {
+    token.iter().all(|b| b.is_ascii_digit() || *b == b'-')
 }
 
 /// A number token exactly as `JSON.stringify` prints its value.

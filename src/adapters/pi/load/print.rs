@@ -19,33 +19,42 @@ pub(super) enum Spelling {
 /// keys stay: whoever reads them lets the last one count, as JavaScript does.
 pub(super) fn push_value(value: Value<'_>, spelling: Spelling, out: &mut Vec<u8>) {
     let token = value.token();
-    // Nearly every value is UTF-8 as a whole, and then each string in it.
-    let is_utf8 = std::str::from_utf8(token).is_ok();
-    let mut at = 0;
+    // Nearly every value is UTF-8 as a whole, and then each string in it: what is
+    // printed as it stands is copied in long pieces.
+    let keeps_strings = spelling == Spelling::AsInFile && std::str::from_utf8(token).is_ok();
+    let (mut at, mut copied) = (0, 0);
     while let Some(&byte) = token.get(at) {
+        let start = at;
         match byte {
             b'"' => {
-                let end = token_end(token, at).max(at + 1);
-                let string = token.get(at..end).unwrap_or_default();
-                match spelling {
-                    Spelling::AsInFile if is_utf8 => out.extend_from_slice(string),
-                    Spelling::AsInFile | Spelling::Canonical => push_string(string, spelling, out),
+                at = token_end(token, start).max(start + 1);
+                if keeps_strings {
+                    continue;
                 }
-                at = end;
             }
             b'-' | b'0'..=b'9' => {
-                let rest = token.get(at..).unwrap_or_default();
-                let len = rest.iter().take_while(|b| matches!(b, b'-' | b'+' | b'.' | b'e' | b'E' | b'0'..=b'9')).count();
-                push_number(rest.get(..len).unwrap_or_default(), spelling, out);
-                at += len;
+                let digits = token[start..].iter().take_while(|b| matches!(b, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E'));
+                at = start + digits.count();
+                if spelling == Spelling::AsInFile && number::stays(&token[start..at]) {
+                    continue;
+                }
             }
             b' ' | b'\t' | b'\n' | b'\r' => at += 1,
-            mark => {
-                out.push(mark);
+            _ => {
                 at += 1;
+                continue;
             }
         }
+        // What is printed otherwise than it stands, or not at all.
+        out.extend_from_slice(&token[copied..start]);
+        copied = at;
+        match byte {
+            b'"' => push_string(&token[start..at], spelling, out),
+            b'-' | b'0'..=b'9' => push_number(&token[start..at], spelling, out),
+            _ => {}
+        }
     }
+    out.extend_from_slice(&token[copied..]);
 }
 
 fn push_string(token: &[u8], spelling: Spelling, out: &mut Vec<u8>) {

@@ -1,7 +1,9 @@
 //! The records of a file: what `JSON.parse` makes of its lines, as far as it is
 //! needed to find one's way.
 
-use crate::model::json::{Dialect, Member, scan_object};
+use std::borrow::Borrow;
+
+use crate::model::json::{Dialect, Member, scan_opened};
 
 use super::lines::{first_line, lines};
 use super::value::{Type, Value, pick};
@@ -68,6 +70,39 @@ impl Span {
     }
 }
 
+/// The roles whose content the program minds, and the one that it renamed.
+const KNOWN_ROLES: [&str; 6] = ["system", "user", "assistant", "toolResult", "custom", "hookMessage"];
+
+/// What decides how a message is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Said {
+    /// Its role, where that is one of those that matter.
+    pub(super) role: Option<&'static str>,
+    pub(super) content: Content,
+}
+
+/// Whether a message has content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Content {
+    /// It has none, or `null`.
+    Missing,
+    There,
+}
+
+impl Said {
+    /// What a message says of itself, by its members.
+    pub(super) fn of<'a>(members: impl IntoIterator<Item = impl Borrow<Member<'a>>>) -> Said {
+        let [role, content] = pick(members, ["role", "content"]);
+        let content = if content.is_nullish() { Content::Missing } else { Content::There };
+        Said { role: KNOWN_ROLES.into_iter().find(|name| role.is(name)), content }
+    }
+
+    /// The same of a message that stands elsewhere.
+    pub(super) fn of_value(message: Value<'_>) -> Said {
+        Said::of(message.raw_members())
+    }
+}
+
 /// A record by its place in the file, with the values that lead to others.
 #[derive(Debug, Clone, Copy)]
 struct Record {
@@ -76,19 +111,29 @@ struct Record {
     id: Span,
     parent: Span,
     message: Span,
+    said: Said,
+}
+
+/// The members of a line, and of the message in it.
+#[derive(Default)]
+struct Members<'a> {
+    own: Vec<Member<'a>>,
+    of_message: Vec<Member<'a>>,
 }
 
 impl Record {
-    fn read<'a>(start: usize, line: &'a [u8], members: &mut Vec<Member<'a>>) -> Option<Record> {
-        let bare = |kind| Record { start, kind, id: Span::default(), parent: Span::default(), message: Span::default() };
+    fn read<'a>(start: usize, line: &'a [u8], members: &mut Members<'a>) -> Option<Record> {
+        let nowhere = Span::default();
+        let nothing = Said { role: None, content: Content::Missing };
+        let bare = |kind| Record { start, kind, id: nowhere, parent: nowhere, message: nowhere, said: nothing };
         if !line.trim_ascii_start().starts_with(b"{") {
             let value = Value::parse(line).filter(|value| value.is_truthy())?;
             return Some(bare(if value.type_of() == Type::Array { Kind::Other } else { Kind::Scalar }));
         }
-        scan_object(line, Dialect::Strict, members).ok()?;
-        let [kind, id, parent, message] = pick(members.iter(), ["type", "id", "parentId", "message"]);
+        scan_opened(line, Dialect::Strict, "message", &mut members.own, &mut members.of_message).ok()?;
+        let [kind, id, parent, message] = pick(&members.own, ["type", "id", "parentId", "message"]);
         let (id, parent, span) = (Span::of(id, line), Span::of(parent, line), Span::of(message, line));
-        Some(Record { id, parent, message: span, ..bare(Kind::of(kind, message)) })
+        Some(Record { id, parent, message: span, said: Said::of(&members.of_message), ..bare(Kind::of(kind, message)) })
     }
 }
 
@@ -106,7 +151,7 @@ impl<'a> Records<'a> {
     /// Lines that are no JSON are passed over, and so are `null`, `false`, `0`
     /// and `""`.
     pub(super) fn read(text: &'a [u8]) -> Records<'a> {
-        let mut members = Vec::new();
+        let mut members = Members::default();
         let all = lines(text).filter_map(|(start, line)| Record::read(start, line, &mut members)).collect();
         Records { text, all }
     }
@@ -137,6 +182,11 @@ impl<'a> Records<'a> {
     /// The `message` of a record.
     pub(super) fn message(&self, index: Index) -> Value<'a> {
         self.span(index, |record| record.message)
+    }
+
+    /// What the `message` of a record says of itself.
+    pub(super) fn said(&self, index: Index) -> Said {
+        self.all.get(index).map_or(Said { role: None, content: Content::Missing }, |record| record.said)
     }
 
     fn span(&self, index: Index, of: impl Fn(&Record) -> Span) -> Value<'a> {

@@ -106,14 +106,17 @@ impl<'a> Value<'a> {
     /// The members of an object in the order of the file, repeated keys
     /// included; of anything else none.
     pub(super) fn members(self) -> impl Iterator<Item = (&'a [u8], Value<'a>)> {
-        let object = if self.type_of() == Type::Object { self.0 } else { b"{}" };
-        members(object).map(|member| (member.key, Value(member.value)))
+        self.raw_members().map(|member| (member.key, Value(member.value)))
+    }
+
+    /// The same as spans of the file.
+    pub(super) fn raw_members(self) -> impl Iterator<Item = Member<'a>> {
+        members(if self.type_of() == Type::Object { self.0 } else { b"{}" })
     }
 
     /// Several properties in one go; what is missing is `undefined`.
     pub(super) fn get_all<const N: usize>(self, names: [&str; N]) -> [Value<'a>; N] {
-        let object = if self.type_of() == Type::Object { self.0 } else { b"{}" };
-        pick(members(object), names)
+        pick(self.raw_members(), names)
     }
 
     pub(super) fn get(self, name: &str) -> Value<'a> {
@@ -137,8 +140,8 @@ pub(super) fn pick<'a, const N: usize>(members: impl IntoIterator<Item = impl Bo
 
 /// Whether a key token, quotes included, spells this name.
 pub(super) fn is_key(key: &[u8], name: &str) -> bool {
-    match key.get(1..key.len().saturating_sub(1)) {
-        Some(inner) if memchr::memchr(b'\\', inner).is_none() => inner == name.as_bytes(),
-        Some(_) | None => *text::decode(key) == *name.as_bytes(),
-    }
+    let inner = key.get(1..key.len().saturating_sub(1)).unwrap_or_default();
+    // An escape is longer than the character that it spells: only a longer key can
+    // be the name in other letters.
+    inner == name.as_bytes() || (inner.len() > name.len() && inner.contains(&b'\\') && *text::decode(key) == *name.as_bytes())
 }
