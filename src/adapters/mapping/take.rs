@@ -29,9 +29,20 @@ pub(in crate::adapters) struct Taken<'a> {
 }
 
 impl Table {
-    /// Takes a record apart. `None` where an object that the table opens is
-    /// none.
+    /// Takes a record apart of which the table opens nothing. `None` where it does.
     pub(in crate::adapters) fn take<'a>(&self, record: &[Member<'a>], setting: Setting<'_>, ids: &dyn Ids) -> Option<Taken<'a>> {
+        if self.opens().is_some() { None } else { self.take_opened(record, Vec::new(), setting, ids) }
+    }
+
+    /// Takes a record apart in which no key stands twice; `inner` are the members of
+    /// the object that the table opens. `None` where that is no object.
+    pub(in crate::adapters) fn take_opened<'a>(
+        &self,
+        record: &[Member<'a>],
+        inner: Vec<Member<'a>>,
+        setting: Setting<'_>,
+        ids: &dyn Ids,
+    ) -> Option<Taken<'a>> {
         let mut taken = Taken::default();
         let opened = self.opens();
         let mut next = 0;
@@ -41,7 +52,6 @@ impl Table {
                 if json::kind_of(member.value) != Kind::Object {
                     return None;
                 }
-                let inner: Vec<Member<'a>> = json::all_members(member.value);
                 let mut next = 0;
                 for inner in &inner {
                     let goes = table.row_of(inner, &mut next).map(|(_, goes)| goes);
@@ -50,7 +60,6 @@ impl Table {
                     }
                 }
                 taken.absent = table.missing(&inner, setting.parent);
-                taken.opened = inner;
             } else if !taken.place(goes, *member, setting, ids) {
                 match opened {
                     Some(_) => taken.around.push(*member),
@@ -67,6 +76,7 @@ impl Table {
             Some(_) => taken.absent_around = absent,
             None => taken.absent = absent,
         }
+        taken.opened = inner;
         Some(taken)
     }
 

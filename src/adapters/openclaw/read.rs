@@ -45,10 +45,8 @@ pub(super) fn read(files: &Files, check: Check, events: &mut dyn EventSink, find
     if has(|name| *name == Name::Store) {
         return documents(to, &parts, SessionKind::Store, |name| *name == Name::Store);
     }
-    let is_run_log = |(path, bytes, _): &(&RelPath, &[u8], String)| {
-        let scan = scan::scan(path, bytes, PROGRAM, (Manner::TrimmedText, Holds::Runs), &mut Findings::default());
-        scan.entries.first().is_some_and(runs::is_run)
-    };
+    let is_run_log =
+        |(_, bytes, _): &(&RelPath, &[u8], String)| scan::first_entry(bytes, Manner::TrimmedText).is_some_and(|first| runs::is_run(&first));
     if parts.len() == 1 && is_run_log(&parts[0]) {
         return run_log(to, &parts);
     }

@@ -92,6 +92,21 @@ pub(in crate::adapters) fn members_of<'t>(entry: &Entry<'_>, text: &'t [u8]) -> 
     if entry.is_object() { json::all_members(text.trim_ascii_start()) } else { Vec::new() }
 }
 
+/// The members of an entry's line, and of the message in it.
+pub(in crate::adapters) struct Inside<'t> {
+    pub members: Vec<Member<'t>>,
+    pub of_message: Vec<Member<'t>>,
+}
+
+impl<'t> Inside<'t> {
+    /// What is in an entry's line, of which this is the text.
+    pub(in crate::adapters) fn of(entry: &Entry<'_>, text: &'t [u8]) -> Inside<'t> {
+        let mut of_message = Vec::new();
+        let object = if entry.is_object() { text.trim_ascii_start() } else { b"{}" };
+        Inside { members: json::all_members_opening(object, "message", &mut of_message), of_message }
+    }
+}
+
 /// A piece of the line, borrowed where the line was UTF-8.
 fn kept<'a>(line: &'a [u8], decoded: &Cow<'a, [u8]>, piece: &[u8]) -> Cow<'a, [u8]> {
     match decoded {

@@ -139,6 +139,25 @@ pub(in crate::adapters) enum Numbers {
 /// Prints a JSON value as `JSON.stringify` would after `JSON.parse`, but for
 /// the order of keys and keys that stand twice.
 pub(in crate::adapters) fn push_value(value: &[u8], numbers: Numbers, out: &mut Vec<u8>) {
+    let rest = push_changed(value, numbers, out);
+    out.extend_from_slice(&value[rest..]);
+}
+
+/// The same, and nothing is copied where it is printed as it stands.
+pub(in crate::adapters) fn printed(value: &[u8], numbers: Numbers) -> Cow<'_, [u8]> {
+    let mut out = Vec::new();
+    match push_changed(value, numbers, &mut out) {
+        0 => Cow::Borrowed(value),
+        rest => {
+            out.extend_from_slice(&value[rest..]);
+            Cow::Owned(out)
+        }
+    }
+}
+
+/// Prints a value up to behind the last token that is printed otherwise than it
+/// stands; says from where on the rest stays.
+fn push_changed(value: &[u8], numbers: Numbers, out: &mut Vec<u8>) -> usize {
     // What is printed as it stands is copied in one piece.
     let (mut at, mut copied) = (0, 0);
     while let Some(&byte) = value.get(at) {
@@ -162,7 +181,7 @@ pub(in crate::adapters) fn push_value(value: &[u8], numbers: Numbers, out: &mut 
             _ => at += 1,
         }
     }
-    out.extend_from_slice(&value[copied..]);
+    copied
 }
 
 /// Whether a number is surely printed as it stands.

@@ -18,7 +18,7 @@ use crate::model::stream::{EventSink, StreamError};
 
 use super::content::Parts;
 use super::draft::{Draft, event_kind, leave_last, push_whole, shape_text, whole};
-use super::entry::{Entry, get, members_of};
+use super::entry::{Entry, Inside, get};
 use super::forest::{self, ById};
 use super::js;
 use super::scan::{Piece, Scan};
@@ -260,10 +260,10 @@ impl<'a, 's> Reader<'a, 's> {
             return Ok(known);
         }
         let decoded = entry.text();
-        let mut members = members_of(entry, &decoded);
-        leave_last(&mut members);
-        let by_table = if seen == Seen::Aside { None } else { self.draft(file, entry, &members, above, kept, seen) };
-        let mut draft = by_table.unwrap_or_else(|| whole(&decoded, &members, file.placed.words, file.placed.renames));
+        let mut inside = Inside::of(entry, &decoded);
+        leave_last(&mut inside.members);
+        let by_table = if seen == Seen::Aside { None } else { self.draft(file, entry, &mut inside, above, kept, seen) };
+        let mut draft = by_table.unwrap_or_else(|| whole(&decoded, &inside.members, file.placed.words, file.placed.renames));
         let parent = is_node.then_some(above);
         let seq = match self.said_before(&mut draft, seen) {
             Some(message) => {
@@ -333,7 +333,7 @@ impl<'a, 's> Reader<'a, 's> {
         &mut self,
         file: &File<'a, '_>,
         entry: &Entry<'a>,
-        members: &[Member<'d>],
+        inside: &mut Inside<'d>,
         above: Seq,
         kept: Option<Seq>,
         seen: Seen,
@@ -346,7 +346,8 @@ impl<'a, 's> Reader<'a, 's> {
         };
         let setting = Setting { writer: USUAL.escapes, parent };
         let ids = FileIds { file, seen, repeat_of: &self.repeat_of };
-        let mut taken = table.take(members, setting, &ids)?;
+        let members = &inside.members;
+        let mut taken = table.take_opened(members, std::mem::take(&mut inside.of_message), setting, &ids)?;
         // Of equal keys the last counts, and all must come back.
         if taken.opens_a_name_twice() {
             return None;

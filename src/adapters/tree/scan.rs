@@ -1,5 +1,7 @@
 //! A file of entries in pieces: every byte belongs to one.
 
+use std::ops::Range;
+
 use crate::adapters::surgery::{self, LineEnd, Wound};
 use crate::model::files::RelPath;
 use crate::model::finding::{FindingCode, Findings};
@@ -76,14 +78,7 @@ pub(in crate::adapters) fn scan<'a>(
     findings: &mut Findings,
 ) -> Scan<'a> {
     let mut scan = Scan::default();
-    let (start, end) = match manner {
-        Manner::Lines => (0, bytes.len()),
-        Manner::TrimmedText => {
-            let (start, end) = trimmed(bytes);
-            // The last line's own end is no white space around the text.
-            (start, if end > start && bytes.get(end) == Some(&b'\n') { end + 1 } else { end })
-        }
-    };
+    let Range { start, end } = text_in(bytes, manner);
     if start > 0 {
         scan.gap(&bytes[..start]);
     }
@@ -114,6 +109,23 @@ pub(in crate::adapters) fn scan<'a>(
         scan.gap(&bytes[end..]);
     }
     scan
+}
+
+/// The first entry of a file, if it has one: what stands behind it is not read.
+pub(in crate::adapters) fn first_entry(bytes: &[u8], manner: Manner) -> Option<Entry<'_>> {
+    Lines::new(&bytes[text_in(bytes, manner)], Newlines::LineFeed).find_map(|line| entry::read(line, manner).ok())
+}
+
+/// Where in a file its lines begin and end.
+fn text_in(bytes: &[u8], manner: Manner) -> Range<usize> {
+    match manner {
+        Manner::Lines => 0..bytes.len(),
+        Manner::TrimmedText => {
+            let (start, end) = trimmed(bytes);
+            // The last line's own end is no white space around the text.
+            start..if end > start && bytes.get(end) == Some(&b'\n') { end + 1 } else { end }
+        }
+    }
 }
 
 /// The first character, if the text begins with one.

@@ -240,9 +240,7 @@ impl Entry<'_> {
             Habits::Harness | Habits::Tutorial => None,
         });
         if new.is_none() && !is_renamed {
-            let mut out = Vec::with_capacity(message.len());
-            js::push_value(message, self.habits.numbers(), &mut out);
-            return hand_on(&out);
+            return hand_on(&js::printed(message, self.habits.numbers()));
         }
         let members = if json::kind_of(message) == Kind::Object { json::all_members(message) } else { Vec::new() };
         hand_on(&self.with_content(&members, new.as_ref(), is_renamed.then_some(role)));

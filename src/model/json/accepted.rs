@@ -56,6 +56,39 @@ pub fn all_members(object: &[u8]) -> Vec<Member<'_>> {
     all
 }
 
+/// The same; of the last member of this name the members are noted too, where it
+/// is an object.
+#[must_use]
+pub fn all_members_opening<'a>(object: &'a [u8], name: &str, opened: &mut Vec<Member<'a>>) -> Vec<Member<'a>> {
+    let mut all = Vec::with_capacity(12);
+    let mut members = members(object);
+    while let Some((key, start)) = members.next_key() {
+        let is_it = (Member { key, value: b"" }).is(name);
+        if is_it {
+            opened.clear();
+        }
+        let end = match object.get(start) {
+            Some(b'{') if is_it => {
+                opened.reserve(12);
+                behind_members(object, start, opened)
+            }
+            _ => value_end(object, start),
+        };
+        let Some(end) = end else { break };
+        members.at = end;
+        all.push(Member { key, value: &object[start..end] });
+    }
+    all
+}
+
+/// Notes the members of the object that begins here; where it ends.
+fn behind_members<'a>(text: &'a [u8], start: usize, out: &mut Vec<Member<'a>>) -> Option<usize> {
+    let mut inside = Members { text, at: start + 1 };
+    out.extend(&mut inside);
+    let closer = next_item(text, inside.at);
+    (text.get(closer) == Some(&b'}')).then_some(closer + 1)
+}
+
 /// The text of an object from the value of this member on, the first of equal
 /// names. Costs less than the value itself, whose end may be far away.
 #[must_use]
@@ -94,11 +127,8 @@ pub fn opened_elements(array: &[u8]) -> impl Iterator<Item = (&[u8], Vec<Member<
         at = match array.get(start) {
             None | Some(b']') => return None,
             Some(b'{') => {
-                let mut inside = Members { text: array, at: start + 1 };
                 all.reserve(6);
-                all.extend(&mut inside);
-                let closer = next_item(array, inside.at);
-                (array.get(closer) == Some(&b'}')).then_some(closer + 1)?
+                behind_members(array, start, &mut all)?
             }
             Some(_) => value_end(array, start)?,
         };
@@ -149,6 +179,20 @@ mod tests {
     }
 
     #[test]
+    fn what_is_opened_is_the_last_of_its_name() {
+        for (object, inside) in [
+            (&br#"{"a":1,"m":{"x":"}", "y":[{}] },"z":{"x":0}}"#[..], "x=\"}\";y=[{}];"),
+            (br#"{"m":{"x":1},"m":{"y":2}}"#, "y=2;"),
+            (br#"{"m":{"x":1},"\u006d":[{"y":2}]}"#, ""),
+            (br#"{"m":{}}"#, ""),
+        ] {
+            let mut opened = Vec::new();
+            let all = all_members_opening(object, "m", &mut opened);
+            assert_eq!((shown(&all), shown(&opened).as_str()), (shown(&all_members(object)), inside));
+        }
+    }
+
+    #[test]
     fn the_first_of_equal_names_is_where_a_look_begins() {
         assert!(from_member(OBJECT, "a").unwrap().starts_with(br#""x}\"" ,"#));
         assert!(from_member(OBJECT, "b").unwrap().starts_with(b"[ {"));
@@ -164,6 +208,7 @@ mod tests {
             let list = cut.get(20..).unwrap_or_default();
             assert!(opened_elements(list).count() <= 3 && elements(list).count() <= 3);
             let _ = from_member(cut, "b");
+            assert!(all_members_opening(cut, "b", &mut Vec::new()).len() <= 4);
         }
     }
 }

@@ -12,7 +12,7 @@ mod scan;
 mod style;
 mod tokens;
 
-pub use accepted::{Members, all_members, elements, from_member, members, opened_elements};
+pub use accepted::{Members, all_members, all_members_opening, elements, from_member, members, opened_elements};
 pub use carry::{push_carried_string, push_carried_value};
 pub use compare::{normal_form, same_string, same_value};
 pub use ends::token_end;

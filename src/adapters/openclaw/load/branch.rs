@@ -65,20 +65,24 @@ impl Branch {
     pub fn show(&self, tree: &Tree<'_>, show: &mut dyn FnMut(&[u8])) -> usize {
         let mut line = Vec::new();
         let mut count = 0;
-        let mut emit = |line: &mut Vec<u8>| {
+        let mut emit = |line: &[u8]| {
             if !line.is_empty() {
                 show(line);
                 count += 1;
-                line.clear();
             }
         };
         if let Some(row) = self.summary(tree) {
             show::push_summary(row, &mut line);
-            emit(&mut line);
+            emit(&line);
         }
         for row in self.shown(tree) {
-            show::push_entry(row, tree.age, &mut line);
-            emit(&mut line);
+            if let Some(message) = show::stored_message(row, tree.age) {
+                emit(&message);
+            } else {
+                line.clear();
+                show::push_entry(row, tree.age, &mut line);
+                emit(&line);
+            }
         }
         count
     }

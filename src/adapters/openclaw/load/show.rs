@@ -1,12 +1,14 @@
 //! Entries as the messages that the program makes of them.
 
+use std::borrow::Cow;
+
 use crate::model::json::{Kind, kind_of, members};
 
 use super::date;
 use super::rows::{Role, Row, Said, Type};
 use super::text::decode;
 use super::tree::Age;
-use super::value::{is_truthy, member, push};
+use super::value::{is_truthy, member, push, written};
 
 /// Whether an entry becomes a message that must have a time.
 #[must_use]
@@ -28,6 +30,14 @@ pub fn time(row: &Row<'_>) -> Option<i64> {
 /// The message in place of what a compaction leaves out.
 pub fn push_summary(row: &Row<'_>, out: &mut Vec<u8>) {
     push_made("compactionSummary", &["summary", "tokensBefore"], row, out);
+}
+
+/// The message of an entry that the program reads as it is stored; nothing where
+/// it changes it, or the entry is another one.
+#[must_use]
+pub fn stored_message<'a>(row: &Row<'a>, age: Age) -> Option<Cow<'a, [u8]>> {
+    let message = row.message.filter(|message| row.kind() == Type::Message && change(message, row.said, age).is_none())?;
+    Some(written(message))
 }
 
 /// The message of an entry; nothing where it has none.

@@ -1,6 +1,8 @@
 //! What JavaScript does with parsed values: truth, coercion to a number, and
 //! how `JSON.stringify` writes them again. All on the text of accepted values.
 
+use std::borrow::Cow;
+
 use crate::model::json::{Kind, kind_of, lossy, members, token_end};
 
 use super::text::{decode, shown, trim};
@@ -150,10 +152,22 @@ pub fn index(value: &[u8]) -> Option<usize> {
 /// Writes a value as `JSON.stringify` would, but for what is equal all the
 /// same: escapes, the form of numbers, and members that a later one replaces.
 pub fn push(value: &[u8], out: &mut Vec<u8>) {
+    out.extend_from_slice(&written(value));
+}
+
+/// The same; nothing is copied where it is written as it stands.
+#[must_use]
+pub fn written(value: &[u8]) -> Cow<'_, [u8]> {
     // Only strings can hold bytes that are not UTF-8, or the value would not
     // have been accepted: replacing them moves no token.
-    let text = lossy(value);
-    let text = text.as_bytes();
+    match lossy(value) {
+        Cow::Borrowed(text) => as_written(text.as_bytes()),
+        Cow::Owned(text) => Cow::Owned(as_written(text.as_bytes()).into_owned()),
+    }
+}
+
+fn as_written(text: &[u8]) -> Cow<'_, [u8]> {
+    let mut out = Vec::new();
     let piece = |from: usize, to: usize| text.get(from..to).unwrap_or_default();
     // Where the bytes begin that are written as they stand, and are not yet.
     let mut kept = 0;
@@ -180,7 +194,11 @@ pub fn push(value: &[u8], out: &mut Vec<u8>) {
         }
         at = end;
     }
+    if kept == 0 {
+        return Cow::Borrowed(text);
+    }
     out.extend_from_slice(piece(kept, text.len()));
+    Cow::Owned(out)
 }
 
 /// No number of fewer digits is too large for a double.

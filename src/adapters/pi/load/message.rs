@@ -3,7 +3,7 @@
 use super::Failure;
 use super::convert::time_of;
 use super::flavour::{Flavour, Migration};
-use super::print::{ObjectWriter, Spelling, push_value};
+use super::print::{ObjectWriter, Spelling, printed, push_value};
 use super::record::{self, Kind, Said};
 use super::text;
 use super::value::{Type, Value, is_key};
@@ -174,24 +174,24 @@ impl Projection {
     }
 
     fn print(&mut self, message: Value<'_>, role: Role, content: Content<'_>, show: &mut dyn FnMut(&[u8])) -> Result<(), Failure> {
-        self.line.clear();
         let keeps_content = matches!(content, Content::Stored);
         if role == Role::Stored && keeps_content {
-            push_value(message, Spelling::AsInFile, &mut self.line);
-        } else {
-            let mut object = ObjectWriter::new(&mut self.line);
-            for (key, value) in message.members() {
-                let is_replaced = (role == Role::Custom && is_key(key, "role")) || (!keeps_content && is_key(key, "content"));
-                if !is_replaced {
-                    object.copy(key, value);
-                }
-            }
-            if role == Role::Custom {
-                object.raw("role", |out| text::push_json(b"custom", out));
-            }
-            content.write(&mut object);
-            object.close();
+            show(&printed(message));
+            return Ok(());
         }
+        self.line.clear();
+        let mut object = ObjectWriter::new(&mut self.line);
+        for (key, value) in message.members() {
+            let is_replaced = (role == Role::Custom && is_key(key, "role")) || (!keeps_content && is_key(key, "content"));
+            if !is_replaced {
+                object.copy(key, value);
+            }
+        }
+        if role == Role::Custom {
+            object.raw("role", |out| text::push_json(b"custom", out));
+        }
+        content.write(&mut object);
+        object.close();
         show(&self.line);
         Ok(())
     }

@@ -41,9 +41,16 @@ pub(super) fn push_json(token: &[u8], out: &mut Vec<u8>) {
 pub(super) fn stays(token: &[u8]) -> bool {
     /// An integer of so many digits is exact as a double.
     const EXACT_DIGITS: usize = 15;
-    let is_decimal =
-        || token.contains(&b'.') && !token.iter().any(|b| matches!(b, b'e' | b'E')) && token.iter().any(|b| matches!(b, b'1'..=b'9'));
-    token.len() <= EXACT_DIGITS && if has_only_digits(token) { token != b"-0" } else { is_decimal() }
+    let (mut has_point, mut is_something) = (false, false);
+    for byte in token {
+        match byte {
+            b'1'..=b'9' => is_something = true,
+            b'.' => has_point = true,
+            b'0' | b'-' => {}
+            _ => return false,
+        }
+    }
+    token.len() <= EXACT_DIGITS && (is_something || (!has_point && token != b"-0"))
 }
 
 fn has_only_digits(token: &[u8]) -> bool {
@@ -96,4 +103,24 @@ fn of_digits(digits: &str, radix: u32) -> f64 {
     }
     // Exact below 2^53, and above it only the order of magnitude is asked for.
     digits.chars().try_fold(0.0, |sum, c| c.to_digit(radix).map(|digit| sum * f64::from(radix) + f64::from(digit))).unwrap_or(f64::NAN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stays_is_printed_as_it_stands() {
+        for token in ["0", "7", "-7", "123456789012345", "0.00036", "-1.50", "1.0"] {
+            assert!(stays(token.as_bytes()), "{token}");
+            let (mut printed, mut exactly) = (Vec::new(), Vec::new());
+            push_json(token.as_bytes(), &mut printed);
+            push_canonical(token.as_bytes(), &mut exactly);
+            let double = |text: &[u8]| of_token(text).to_bits();
+            assert_eq!((printed.as_slice(), double(&printed)), (token.as_bytes(), double(&exactly)), "{token}");
+        }
+        for token in ["-0", "0.0", "-0.00", "1e5", "1234567890123456", "0.12345678901234", "1E-400"] {
+            assert!(!stays(token.as_bytes()), "{token}");
+        }
+    }
 }

@@ -1,5 +1,7 @@
 //! Printing a value so that it reads as what `JSON.stringify` would print.
 
+use std::borrow::Cow;
+
 use crate::model::json::token_end;
 
 use super::number;
@@ -18,7 +20,26 @@ pub(super) enum Spelling {
 /// Prints a value in one pass that needs no stack, however deep it is. Repeated
 /// keys stay: whoever reads them lets the last one count, as JavaScript does.
 pub(super) fn push_value(value: Value<'_>, spelling: Spelling, out: &mut Vec<u8>) {
-    let token = value.token();
+    let rest = push_changed(value.token(), spelling, out);
+    out.extend_from_slice(value.token().get(rest..).unwrap_or_default());
+}
+
+/// The same in the spelling of the file; nothing is copied where that changes
+/// nothing.
+pub(super) fn printed<'a>(value: Value<'a>) -> Cow<'a, [u8]> {
+    let mut out = Vec::new();
+    match push_changed(value.token(), Spelling::AsInFile, &mut out) {
+        0 => Cow::Borrowed(value.token()),
+        rest => {
+            out.extend_from_slice(value.token().get(rest..).unwrap_or_default());
+            Cow::Owned(out)
+        }
+    }
+}
+
+/// Prints a value up to behind the last token that is printed otherwise than it
+/// stands; says from where on the rest stays.
+fn push_changed(token: &[u8], spelling: Spelling, out: &mut Vec<u8>) -> usize {
     // Nearly every value is UTF-8 as a whole, and then each string in it: what is
     // printed as it stands is copied in long pieces.
     let keeps_strings = spelling == Spelling::AsInFile && std::str::from_utf8(token).is_ok();
@@ -54,7 +75,7 @@ pub(super) fn push_value(value: Value<'_>, spelling: Spelling, out: &mut Vec<u8>
             _ => {}
         }
     }
-    out.extend_from_slice(&token[copied..]);
+    copied
 }
 
 fn push_string(token: &[u8], spelling: Spelling, out: &mut Vec<u8>) {
