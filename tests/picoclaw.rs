@@ -437,3 +437,22 @@ fn a_folder_of_somebody_else_is_left_alone() {
     write("data.meta.json", "{\"title\":\"x\"}");
     assert_eq!(code(&everlog(&["detect", scratch.path().to_str().unwrap()])), Some(2));
 }
+
+#[test]
+fn hidden_lines_are_shown_to_who_asks_for_what_the_loader_hides() {
+    let bench = Bench::new();
+    fs::create_dir_all(bench.source()).unwrap();
+    let lines = ["one", "two", "three"].map(|text| format!("{{\"role\":\"user\",\"content\":\"{text}\"}}\n")).concat();
+    fs::write(bench.source().join("agent_x.jsonl"), lines).unwrap();
+    fs::write(bench.source().join("agent_x.meta.json"), "{\"key\":\"agent:x\",\"summary\":\"\",\"skip\":2,\"count\":3}").unwrap();
+    bench.migrate(&[]);
+    let log = bench.log("agent_x.jsonl");
+    let shown = |more: &[&str]| {
+        let done = everlog(&[&["replay", log.to_str().unwrap()], more].concat());
+        ["one", "two", "three"].map(|text| stdout(&done).contains(text))
+    };
+    assert_eq!(shown(&[]), [false, false, true]);
+    assert_eq!(shown(&["--salvage"]), [true, true, true]);
+    assert_eq!(shown(&["--as", "source"]), [false, false, true]);
+    assert_eq!(shown(&["--as", "source", "--salvage"]), [true, true, true]);
+}
