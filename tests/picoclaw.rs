@@ -394,6 +394,22 @@ fn nothing_is_converted_while_the_gateway_runs() {
     let allowed = migrate(&["--allow-live", "--retire", "--json"]);
     assert!(stdout(&allowed).contains("session_live") && stdout(&allowed).contains("not_retired"), "{}", stdout(&allowed));
     assert!(sessions.join("agent_main_cli_direct_kettle.jsonl").exists());
+    // A workspace that is a link to elsewhere has its gateway where the link is;
+    // a folder that nothing leads to, where the environment says.
+    let elsewhere = scratch.path().join("elsewhere");
+    fs::rename(home.join("workspace"), &elsewhere).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, home.join("workspace")).unwrap();
+    assert_eq!(code(&migrate(&[])), Some(2));
+    let detected = everlog(&["detect", elsewhere.join("sessions").to_str().unwrap(), "--json"]);
+    assert!(stdout(&detected).contains("\"live\":false"), "{}", stdout(&detected));
+    for command in ["detect", "migrate"] {
+        let said = std::process::Command::new(env!("CARGO_BIN_EXE_everlog"))
+            .args([command, elsewhere.join("sessions").to_str().unwrap(), "--json"])
+            .env("PICOCLAW_HOME", &home)
+            .output()
+            .unwrap();
+        assert!(stdout(&said).contains("\"live\":true") || stderr(&said).contains("--allow-live"), "{command}: {}", stdout(&said));
+    }
     gateway.kill().unwrap();
     gateway.wait().unwrap();
     assert_eq!(code(&migrate(&[])), Some(0));

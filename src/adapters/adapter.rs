@@ -97,6 +97,8 @@ pub struct PidFile {
     pub name: &'static str,
     /// How many folders above the sessions it may lie.
     pub levels_above: usize,
+    /// The environment variable that names the folder that it lies in.
+    pub home: &'static str,
     /// What the process is called.
     pub program: &'static str,
 }

@@ -82,9 +82,13 @@ impl Adapter for Picoclaw {
         })
     }
 
+    fn overwritten_by(&self, name: &RelPath, bytes: &[u8], folder: &FolderView<'_>) -> Option<RelPath> {
+        discover::overwritten_by(name, bytes, folder)
+    }
+
     fn pid_file(&self) -> Option<PidFile> {
         // Beside the workspace, which holds the sessions' folder.
-        Some(PidFile { name: ".picoclaw.pid", levels_above: 2, program: "picoclaw" })
+        Some(PidFile { name: ".picoclaw.pid", levels_above: 2, home: "PICOCLAW_HOME", program: "picoclaw" })
     }
 
     fn retention_rules(&self) -> &'static [Rule] {
