@@ -34,6 +34,12 @@ pub trait Adapter: Sync {
     /// session. Cannot fail, because unsure is no claim.
     fn discover(&self, folder: &FolderView<'_>) -> Found;
 
+    /// The same where somebody has said that the folder is of this format: less
+    /// is enough to tell.
+    fn discover_chosen(&self, folder: &FolderView<'_>) -> Found {
+        self.discover(folder)
+    }
+
     /// Puts every byte of `files` into some event. What the program's loader
     /// would reject is carried as damage, and said in `findings`.
     ///

@@ -65,13 +65,14 @@ impl<'f> Session<'f> {
                 // A link leads out of what there is: nothing is found there.
                 Entry::Link { .. } | Entry::EmptyFolder => None,
             };
-            if name.ends_with(b".meta.json.migrated") {
+            let is_older = bytes.is_some_and(legacy::is_begun);
+            if name.ends_with(b".meta.json.migrated") && !is_older {
                 // Nothing reads these.
             } else if name.ends_with(b".json.migrated") {
                 backups.extend(bytes.map(|bytes| (path.key(), bytes)));
             } else if name.ends_with(b".jsonl") {
                 lines = Some(bytes);
-            } else if name.ends_with(b".meta.json") {
+            } else if name.ends_with(b".meta.json") && !is_older {
                 meta = Some(bytes);
             } else if let Some(stem) = name.strip_suffix(b".json") {
                 whole = bytes.map(|file| Place::Whole { name: stem, file });

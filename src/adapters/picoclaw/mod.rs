@@ -54,7 +54,11 @@ impl Adapter for Picoclaw {
     }
 
     fn discover(&self, folder: &FolderView<'_>) -> Found {
-        discover::discover(folder)
+        discover::discover(folder, discover::Signs::Certain)
+    }
+
+    fn discover_chosen(&self, folder: &FolderView<'_>) -> Found {
+        discover::discover(folder, discover::Signs::Given)
     }
 
     fn read(&self, files: &Files, check: Check, events: &mut dyn EventSink, findings: &mut Findings) -> Result<ReadSummary, StreamError> {
