@@ -54,6 +54,12 @@ pub trait Adapter: Sync {
     /// What the program would show of the nodes of a log with these shapes.
     fn shower(&self, shapes: &[Order]) -> Box<Shower>;
 
+    /// The file of a folder that the program would write over if a retired one
+    /// got its name back there.
+    fn overwritten_by(&self, _name: &RelPath, _bytes: &[u8], _folder: &FolderView<'_>) -> Option<RelPath> {
+        None
+    }
+
     /// How to tell that the program runs and works on a folder of sessions.
     fn pid_file(&self) -> Option<PidFile> {
         None

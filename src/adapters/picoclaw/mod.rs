@@ -26,7 +26,7 @@ use std::cell::Cell;
 
 use crate::adapters::adapter::{Adapter, Check, Found, PidFile, ReadSummary};
 use crate::model::event::EventKind;
-use crate::model::files::Files;
+use crate::model::files::{Files, RelPath};
 use crate::model::finding::Findings;
 use crate::model::folder::FolderView;
 use crate::model::loaded::Loader;
