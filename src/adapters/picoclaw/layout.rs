@@ -50,7 +50,7 @@ pub(super) fn role_by_content(name: &[u8], bytes: &[u8]) -> Role {
     match role(name) {
         Role::Meta if key_before_messages(bytes).is_some() => Role::Legacy,
         Role::BackupMeta if key_before_messages(bytes).is_some() => Role::Backup,
-        role => role,
+        role @ (Role::Lines | Role::Meta | Role::Legacy | Role::Backup | Role::BackupMeta | Role::Companion) => role,
     }
 }
 

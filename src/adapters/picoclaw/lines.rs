@@ -24,7 +24,7 @@ use super::wire::{HOLDS_LINES, LINES, style_of};
 const TOO_LONG: usize = 10 * 1024 * 1024;
 
 /// What the program says of a session with such a line.
-const TOO_LONG_ERROR: &str = "memory: scan jsonl: token too long";
+const TOO_LONG_ERROR: &str = "memory: scan jsonl: bufio.Scanner: token too long";
 
 /// Why a record cut out of a rejected line is not seen.
 const SALVAGED: &str = "salvaged from a broken line";

@@ -26,7 +26,7 @@ use legacy::Legacy;
 use meta::Meta;
 
 const BAD_META: &str = "memory: decode meta";
-const LONG_LINE: &str = "memory: scan jsonl: token too long";
+const LONG_LINE: &str = "memory: scan jsonl: bufio.Scanner: token too long";
 const BAD_LEGACY: &str = "legacy file cannot be decoded";
 const NO_FILE: &str = "no session file";
 

@@ -67,9 +67,7 @@ impl Folder {
         }
         let legacy = judge::legacy(view, file, size);
         let (LegacyFile::Ours { key } | LegacyFile::Renamed { key }) = &legacy else { return None };
-        if judge::decoded_key(&view.all_bytes(file)).is_none() {
-            return None;
-        }
+        judge::decoded_key(&view.all_bytes(file))?;
         let base = legacy.base(file);
         let whole = [RelPath::new(key.as_bytes()), base.clone()].map(|stem| path(&stem, LEGACY));
         Some(Complete { what: "a complete session", owners: whole.into_iter().chain(self.jsonl_of(&base)).collect() })
