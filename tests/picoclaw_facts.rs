@@ -120,7 +120,15 @@ fn a_load_that_fails_fails_in_the_words_of_the_program() {
     fs::create_dir_all(bench.source()).unwrap();
     let long = format!("{{\"role\":\"tool\",\"content\":\"{}\"}}\n", "x".repeat(10 * 1024 * 1024));
     fs::write(bench.source().join("agent_long.jsonl"), long).unwrap();
+    for (name, meta) in [("empty", ""), ("cut", "{\"key\":\"agent:cut\",\"sk"), ("type", "{\"skip\":\"1\"}"), ("wrong", "{]")] {
+        fs::write(bench.source().join(format!("agent_{name}.jsonl")), "{\"role\":\"user\",\"content\":\"hi\"}\n").unwrap();
+        fs::write(bench.source().join(format!("agent_{name}.meta.json")), meta).unwrap();
+    }
     bench.migrate(&["--quiet"]);
+    let error = |name: &str| event(&bench, &format!("agent_{name}.jsonl"), "outcome")["error"].clone();
+    let cut = json!("memory: decode meta: unexpected end of JSON input");
+    assert_eq!((error("empty"), error("cut")), (cut.clone(), cut));
+    assert_eq!((error("type"), error("wrong")), (json!("memory: decode meta"), json!("memory: decode meta")));
     assert_eq!(event(&bench, "agent_long.jsonl", "outcome")["error"], "memory: scan jsonl: bufio.Scanner: token too long");
 }
 

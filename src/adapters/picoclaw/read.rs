@@ -16,15 +16,18 @@ use crate::model::json;
 use crate::model::location::Location;
 use crate::model::stream::{EventSink, StreamError};
 
-use super::decode::{Depth, Legacy, Meta, legacy};
+use super::decode::{DEEPEST, Depth, Legacy, Meta, legacy};
 use super::encode::{decoded, mended};
 use super::layout::{Role, legacy_stem, role, role_by_content, stem};
 use super::list::Messages;
 use super::whole::{UNDECODABLE, decode_meta};
 use super::wire::LEGACY;
 
-/// What the program says of a session whose meta file it cannot read.
+/// What the program says of a session whose meta file it cannot read…
 const BAD_META: &str = "memory: decode meta";
+
+/// …and why, where that is a text which ends too soon.
+const CUT_OFF: &str = "unexpected end of JSON input";
 
 /// What it says where there is no session at all.
 const NO_SESSION: &str = "no session file";
@@ -89,7 +92,8 @@ impl<'a> Reader<'a, '_> {
             let though = if lines.is_some() { ", though the messages are there" } else { "" };
             let message = format!("not a meta file that picoclaw can read ({}): it shows an empty history{though}", rejection.because());
             self.to.findings.add(FindingCode::LoaderFails, Location::file(path.to_string()), message);
-            self.outcome.error = Some(BAD_META.to_owned());
+            let is_cut_off = meta.is_some_and(|(_, bytes)| json::is_cut_off(bytes, DEEPEST));
+            self.outcome.error = Some(if is_cut_off { format!("{BAD_META}: {CUT_OFF}") } else { BAD_META.to_owned() });
         }
         let skip = known.map_or(0, |meta| u64::try_from(meta.skip).unwrap_or(0));
         match lines {

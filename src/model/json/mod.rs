@@ -4,6 +4,7 @@
 
 mod carry;
 mod compare;
+mod cut;
 mod ends;
 mod escape;
 mod nesting;
@@ -13,6 +14,7 @@ mod tokens;
 
 pub use carry::{push_carried_string, push_carried_value};
 pub use compare::{normal_form, same_string, same_value};
+pub use cut::is_cut_off;
 pub use ends::token_end;
 pub use escape::{RAW_KEY, decode_string, first_unicode_escape, lossy, push_escaped, push_string, unescape};
 pub use nesting::deepest;
