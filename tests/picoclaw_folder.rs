@@ -336,6 +336,18 @@ fn a_meta_file_that_is_a_link_is_carried_and_not_called_missing() {
 }
 
 #[test]
+fn lines_that_are_a_link_are_carried_and_said_to_be_missing_in_the_log() {
+    let bench = folder(&[("agent_c.meta.json", &meta("agent:c", ""))]);
+    symlink("../elsewhere.jsonl", bench.source().join("agent_c.jsonl")).unwrap();
+    assert_eq!(code(&bench.migrate(&[])), Some(1));
+    assert!(said(&bench, "agent_c.jsonl", "unreadable").contains("not in the log"));
+    assert!(stdout(&bench.migrate(&["--json"])).contains("\"status\":\"unchanged\""));
+    let back = bench.path("back");
+    assert_eq!(code(&everlog(&["restore", bench.dest().to_str().unwrap(), "-o", back.to_str().unwrap()])), Some(0));
+    assert_eq!(fs::read_link(back.join("agent_c.jsonl")).unwrap().to_str(), Some("../elsewhere.jsonl"));
+}
+
+#[test]
 fn lines_with_a_strange_key_are_still_those_of_the_broken_meta_file_beside_them() {
     let strange = "{\"id\":\"1\",\"role\":\"user\",\"content\":\"hi\"}\n";
     for broken in ["", "{\"key\":", "null"] {

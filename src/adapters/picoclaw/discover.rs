@@ -201,6 +201,10 @@ impl Folder {
                     unit.retires.push(path(stem, suffix));
                 }
             }
+            if lines == Some(&LinesFile::Link) {
+                let message = "a link, which is carried and not followed: the messages that picoclaw reads there are not in the log";
+                unit.left_out.push((path(stem, LINES), FindingCode::Unreadable, message.to_owned()));
+            }
             if let Some((key, _)) = meta.and_then(MetaFile::names)
                 && !key.is_empty()
                 && sanitised(key) != *stem
