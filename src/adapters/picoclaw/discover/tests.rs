@@ -1,5 +1,5 @@
 use super::*;
-use crate::model::folder::{Listed, Listing, Part};
+use crate::model::folder::{FEW_BYTES, Listed, Listing, Part};
 
 /// The units of a folder with these files, each with its own files.
 fn units(files: &[(&str, &str)]) -> Vec<(String, Vec<String>)> {
@@ -64,4 +64,34 @@ fn a_legacy_file_is_one_in_whatever_letters_its_keys_are() {
     for text in [r#"{"version":2,"key":"c:d","messages":[]}"#, r#"{"messages":[]}"#, r#"{"key":"c:d","messages":{}}"#, "[]"] {
         assert!(!is_unit(text), "{text}");
     }
+}
+
+#[test]
+fn only_whole_files_that_meet_others_are_read_to_their_end() {
+    let session = |key: &str| {
+        let message = "{\"role\":\"user\",\"content\":\"hi\"}";
+        format!("{{\"key\":\"{key}\",\"messages\":[{}]}}", [message; 3_000].join(","))
+    };
+    let (a, b) = (session("tele:1"), session("tele:2"));
+    let files = [("tele_1.json", a.as_str()), ("tele_2.json", b.as_str()), ("tele_2.jsonl", LINE), ("tele_3.jsonl", LINE)];
+    let listed = files.map(|(name, text)| Listed {
+        path: RelPath::new(name),
+        kind: ListedKind::File,
+        size: text.len() as u64,
+        mtime_ns: 0,
+        mode: 0o644,
+    });
+    let listing = Listing::new(listed.to_vec());
+    let read = std::sync::Mutex::new(Vec::new());
+    let peek = |path: &RelPath, part: Part| {
+        let text = files.iter().find(|(name, _)| path.as_bytes() == name.as_bytes()).map_or("", |(_, text)| text).as_bytes();
+        if part == Part::Whole {
+            read.lock().unwrap().push(path.to_string());
+        }
+        text[..if part == Part::Whole { text.len() } else { text.len().min(FEW_BYTES) }].to_vec()
+    };
+    let root = RelPath::new("");
+    let found = discover(&FolderView::new(&listing, &root, &peek), Signs::Certain);
+    assert_eq!(found.units.len(), 4);
+    assert_eq!(read.into_inner().unwrap(), ["tele_2.json"]);
 }
