@@ -358,7 +358,7 @@ fn lines_with_a_strange_key_are_still_those_of_the_broken_meta_file_beside_them(
 }
 
 #[test]
-fn who_names_the_format_gets_lines_of_any_name() {
+fn who_names_the_format_gets_lines_of_any_key() {
     let bench = folder(&[("telegram_42.jsonl", LINE)]);
     assert_eq!(code(&bench.migrate(&[])), Some(2));
     let done = bench.migrate(&["--format", "picoclaw"]);

@@ -36,7 +36,8 @@ struct Folder {
 pub(super) enum Signs {
     /// Some file of it can be nobody else's.
     Certain,
-    /// Somebody has said that it is picoclaw's: messages are enough.
+    /// Somebody has said that it is picoclaw's: messages under a name that a key
+    /// could have given are enough.
     Given,
 }
 
@@ -162,7 +163,8 @@ impl Folder {
     fn is_ours(&self, signs: Signs) -> bool {
         let is_legacy = |file: &LegacyFile| matches!(file, LegacyFile::Ours { .. });
         let named = |stem: &RelPath| stem.as_bytes().starts_with(b"agent_") || stem.as_bytes().starts_with(b"sk_v1_");
-        let is_enough = |stem: &RelPath| signs == Signs::Given || named(stem);
+        // Nearly every key has a mark that becomes this one in a name.
+        let is_enough = |stem: &RelPath| named(stem) || (signs == Signs::Given && stem.as_bytes().contains(&b'_'));
         self.metas.values().any(|meta| matches!(meta, MetaFile::Ours { .. }))
             || self.legacy.values().any(is_legacy)
             || self.backups.values().any(is_legacy)
