@@ -90,16 +90,19 @@ fn migrated_corpus() -> Vec<(String, Value, tempfile::TempDir)> {
 
 /// What the logs of a store say of their sessions, in byte order of the
 /// sessions' names: the name, the last word on it, and its messages.
-fn sessions_by_log(dest: &Path) -> Vec<(String, Value, usize)> {
+fn sessions_by_log(dest: &Path) -> Vec<(String, Value, Vec<Value>)> {
     let mut logs: Vec<PathBuf> = fs::read_dir(dest).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_file()).collect();
     logs.sort();
     let name = |log: &Path| log.file_name().unwrap().to_str().unwrap().trim_end_matches(".everlog.jsonl").to_owned();
-    let shown = |log: &Path| everlog(&["replay", log.to_str().unwrap(), "--as", "source"]).stdout.iter().filter(|b| **b == b'\n').count();
+    let shown = |log: &Path| {
+        let replayed = stdout(&everlog(&["replay", log.to_str().unwrap(), "--as", "source"]));
+        replayed.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    };
     logs.iter().map(|log| (name(log), events(log, "outcome")[0]["payload"].clone(), shown(log))).collect()
 }
 
 /// The session that picoclaw takes for a key, by the facts in the logs.
-fn resolved<'k>(key: &'k str, sessions: &'k [(String, Value, usize)]) -> &'k str {
+fn resolved<'k>(key: &'k str, sessions: &'k [(String, Value, Vec<Value>)]) -> &'k str {
     let key_of = |outcome: &'k Value| outcome["facts"]["key"].as_str().unwrap_or_default();
     if !key.contains([':', '/', '\\']) && sessions.iter().any(|(_, outcome, _)| key_of(outcome) == key) {
         return key;
@@ -128,7 +131,7 @@ fn keys_are_listed_and_resolved_by_the_facts_in_the_logs_as_by_the_real_store() 
         for session in expected["sessions"].as_array().into_iter().flatten() {
             let Some(key) = session["key"].as_str() else { continue };
             let answers = resolved(key, &sessions);
-            let shown = sessions.iter().find(|(_, outcome, _)| outcome["facts"]["key"] == answers).map_or(0, |(_, _, shown)| *shown);
+            let shown = sessions.iter().find(|(_, outcome, _)| outcome["facts"]["key"] == answers).map_or(0, |(_, _, shown)| shown.len());
             assert_eq!(session["backend_message_count"], shown, "{case} {key}");
             compared += 1;
         }
@@ -150,7 +153,7 @@ fn every_fact_that_the_older_manager_derives_is_in_the_log() {
                 assert_eq!(fact(outcome, time), session[time], "{case} {name} {time}");
             }
             assert_eq!(outcome["summary"].as_str().unwrap_or_default(), session["summary"], "{case} {name}");
-            assert_eq!(*shown, session["messages"].as_array().map_or(0, Vec::len), "{case} {name}");
+            assert_eq!(*shown, session["messages"].as_array().cloned().unwrap_or_default(), "{case} {name}");
             compared += 1;
         }
     }
@@ -394,6 +397,22 @@ fn nothing_is_converted_while_the_gateway_runs() {
     let allowed = migrate(&["--allow-live", "--retire", "--json"]);
     assert!(stdout(&allowed).contains("session_live") && stdout(&allowed).contains("not_retired"), "{}", stdout(&allowed));
     assert!(sessions.join("agent_main_cli_direct_kettle.jsonl").exists());
+    // A workspace that is a link to elsewhere has its gateway where the link is;
+    // a folder that nothing leads to, where the environment says.
+    let elsewhere = scratch.path().join("elsewhere");
+    fs::rename(home.join("workspace"), &elsewhere).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, home.join("workspace")).unwrap();
+    assert_eq!(code(&migrate(&[])), Some(2));
+    let detected = everlog(&["detect", elsewhere.join("sessions").to_str().unwrap(), "--json"]);
+    assert!(stdout(&detected).contains("\"live\":false"), "{}", stdout(&detected));
+    for command in ["detect", "migrate"] {
+        let said = std::process::Command::new(env!("CARGO_BIN_EXE_everlog"))
+            .args([command, elsewhere.join("sessions").to_str().unwrap(), "--json"])
+            .env("PICOCLAW_HOME", &home)
+            .output()
+            .unwrap();
+        assert!(stdout(&said).contains("\"live\":true") || stderr(&said).contains("--allow-live"), "{command}: {}", stdout(&said));
+    }
     gateway.kill().unwrap();
     gateway.wait().unwrap();
     assert_eq!(code(&migrate(&[])), Some(0));
@@ -436,4 +455,23 @@ fn a_folder_of_somebody_else_is_left_alone() {
     write("chat.jsonl", "{\"role\":\"user\",\"content\":\"an OpenAI-style list\"}\n");
     write("data.meta.json", "{\"title\":\"x\"}");
     assert_eq!(code(&everlog(&["detect", scratch.path().to_str().unwrap()])), Some(2));
+}
+
+#[test]
+fn hidden_lines_are_shown_to_who_asks_for_what_the_loader_hides() {
+    let bench = Bench::new();
+    fs::create_dir_all(bench.source()).unwrap();
+    let lines = ["one", "two", "three"].map(|text| format!("{{\"role\":\"user\",\"content\":\"{text}\"}}\n")).concat();
+    fs::write(bench.source().join("agent_x.jsonl"), lines).unwrap();
+    fs::write(bench.source().join("agent_x.meta.json"), "{\"key\":\"agent:x\",\"summary\":\"\",\"skip\":2,\"count\":3}").unwrap();
+    bench.migrate(&[]);
+    let log = bench.log("agent_x.jsonl");
+    let shown = |more: &[&str]| {
+        let done = everlog(&[&["replay", log.to_str().unwrap()], more].concat());
+        ["one", "two", "three"].map(|text| stdout(&done).contains(text))
+    };
+    assert_eq!(shown(&[]), [false, false, true]);
+    assert_eq!(shown(&["--salvage"]), [true, true, true]);
+    assert_eq!(shown(&["--as", "source"]), [false, false, true]);
+    assert_eq!(shown(&["--as", "source", "--salvage"]), [true, true, true]);
 }

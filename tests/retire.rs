@@ -320,3 +320,68 @@ fn no_retired_file_gets_its_name_back_outside_its_source() {
     fs::write(&receipts, good).unwrap();
     assert_eq!(code(&bench.migrate(&["--unretire"])), Some(0));
 }
+
+#[test]
+fn an_old_file_does_not_come_back_beside_newer_messages() {
+    let lines = "{\"role\":\"user\",\"content\":\"newer\"}\n";
+    let bench = picoclaw(&[("telegram_42.json", LEGACY), ("telegram:42.json", LEGACY)]);
+    assert_eq!(code(&bench.migrate(&["--retire"])), Some(1));
+    fs::write(bench.source().join("telegram_42.jsonl"), lines).unwrap();
+    // Also where the newer ones were migrated in the meantime.
+    bench.migrate(&[]);
+    let before = tree(&bench.source());
+    let back = bench.migrate(&["--unretire"]);
+    assert_eq!(code(&back), Some(1), "{}", stderr(&back));
+    assert!(stderr(&back).contains("would import it over telegram_42.jsonl"), "{}", stderr(&back));
+    assert_eq!(tree(&bench.source()), before);
+    // Moved away, they are no reason any more.
+    fs::rename(bench.source().join("telegram_42.jsonl"), bench.path("telegram_42.jsonl")).unwrap();
+    assert_eq!(code(&bench.migrate(&["--unretire"])), Some(0));
+    assert!(bench.source().join("telegram_42.json").exists());
+}
+
+#[test]
+fn a_session_that_came_again_says_what_keeps_it_from_being_retired() {
+    let bench = fixture("plain");
+    let name = "agent_main_cli_direct_kettle";
+    let of = |suffix: &str| bench.source().join(format!("{name}{suffix}"));
+    let (meta, lines) = (fs::read(of(".meta.json")).unwrap(), fs::read(of(".jsonl")).unwrap());
+    bench.migrate(&["--retire"]);
+    fs::write(of(".meta.json"), &meta).unwrap();
+    fs::write(of(".jsonl"), [&lines[..], b"{\"role\":\"user\",\"content\":\"again\"}\n"].concat()).unwrap();
+    let before = tree(&bench.source());
+    let again = bench.migrate(&["--retire", "--json"]);
+    assert_eq!(code(&again), Some(1));
+    assert!(stdout(&again).contains("was retired before") && stdout(&again).contains("move that elsewhere"), "{}", stdout(&again));
+    assert_eq!(tree(&bench.source()), before);
+    // Doing so helps, and the way back is that of the later files.
+    for suffix in [".meta.json.migrated", ".jsonl.migrated"] {
+        fs::rename(of(suffix), bench.path(suffix)).unwrap();
+    }
+    let before = tree(&bench.source());
+    let again = bench.migrate(&["--retire"]);
+    assert_eq!(code(&again), Some(0), "{}", stderr(&again));
+    assert!(tree(&bench.source()).keys().all(|name| name.ends_with(".migrated")));
+    assert_eq!(code(&bench.migrate(&["--unretire"])), Some(0));
+    assert_eq!(tree(&bench.source()), before);
+}
+
+#[test]
+fn of_one_key_all_are_retired_or_none() {
+    let lines = "{\"role\":\"user\",\"content\":\"newer\"}\n";
+    let bench = picoclaw(&[
+        ("agent_x.jsonl", lines),
+        ("telegram_42.json", LEGACY),
+        ("telegram_42.json.migrated", LEGACY),
+        ("telegram_42.jsonl", lines),
+    ]);
+    let done = bench.migrate(&["--retire", "--json"]);
+    assert_eq!(code(&done), Some(1));
+    let names: Vec<String> = tree(&bench.source()).into_keys().collect();
+    assert_eq!(names, ["agent_x.jsonl.migrated", "telegram_42.json", "telegram_42.json.migrated", "telegram_42.jsonl"]);
+    assert_eq!(stdout(&done).matches("\"not_retired\"").count(), 2, "{}", stdout(&done));
+    assert!(stdout(&done).contains("picoclaw takes it and telegram_42.json for one session"), "{}", stdout(&done));
+    fs::remove_file(bench.source().join("telegram_42.json.migrated")).unwrap();
+    bench.migrate(&["--retire"]);
+    assert!(tree(&bench.source()).keys().all(|name| name.ends_with(".migrated")));
+}

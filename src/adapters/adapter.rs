@@ -34,6 +34,12 @@ pub trait Adapter: Sync {
     /// session. Cannot fail, because unsure is no claim.
     fn discover(&self, folder: &FolderView<'_>) -> Found;
 
+    /// The same where somebody has said that the folder is of this format: less
+    /// is enough to tell.
+    fn discover_chosen(&self, folder: &FolderView<'_>) -> Found {
+        self.discover(folder)
+    }
+
     /// Puts every byte of `files` into some event. What the program's loader
     /// would reject is carried as damage, and said in `findings`.
     ///
@@ -47,6 +53,12 @@ pub trait Adapter: Sync {
 
     /// What the program would show of the nodes of a log with these shapes.
     fn shower(&self, shapes: &[Order]) -> Box<Shower>;
+
+    /// The file of a folder that the program would write over if a retired one
+    /// got its name back there.
+    fn overwritten_by(&self, _name: &RelPath, _bytes: &[u8], _folder: &FolderView<'_>) -> Option<RelPath> {
+        None
+    }
 
     /// How to tell that the program runs and works on a folder of sessions.
     fn pid_file(&self) -> Option<PidFile> {
@@ -97,6 +109,8 @@ pub struct PidFile {
     pub name: &'static str,
     /// How many folders above the sessions it may lie.
     pub levels_above: usize,
+    /// The environment variable that names the folder that it lies in.
+    pub home: &'static str,
     /// What the process is called.
     pub program: &'static str,
 }

@@ -71,7 +71,8 @@ impl Discovery {
 /// Looks through a listing with these adapters.
 pub fn discover(listing: &Listing, adapters: &[&'static dyn Adapter], peek: Peek<'_>) -> Discovery {
     let (of_folders, of_files) = adapters.iter().partition(|adapter| adapter.claims() == Claims::Folders);
-    let mut search = Search { listing, of_folders, of_files, peek, taken: HashSet::new(), found: Discovery::default() };
+    let choice = if adapters.len() == 1 { Choice::Made } else { Choice::Open };
+    let mut search = Search { listing, of_folders, of_files, choice, peek, taken: HashSet::new(), found: Discovery::default() };
     let mut open = vec![search.asked(RelPath::new(""))];
     while let Some(asked) = open.pop() {
         let inside = search.folder(asked);
@@ -102,11 +103,19 @@ enum Answer {
     Found(Vec<(&'static dyn Adapter, UnitClaim)>, Vec<Stray>),
 }
 
+/// Whether the format was named, or is to be found out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Choice {
+    Open,
+    Made,
+}
+
 struct Search<'s> {
     listing: &'s Listing,
     /// Adapters that may claim a folder as a whole, and those that never do.
     of_folders: Vec<&'static dyn Adapter>,
     of_files: Vec<&'static dyn Adapter>,
+    choice: Choice,
     peek: Peek<'s>,
     /// Paths that a session has, or that were said to belong to none.
     taken: HashSet<RelPath>,
@@ -125,7 +134,10 @@ impl Search<'_> {
         let mut strays = Vec::new();
         let mut ask = |adapters: &[&'static dyn Adapter]| {
             for adapter in adapters {
-                let Found { units, strays: named } = adapter.discover(&view);
+                let Found { units, strays: named } = match self.choice {
+                    Choice::Open => adapter.discover(&view),
+                    Choice::Made => adapter.discover_chosen(&view),
+                };
                 claims.extend(units.into_iter().map(|claim| (*adapter, claim)));
                 strays.extend(named);
             }

@@ -4,6 +4,7 @@
 use clap::{CommandFactory, Parser, error::ErrorKind};
 use glob::Pattern;
 use jiff::{Span, Timestamp, Zoned};
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -106,7 +107,10 @@ impl From<crate::store::StoreError> for Problem {
 fn dispatch(args: Args, out: &Printer) -> Result<ExitStatus, Problem> {
     let jobs = args.jobs.filter(|jobs| *jobs > 0).unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
     match args.command {
-        Command::Detect { paths, format } => Ok(detect::run(&DetectJob { paths, adapters: adapters(format.as_deref())?, jobs }, out)?),
+        Command::Detect { paths, format } => {
+            let selection = Selection { homes: homes(), ..Selection::default() };
+            Ok(detect::run(&DetectJob { paths, adapters: adapters(format.as_deref())?, selection, jobs }, out)?)
+        }
         Command::Migrate(args) => run_migrate(args, jobs, out),
         Command::Verify(args) => Ok(verify::run(&verify_job(args, jobs)?, out)?),
         Command::Diff(args) => Ok(diff::run(&compare_job(args, jobs), out)?),
@@ -225,7 +229,14 @@ pub(super) fn selection(chosen: &args::Chosen, written_since: Option<&str>) -> R
         include: patterns(&chosen.include)?,
         exclude: patterns(&chosen.exclude)?,
         since_ns: written_since.map(since).transpose()?,
+        homes: homes(),
     })
+}
+
+/// Where programs say that they run, as far as the environment tells.
+fn homes() -> BTreeMap<&'static str, PathBuf> {
+    let variables = ALL.iter().filter_map(|adapter| Some(adapter.pid_file()?.home));
+    variables.filter_map(|name| Some((name, PathBuf::from(said(name)?)))).collect()
 }
 
 fn patterns(globs: &[String]) -> Result<Vec<Pattern>, Problem> {

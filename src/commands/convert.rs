@@ -387,5 +387,5 @@ pub(super) fn beside_sha256(beside: &Beside) -> Option<String> {
             [name.as_bytes(), other.as_bytes()].into_iter().for_each(&mut add);
         }
     }
-    (*beside != Beside::default()).then(|| sha256_hex(&all))
+    (!all.is_empty()).then(|| sha256_hex(&all))
 }

@@ -27,6 +27,8 @@ pub struct DetectJob {
     pub paths: Vec<PathBuf>,
     /// Which formats.
     pub adapters: Vec<&'static dyn Adapter>,
+    /// What is looked for in them.
+    pub selection: Selection,
     /// How many sessions at once.
     pub jobs: usize,
 }
@@ -62,7 +64,7 @@ pub fn run(job: &DetectJob, out: &Printer) -> Result<ExitStatus, CommandError> {
     let locks = HeldLocks::now();
     let (mut sessions, mut status) = (0, ExitStatus::Well);
     for path in &job.paths {
-        let source = Source::open(path, &job.adapters, &Selection::default())?;
+        let source = Source::open(path, &job.adapters, &job.selection)?;
         let running = source.running();
         let looked_at = batch::each(&source.units, job.jobs, |unit| {
             let mut detected = look_at(unit, &source, &locks);

@@ -33,15 +33,34 @@ pub(super) fn retire(
     store: &Store,
     disk: &dyn Disk,
 ) -> Result<(), StoreError> {
-    let mut planned = Vec::new();
+    let mut possible = Vec::new();
+    // What stays: nothing that its program takes for the same session may go.
+    let mut staying: BTreeSet<&RelPath> = source.units.iter().map(|unit| &unit.name).collect();
     for &(n, unit) in proven.iter().filter(|(_, unit)| !unit.found.retires.is_empty()) {
         let Some(receipt) = known.get(&unit.name) else { continue };
         match plan(&source.folder_of(unit), unit, receipt) {
             Ok(files) => {
-                let retired = merged(receipt.retired.as_ref(), Retired { folder: unit.found.root.key(), files });
-                planned.push((n, unit, known.set_retired(&unit.name, Some(retired))));
+                staying.remove(&unit.name);
+                let now = Retired { folder: unit.found.root.key(), files, beside: beside(unit, known) };
+                possible.push((n, unit, merged(receipt.retired.as_ref(), now)));
             }
-            Err((path, error)) => reports[n].note(FindingCode::NotRetired, &path.to_string(), format!("not renamed: {error}")),
+            Err((path, error)) => {
+                let why = not_renamed(&error, receipt.retired.as_ref(), path);
+                reports[n].note(FindingCode::NotRetired, &path.to_string(), why);
+            }
+        }
+    }
+    let kept_by = kept_by(source, &staying);
+    let mut planned = Vec::new();
+    for (n, unit, retired) in possible {
+        match kept_by.get(&unit.name) {
+            Some(other) => {
+                let program = unit.found.adapter.id();
+                let message = format!("not renamed: {program} takes it and {other} for one session, and that one stays");
+                let at = unit.found.retires.first().map_or_else(String::new, ToString::to_string);
+                reports[n].note(FindingCode::NotRetired, &at, message);
+            }
+            None => planned.push((n, unit, known.set_retired(&unit.name, Some(retired)))),
         }
     }
     // Before the first rename: what is not in the receipts was not renamed by us.
@@ -62,6 +81,31 @@ pub(super) fn retire(
         folders.insert(folder);
     }
     folders.iter().try_for_each(|folder| disk.sync(folder))
+}
+
+/// Which sessions are one with another that stays, and with which.
+fn kept_by(source: &Source, staying: &BTreeSet<&RelPath>) -> BTreeMap<RelPath, RelPath> {
+    let mut kept = BTreeMap::new();
+    for unit in source.units.iter().filter(|unit| !unit.found.beside.retires_with.is_empty()) {
+        let others = unit.found.beside.retires_with.iter().map(|other| other.below(&unit.found.root));
+        let group: Vec<RelPath> = others.chain([unit.name.clone()]).collect();
+        if let Some(stays) = group.iter().find(|name| staying.contains(name)) {
+            kept.extend(group.iter().filter(|name| *name != stays).map(|name| (name.clone(), stays.clone())));
+        }
+    }
+    kept
+}
+
+/// Why a file keeps its name.
+fn not_renamed(error: &StoreError, retired: Option<&Retired>, path: &RelPath) -> String {
+    let was_retired = retired.is_some_and(|retired| retired.files.iter().any(|file| path.has_key(&file.path)));
+    if was_retired && matches!(error, StoreError::Exists { .. }) {
+        let there = retired_name(path);
+        return format!(
+            "not renamed: one of this name was retired before, and {there} still lies there; move that elsewhere, and run again"
+        );
+    }
+    format!("not renamed: {error}")
 }
 
 /// The files to be renamed, as they were proven; or the first that cannot be.
@@ -85,7 +129,14 @@ fn merged(before: Option<&Retired>, now: Retired) -> Retired {
     let is_new = |file: &&FileReceipt| !files.iter().any(|new| new.path == file.path);
     let older: Vec<FileReceipt> = before.into_iter().flat_map(|retired| &retired.files).filter(is_new).cloned().collect();
     files.extend(older);
-    Retired { folder: now.folder, files }
+    Retired { folder: now.folder, files, beside: now.beside }
+}
+
+/// The files beside a session that are of the same key, as they are known.
+fn beside(unit: &SourceUnit, known: &Receipts) -> Vec<FileReceipt> {
+    let others = unit.found.beside.retires_with.iter();
+    let receipts = others.filter_map(|other| Some((other, known.get(&other.below(&unit.found.root))?)));
+    receipts.filter_map(|(other, receipt)| receipt.files.iter().find(|file| other.has_key(&file.path)).cloned()).collect()
 }
 
 fn rename_all<'p>(folder: &Path, paths: &'p [RelPath], disk: &dyn Disk) -> Result<(), (&'p RelPath, StoreError)> {

@@ -230,7 +230,7 @@ pub(super) fn from_log(found: &Unit, name: &RelPath, store: &Store) -> Option<Re
             files.push(FileReceipt { path: plan.path.key(), size, mtime_ns: 0, mode: 0, sha256: plan.entry.sha256 });
         }
     }
-    Some(Retired { folder: found.root.key(), files })
+    Some(Retired { folder: found.root.key(), files, beside: Vec::new() })
 }
 
 /// A retired session as its log has it.

@@ -25,6 +25,9 @@ pub struct Selection {
     pub exclude: Vec<Pattern>,
     /// Only units with a file written since, in nanoseconds since the epoch.
     pub since_ns: Option<i64>,
+    /// The folders in which programs say that they run, by the name of the
+    /// variable that says so.
+    pub homes: BTreeMap<&'static str, PathBuf>,
 }
 
 impl Selection {
@@ -114,6 +117,8 @@ impl SourceUnit {
 pub struct Source {
     /// The folder that paths are relative to.
     pub root: PathBuf,
+    /// The same as it was named: links on the way there lead elsewhere.
+    named: PathBuf,
     /// What lies there.
     pub listing: Listing,
     /// The sessions that are meant.
@@ -140,6 +145,11 @@ impl Source {
             (Some(_), Some(parent)) => parent.to_owned(),
             _ => whole,
         };
+        let named = match (&only_file, path.parent()) {
+            (Some(_), Some(parent)) => parent,
+            _ => path,
+        };
+        let named = std::path::absolute(named).unwrap_or_else(|_| root.clone());
         let listing = listing::list(&root)?;
         let peek = |path: &RelPath, part: Part| listing::part_of(&root, path, part);
         let mut discovery = discover(&listing, adapters, &peek);
@@ -158,7 +168,7 @@ impl Source {
         }
         let recognised = units.len();
         units.retain(|unit| selection.takes(unit, &listing));
-        Ok(Source { root, listing, units, only_file, selection: selection.clone(), recognised, discovery })
+        Ok(Source { root, named, listing, units, only_file, selection: selection.clone(), recognised, discovery })
     }
 
     /// The programs that work on folders of this source, by folder.
@@ -168,8 +178,11 @@ impl Source {
         let mut looked_at = BTreeSet::new();
         for unit in &self.units {
             let Some(rule) = unit.found.adapter.pid_file() else { continue };
+            let above = |folder: &Path| live::running(folder, rule.name, rule.levels_above, rule.program);
+            let at_home = || self.selection.homes.get(rule.home).and_then(|home| live::running(home, rule.name, 0, rule.program));
             if looked_at.insert((unit.found.adapter.id(), &unit.found.root))
-                && let Some(running) = live::running(&self.folder_of(unit), rule.name, rule.levels_above, rule.program)
+                && let Some(running) =
+                    above(&self.folder_of(unit)).or_else(|| above(&path_below(&self.named, &unit.found.root))).or_else(at_home)
             {
                 found.insert(unit.found.root.clone(), running);
             }

@@ -93,6 +93,7 @@ fn left_out_as_before(unit: &SourceUnit, receipt: &Receipt) -> bool {
                 | FindingCode::SpecialFile
                 | FindingCode::Unreadable
                 | FindingCode::WouldOverwrite
+                | FindingCode::ImportStops
                 | FindingCode::KeyTwice
                 | FindingCode::KeyElsewhere
                 | FindingCode::AliasOfAnother

@@ -5,19 +5,22 @@ use serde::Serialize;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use crate::adapters::adapter::Standing;
+use crate::adapters::adapter::{Adapter, Standing};
+use crate::adapters::by_id;
 use crate::model::files::RelPath;
+use crate::model::folder::{FolderView, Part};
 use crate::report::exit::ExitStatus;
 use crate::report::printer::{Form, Printer};
 use crate::report::text;
 use crate::store::StoreError;
 use crate::store::disk::Disk;
-use crate::store::layout::Store;
+use crate::store::layout::{Store, path_below};
+use crate::store::listing;
 use crate::store::receipts::{Receipts, Retired};
 use crate::verify::difference::visible;
 
 use super::migrate::MigrateJob;
-use super::retired::{Place, WHO_RENAMED, from_log, has_its_bytes, is_meant, pairs, retired_name};
+use super::retired::{Pair, Place, WHO_RENAMED, from_log, has_its_bytes, is_meant, is_still, pairs, retired_name};
 use super::source::{Source, SourceUnit};
 
 /// One session's line in the report.
@@ -63,19 +66,19 @@ pub(super) fn unretire(
     out: &Printer,
 ) -> Result<ExitStatus, StoreError> {
     let mut giving = Giving { source, disk: job.disk, out, done: 0, failed: 0, folders: BTreeSet::new() };
-    let named: Vec<(RelPath, Retired)> = known
+    let named: Vec<(RelPath, String, Retired)> = known
         .retired()
         .filter(|(receipt, retired)| is_meant(source, receipt, retired))
-        .map(|(receipt, retired)| (RelPath::from_key(&receipt.unit), retired.clone()))
+        .map(|(receipt, retired)| (RelPath::from_key(&receipt.unit), receipt.format.clone(), retired.clone()))
         .collect();
-    named.iter().try_for_each(|(unit, retired)| pairs(source, unit, retired).map(drop))?;
+    named.iter().try_for_each(|(unit, _, retired)| pairs(source, unit, retired).map(drop))?;
     let mut given = Vec::new();
-    for (unit, retired) in &named {
-        if giving.give_back(unit, retired) {
+    for (unit, format, retired) in &named {
+        if giving.give_back(unit, by_id(format), retired) {
             given.push(unit);
         }
     }
-    for unit in source.units.iter().filter(|unit| !named.iter().any(|(name, _)| *name == unit.name)) {
+    for unit in source.units.iter().filter(|unit| !named.iter().any(|(name, _, _)| *name == unit.name)) {
         giving.without_receipt(unit, store, known);
     }
     giving.folders.iter().try_for_each(|folder| job.disk.sync(folder))?;
@@ -90,8 +93,8 @@ pub(super) fn unretire(
 
 impl Giving<'_> {
     /// Gives a session its names back; says whether it has all of them now.
-    fn give_back(&mut self, unit: &RelPath, retired: &Retired) -> bool {
-        let (returned, refusal) = match rename_all(self.source, unit, retired, self.disk) {
+    fn give_back(&mut self, unit: &RelPath, adapter: Option<&dyn Adapter>, retired: &Retired) -> bool {
+        let (returned, refusal) = match rename_all(self.source, unit, adapter, retired, self.disk) {
             Ok((returned, folders)) => {
                 self.folders.extend(folders);
                 (returned, None)
@@ -119,7 +122,7 @@ impl Giving<'_> {
         let refusal = match (unit.found.standing, was) {
             (Standing::Retired, _) => match from_log(&unit.found, &unit.name, store) {
                 Some(retired) => {
-                    self.give_back(&unit.name, &retired);
+                    self.give_back(&unit.name, Some(unit.found.adapter), &retired);
                     return;
                 }
                 None => "retired, but neither a receipt nor a log says what it was",
@@ -138,9 +141,32 @@ impl Giving<'_> {
     }
 }
 
+/// The file that a program would write over if a retired one got its name back,
+/// where it is not as it was when that was retired.
+fn overwritten_by(source: &Source, adapter: &dyn Adapter, pair: &Pair<'_>, retired: &Retired) -> Option<RelPath> {
+    if pair.place() != Place::Retired {
+        return None;
+    }
+    let folder = pair.name.folders().next().unwrap_or_else(|| RelPath::new(""));
+    let own_name = RelPath::new(pair.name.as_bytes().rsplit(|b| *b == b'/').next().unwrap_or_default());
+    let peek = |path: &RelPath, part: Part| listing::part_of(&source.root, path, part);
+    let view = FolderView::new(&source.listing, &folder, &peek);
+    let bytes = view.all_bytes(retired_name(&own_name));
+    let over = adapter.overwritten_by(&own_name, &bytes, &view)?;
+    let now = path_below(&source.root, &over.below(&folder));
+    let is_as_it_was = retired.beside.iter().any(|was| over.has_key(&was.path) && is_still(&now, was));
+    Some(over.below(&folder)).filter(|_| !is_as_it_was)
+}
+
 /// Renames the files of one session, all or none of them. Returns those that
 /// were, and the folders that they lie in.
-fn rename_all(source: &Source, unit: &RelPath, retired: &Retired, disk: &dyn Disk) -> Result<(Vec<String>, Vec<PathBuf>), Refusal> {
+fn rename_all(
+    source: &Source,
+    unit: &RelPath,
+    adapter: Option<&dyn Adapter>,
+    retired: &Retired,
+    disk: &dyn Disk,
+) -> Result<(Vec<String>, Vec<PathBuf>), Refusal> {
     let elsewhere = |error: StoreError| Refusal { at: unit.clone(), why: error.to_string(), hint: RESTORE };
     let pairs = pairs(source, unit, retired).map_err(elsewhere)?;
     for pair in &pairs {
@@ -151,6 +177,10 @@ fn rename_all(source: &Source, unit: &RelPath, retired: &Retired, disk: &dyn Dis
             Place::Retired => return refuse(&retired_name(&pair.name), "changed since it was retired; nothing was renamed", RESTORE),
             Place::Both => return refuse(&pair.name, "exists already; nothing was renamed", "move it away, and run again"),
             Place::Gone => return refuse(&retired_name(&pair.name), "was retired, and is gone; nothing was renamed", RESTORE),
+        }
+        if let Some((program, over)) = adapter.and_then(|adapter| Some((adapter.id(), overwritten_by(source, adapter, pair, retired)?))) {
+            let why = format!("{program} would import it over {over}, which was written since; nothing was renamed");
+            return refuse(&pair.name, &why, RESTORE);
         }
     }
     let (mut returned, mut folders) = (Vec::new(), Vec::new());

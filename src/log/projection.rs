@@ -17,7 +17,8 @@ use super::view::LogView;
 /// How much of a path is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reach {
-    /// Everything that no `hide` took away, compacted and edited or not.
+    /// Everything that no `hide` took away, compacted and edited or not. Where
+    /// salvage is shown, a `hide` takes nothing away.
     Path,
     /// What the source program shows: the last compaction rules, edits count.
     Shown,
@@ -28,7 +29,7 @@ pub enum Reach {
 pub enum Salvage {
     /// It is not.
     Hidden,
-    /// It is, also where it stands beside the path.
+    /// It is, also where it stands beside the path, or was hidden on it.
     Shown,
 }
 
@@ -66,7 +67,10 @@ impl Projection {
     /// When the log cannot be read, or a node that rules cannot be understood.
     pub fn of<R: ReadAt>(log: &mut LogView<R>, node: Seq, reach: Reach, salvage: Salvage) -> Result<Projection, StreamError> {
         let path = log.path_and_repeats(node)?;
-        let hidden = hidden(log, &path)?;
+        let hidden = match salvage {
+            Salvage::Hidden => hidden(log, &path)?,
+            Salvage::Shown => 0,
+        };
         let ruling = match reach {
             Reach::Path => None,
             Reach::Shown => path.nodes.iter().rposition(|seq| log.kind(*seq) == EventKind::Compaction),

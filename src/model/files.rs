@@ -76,6 +76,12 @@ impl RelPath {
     }
 }
 
+impl AsRef<[u8]> for RelPath {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
 impl fmt::Display for RelPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&String::from_utf8_lossy(&self.0))
@@ -126,6 +132,9 @@ pub struct Beside {
     pub canonical: Option<RelPath>,
     /// The session whose messages its program copied to its beginning.
     pub promoted_from: Option<RelPath>,
+    /// Other sessions of its key: its program would take one that is left for
+    /// all, so that none is retired without the others.
+    pub retires_with: Vec<RelPath>,
 }
 
 /// All files of one session, by path in byte order.

@@ -82,6 +82,7 @@ codes! {
     BackupOnly Info "A backup of a session that is gone.",
     WouldImport Warn "A file that the program would take for a session.",
     WouldOverwrite Warn "A file that the program would import over a newer session.",
+    ImportStops Warn "A file at which the program's import of older sessions ends.",
     KeyTwice Warn "Several files of one session, of which the program takes one.",
     KeyElsewhere Info "A session whose key leads to other files.",
     AliasOfAnother Info "Another session answers to this one's key.",

@@ -111,8 +111,8 @@ pub struct FolderView<'a> {
 /// What was read: every adapter looks at the same few files.
 #[derive(Default)]
 struct Seen {
-    beginnings: HashMap<String, Rc<Vec<u8>>>,
-    whole: HashMap<String, Rc<Vec<u8>>>,
+    beginnings: HashMap<Vec<u8>, Rc<Vec<u8>>>,
+    whole: HashMap<Vec<u8>, Rc<Vec<u8>>>,
     bytes: usize,
 }
 
@@ -150,27 +150,28 @@ impl<'a> FolderView<'a> {
 
     /// The entry at a path below this folder.
     #[must_use]
-    pub fn get(&self, path: &str) -> Option<&'a Listed> {
-        at(self.below, skip(self.folder), path.as_bytes())
+    pub fn get(&self, path: impl AsRef<[u8]>) -> Option<&'a Listed> {
+        at(self.below, skip(self.folder), path.as_ref())
     }
 
     /// Whether a regular file stands at a path below this folder.
     #[must_use]
-    pub fn has_file(&self, path: &str) -> bool {
+    pub fn has_file(&self, path: impl AsRef<[u8]>) -> bool {
         self.get(path).is_some_and(|entry| entry.kind == ListedKind::File)
     }
 
     /// The first bytes of a file below this folder: at least one line, unless
     /// that is very long.
     #[must_use]
-    pub fn first_bytes(&self, path: &str) -> Rc<Vec<u8>> {
+    pub fn first_bytes(&self, path: impl AsRef<[u8]>) -> Rc<Vec<u8>> {
+        let path = path.as_ref();
         if let Some(first) = self.seen.borrow().beginnings.get(path) {
             return Rc::clone(first);
         }
         let first = self.read(path, Part::Beginning);
         let mut seen = self.seen.borrow_mut();
         if seen.has_room_for(&first) {
-            seen.beginnings.insert(path.to_owned(), Rc::clone(&first));
+            seen.beginnings.insert(path.to_vec(), Rc::clone(&first));
         }
         first
     }
@@ -178,23 +179,25 @@ impl<'a> FolderView<'a> {
     /// All bytes of a file below this folder, for the few that must be judged
     /// by their end.
     #[must_use]
-    pub fn all_bytes(&self, path: &str) -> Rc<Vec<u8>> {
+    pub fn all_bytes(&self, path: impl AsRef<[u8]>) -> Rc<Vec<u8>> {
+        let path = path.as_ref();
         let seen = self.seen.borrow().all_of(path);
         seen.unwrap_or_else(|| self.read(path, Part::Whole))
     }
 
     /// The same, where others will ask for them too.
     #[must_use]
-    pub fn all_bytes_for_others_too(&self, path: &str) -> Rc<Vec<u8>> {
+    pub fn all_bytes_for_others_too(&self, path: impl AsRef<[u8]>) -> Rc<Vec<u8>> {
+        let path = path.as_ref();
         let all = self.all_bytes(path);
         let mut seen = self.seen.borrow_mut();
         if !seen.whole.contains_key(path) && seen.has_room_for(&all) {
-            seen.whole.insert(path.to_owned(), Rc::clone(&all));
+            seen.whole.insert(path.to_vec(), Rc::clone(&all));
         }
         all
     }
 
-    fn read(&self, path: &str, part: Part) -> Rc<Vec<u8>> {
+    fn read(&self, path: &[u8], part: Part) -> Rc<Vec<u8>> {
         Rc::new((self.peek)(&RelPath::new(path).below(self.folder), part))
     }
 
@@ -207,7 +210,7 @@ impl<'a> FolderView<'a> {
 
 impl Seen {
     /// All bytes of a file, where they were read already.
-    fn all_of(&self, path: &str) -> Option<Rc<Vec<u8>>> {
+    fn all_of(&self, path: &[u8]) -> Option<Rc<Vec<u8>>> {
         // A beginning that is shorter than what was asked for is all there is.
         let is_all = |first: &&Rc<Vec<u8>>| first.len() < FEW_BYTES || (first.len() > FEW_BYTES && first.len() < FIRST_BYTES);
         self.whole.get(path).or_else(|| self.beginnings.get(path).filter(is_all)).cloned()

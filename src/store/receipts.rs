@@ -53,6 +53,10 @@ pub struct Retired {
     pub folder: String,
     /// The files as they were proven, under the names that they had.
     pub files: Vec<FileReceipt>,
+    /// Files of other sessions that their program takes for the same one, as
+    /// they were then; below the same folder.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub beside: Vec<FileReceipt>,
 }
 
 /// One source file as it was.

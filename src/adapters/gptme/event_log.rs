@@ -66,7 +66,7 @@ impl<'a> Reader<'a, '_> {
         self.to.put_head(head, Seq::ROOT, HeadOp::Branch)?;
         let mut journal = Journal {
             path,
-            style: Style::of_file(&file.bytes),
+            style: Style::of_file(&file.bytes, Style::default()),
             head: head.clone(),
             recipe: RecipeBuilder::default(),
             state: Vec::new(),

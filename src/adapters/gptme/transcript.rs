@@ -63,7 +63,7 @@ impl<'a> Reader<'a, '_> {
         let is_stray = head.kind == HeadKind::Backup && path.as_text() != Some("lossless.jsonl");
         let mut list = List {
             path,
-            style: Style::of_file(&file.bytes),
+            style: Style::of_file(&file.bytes, Style::default()),
             file_time: self.file_time(file),
             deepest: if is_main { DEEPEST_MAIN } else { DEEPEST_OTHER },
             // The log starts on the main branch: it need not be made, unless

@@ -205,7 +205,7 @@ pub(super) fn whole_value(text: &[u8]) -> Result<&[u8], Rejection> {
     if scan.facts.depth > DEEPEST { Err(Rejection::TooDeep) } else { Ok(text[..scan.end].trim_ascii_start()) }
 }
 
-fn is_json_space(byte: u8) -> bool {
+pub(super) fn is_json_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
 }
 

@@ -1,12 +1,13 @@
 //! What a file is, by its content.
 
+use crate::model::files::RelPath;
 use crate::model::folder::FolderView;
 use crate::model::json::{self, Dialect, Kind, Member};
 use crate::model::jsonl::{Lines, Newlines};
 
-use super::decode::is_folded;
+use super::decode::{self, DEEPEST, Depth, is_folded, whole_value};
 use super::encode::decoded;
-use super::layout::sanitised;
+use super::layout::{key_before_messages, legacy_stem, sanitised};
 use super::normal::Record;
 use super::whole::decode_meta;
 
@@ -26,6 +27,8 @@ pub(super) enum LinesFile {
     Unclear,
     /// Somebody else's records.
     Foreign,
+    /// A link, which is not followed.
+    Link,
 }
 
 /// A file named `*.meta.json`.
@@ -36,10 +39,14 @@ pub(super) enum MetaFile {
     /// The program would read it, with zeros for what it lacks; so it would many
     /// an object of somebody else.
     Partial { key: String, aliases: Vec<String> },
+    /// `null`, which the program reads, and which says nothing.
+    Null,
     /// Nothing that the program could read, as after a crash.
     Broken,
     /// Too large or too strange for one.
     Foreign,
+    /// A link, which is not followed.
+    Link,
 }
 
 impl MetaFile {
@@ -47,16 +54,24 @@ impl MetaFile {
     pub(super) fn names(&self) -> Option<(&str, &[String])> {
         match self {
             MetaFile::Ours { key, aliases } | MetaFile::Partial { key, aliases } => Some((key, aliases)),
-            MetaFile::Broken | MetaFile::Foreign => None,
+            MetaFile::Null | MetaFile::Broken | MetaFile::Foreign | MetaFile::Link => None,
         }
     }
 
     /// Whether it says by itself that it is a session's, no lines being beside it.
-    pub(super) fn stands_alone(&self, stem: &str) -> bool {
+    pub(super) fn stands_alone(&self, stem: &RelPath) -> bool {
         match self {
-            MetaFile::Ours { .. } | MetaFile::Broken => true,
-            MetaFile::Partial { key, .. } => !key.is_empty() && sanitised(key) == stem,
-            MetaFile::Foreign => false,
+            MetaFile::Ours { .. } | MetaFile::Null | MetaFile::Broken => true,
+            MetaFile::Partial { key, .. } => !key.is_empty() && sanitised(key) == *stem,
+            MetaFile::Foreign | MetaFile::Link => false,
+        }
+    }
+
+    /// Whether the program can do nothing with the session beside it.
+    pub(super) fn is_unreadable(&self) -> bool {
+        match self {
+            MetaFile::Ours { .. } | MetaFile::Partial { .. } | MetaFile::Null | MetaFile::Link => false,
+            MetaFile::Broken | MetaFile::Foreign => true,
         }
     }
 }
@@ -68,48 +83,77 @@ pub(super) enum LegacyFile {
     Ours { key: String },
     /// A session under another name.
     Renamed { key: String },
-    /// No JSON, as after a crash.
+    /// Nothing, or the beginning of a session, as after a crash.
     Broken,
-    /// Some other object.
-    Object,
-    /// Some other JSON.
+    /// No session, but the program would make one of it; without a key, under
+    /// its name.
+    Imported { key: String },
+    /// Something else, which the program passes over.
     Other,
 }
 
 impl LegacyFile {
-    /// The name that its session has as lines.
-    pub(super) fn base(&self, stem: &str) -> String {
+    /// Its key, where it says one.
+    pub(super) fn key(&self) -> Option<&str> {
         match self {
-            LegacyFile::Ours { key } | LegacyFile::Renamed { key } if !key.is_empty() => sanitised(key),
-            LegacyFile::Ours { .. } | LegacyFile::Renamed { .. } | LegacyFile::Broken | LegacyFile::Object | LegacyFile::Other => {
-                sanitised(stem)
+            LegacyFile::Ours { key } | LegacyFile::Renamed { key } | LegacyFile::Imported { key } => {
+                Some(key.as_str()).filter(|key| !key.is_empty())
             }
+            LegacyFile::Broken | LegacyFile::Other => None,
         }
+    }
+
+    /// The name that its session has as lines.
+    pub(super) fn base(&self, stem: &RelPath) -> RelPath {
+        self.key().map_or_else(|| sanitised(stem), sanitised)
     }
 }
 
 /// Whether a name is one of the program's temporaries.
-pub(super) fn is_temporary(name: &str) -> bool {
-    let numbers = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit() || b == b'-');
-    name.strip_prefix(".tmp-").is_some_and(numbers)
-        || (name.starts_with("session-") && name.ends_with(".tmp"))
-        || name.ends_with(".jsonl.tmp")
-        || name.ends_with(".meta.json.tmp")
+pub(super) fn is_temporary(name: &[u8]) -> bool {
+    let numbers = |text: &[u8]| !text.is_empty() && text.iter().all(|b| b.is_ascii_digit() || *b == b'-');
+    name.strip_prefix(b".tmp-").is_some_and(numbers)
+        || (name.starts_with(b"session-") && name.ends_with(b".tmp"))
+        || name.ends_with(b".jsonl.tmp")
+        || name.ends_with(b".meta.json.tmp")
 }
 
 /// Keys that messages of other programs have and picoclaw's have not.
 const OTHERS: [&str; 7] = ["type", "id", "parentId", "timestamp", "uuid", "sessionId", "seq"];
 
-pub(super) fn lines(first: &[u8], size: u64) -> LinesFile {
-    let whole = first.len() as u64 == size;
+pub(super) fn lines(view: &FolderView<'_>, name: &RelPath, size: u64) -> LinesFile {
+    let first = view.first_bytes(name);
+    let is_whole = first.len() as u64 == size;
+    let found = first_lines(&first, if is_whole { Ending::Whole } else { Ending::Cut });
+    // One line may be longer than a look at the beginning.
+    if found == LinesFile::Unclear && !is_whole && size <= LARGEST_LOOK {
+        return first_lines(&view.all_bytes(name), Ending::Whole);
+    }
+    found
+}
+
+/// So many records say whose they are.
+const ENOUGH: usize = 64;
+
+/// Whether the last line of some bytes is as long as it is in its file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ending {
+    Whole,
+    Cut,
+}
+
+fn first_lines(first: &[u8], ending: Ending) -> LinesFile {
     let mut found = LinesFile::Unclear;
-    for line in Lines::new(first, Newlines::LineFeed).take(64) {
-        if line.text.trim_ascii().is_empty() || (line.end.is_empty() && !whole) {
+    let mut looked_at = 0;
+    for line in Lines::new(first, Newlines::LineFeed).filter(|line| !line.end.is_empty() || ending == Ending::Whole) {
+        let mut members = Vec::new();
+        // What is no record, or an empty one, says nothing.
+        if json::scan_object(line.text, Dialect::Strict, &mut members).is_err() || members.is_empty() {
             continue;
         }
-        let mut members = Vec::new();
-        if json::scan_object(line.text, Dialect::Strict, &mut members).is_err() {
-            continue;
+        looked_at += 1;
+        if looked_at > ENOUGH {
+            break;
         }
         if members.iter().any(|member| OTHERS.contains(&member.name().as_ref())) {
             return LinesFile::Foreign;
@@ -121,14 +165,14 @@ pub(super) fn lines(first: &[u8], size: u64) -> LinesFile {
     found
 }
 
-pub(super) fn meta(view: &FolderView<'_>, name: &str, size: u64) -> MetaFile {
+pub(super) fn meta(view: &FolderView<'_>, name: &RelPath, size: u64) -> MetaFile {
     if size > LARGEST_META {
         return MetaFile::Foreign;
     }
     let bytes = view.all_bytes(name);
     let mut members = Vec::new();
     if json::scan_object(&bytes, Dialect::Strict, &mut members).is_err() {
-        return MetaFile::Broken;
+        return if decode_meta(&bytes).is_ok() { MetaFile::Null } else { MetaFile::Broken };
     }
     let has = |name: &str| members.iter().any(|member| is_folded(name, &member.name()));
     let is_complete = ["key", "summary", "skip", "count", "created_at", "updated_at"].into_iter().all(has);
@@ -140,9 +184,12 @@ pub(super) fn meta(view: &FolderView<'_>, name: &str, size: u64) -> MetaFile {
     if is_complete { MetaFile::Ours { key, aliases } } else { MetaFile::Partial { key, aliases } }
 }
 
-pub(super) fn legacy(view: &FolderView<'_>, name: &str, size: u64) -> LegacyFile {
-    let stem = super::layout::stem(name);
-    let named = |key: String| if key == stem || sanitised(&key) == stem { LegacyFile::Ours { key } } else { LegacyFile::Renamed { key } };
+pub(super) fn legacy(view: &FolderView<'_>, name: &RelPath, size: u64) -> LegacyFile {
+    let stem = legacy_stem(name.as_bytes());
+    let named = |key: String| {
+        let fits = key.as_bytes() == stem || sanitised(&key).as_bytes() == stem;
+        if fits { LegacyFile::Ours { key } } else { LegacyFile::Renamed { key } }
+    };
     let first = view.first_bytes(name);
     if let Some(key) = key_before_messages(&first) {
         return named(key);
@@ -153,13 +200,15 @@ pub(super) fn legacy(view: &FolderView<'_>, name: &str, size: u64) -> LegacyFile
     let bytes = if first.len() as u64 == size { first } else { view.all_bytes(name) };
     let mut members: Vec<Member<'_>> = Vec::new();
     if json::scan_object(&bytes, Dialect::Strict, &mut members).is_err() {
-        let is_json = json::scan_value(&bytes, Dialect::Strict).is_ok_and(|scan| bytes[scan.end..].trim_ascii().is_empty());
-        return if is_json { LegacyFile::Other } else { LegacyFile::Broken };
+        return match decoded_key(&bytes) {
+            Some(key) => LegacyFile::Imported { key },
+            None if begins_like_a_session(&bytes) => LegacyFile::Broken,
+            None => LegacyFile::Other,
+        };
     }
     // As the program finds them: in other letters too, and the last one counts.
     let get = |name: &str| members.iter().rfind(|member| is_folded(name, &member.name())).map(|member| member.value);
-    let is_known =
-        |member: &Member<'_>| ["key", "messages", "summary", "created", "updated"].iter().any(|name| is_folded(name, &member.name()));
+    let is_known = |member: &Member<'_>| MEMBERS.iter().any(|name| is_folded(name, &member.name()));
     let is_session = || {
         get("messages").is_some_and(|list| match json::kind_of(list) {
             Kind::Array => members.iter().all(is_known) || holds_messages(list),
@@ -167,9 +216,39 @@ pub(super) fn legacy(view: &FolderView<'_>, name: &str, size: u64) -> LegacyFile
             Kind::Object | Kind::String | Kind::Number | Kind::True | Kind::False => false,
         })
     };
-    match get("key").filter(|key| json::kind_of(key) == Kind::String && is_session()) {
-        Some(key) => named(decoded(key)),
-        None => LegacyFile::Object,
+    if let Some(key) = get("key").filter(|key| json::kind_of(key) == Kind::String && is_session()) {
+        return named(decoded(key));
+    }
+    decoded_key(&bytes).map_or(LegacyFile::Other, |key| LegacyFile::Imported { key })
+}
+
+/// The keys of a legacy session.
+const MEMBERS: [&str; 5] = ["key", "messages", "summary", "created", "updated"];
+
+/// The key that the program would import a legacy file under, empty where only
+/// its name says one; nothing where it would not. Costs as much as a look at
+/// every message in it.
+pub(super) fn decoded_key(bytes: &[u8]) -> Option<String> {
+    let mut members: Vec<Member<'_>> = Vec::new();
+    match json::scan_object(bytes, Dialect::Strict, &mut members) {
+        Ok(facts) if facts.depth <= DEEPEST => {
+            decode::legacy(members.into_iter(), Depth::Messages).ok().map(|(legacy, _)| decoded(legacy.key))
+        }
+        Ok(_) => None,
+        Err(_) => (whole_value(bytes) == Ok(b"null")).then(String::new),
+    }
+}
+
+/// Whether something that is no JSON may be what is left of a session: nothing,
+/// or an object whose first key, however much there is of it, is one of its.
+fn begins_like_a_session(bytes: &[u8]) -> bool {
+    let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let Some(text) = text.iter().position(|b| !b.is_ascii_whitespace() && *b != 0).map(|start| &text[start..]) else { return true };
+    let Some(inside) = text.strip_prefix(b"{").map(<[u8]>::trim_ascii_start) else { return false };
+    let Some(key) = inside.strip_prefix(b"\"") else { return inside.is_empty() };
+    match memchr::memchr2(b'"', 0, key) {
+        Some(end) if key[end] == b'"' => MEMBERS.iter().any(|name| is_folded(name, &String::from_utf8_lossy(&key[..end]))),
+        cut => MEMBERS.iter().any(|name| name.as_bytes().starts_with(&key[..cut.unwrap_or(key.len())])),
     }
 }
 
@@ -181,25 +260,4 @@ fn holds_messages(list: &[u8]) -> bool {
     };
     let mut elements = json::elements(list).peekable();
     elements.peek().is_some() && elements.all(is_message)
-}
-
-/// The key of a session that begins as the program writes it, be it whole or
-/// cut off.
-fn key_before_messages(first: &[u8]) -> Option<String> {
-    let after = |text: &'_ [u8], word: &[u8]| -> Option<usize> {
-        let start = text.iter().position(|b| !b.is_ascii_whitespace())?;
-        text[start..].starts_with(word).then_some(start + word.len())
-    };
-    let mut at = 0;
-    for word in [&b"{"[..], b"\"key\"", b":"] {
-        at += after(&first[at..], word)?;
-    }
-    at += first[at..].iter().position(|b| !b.is_ascii_whitespace())?;
-    let scan = json::scan_value(&first[at..], Dialect::Strict).ok().filter(|_| first[at] == b'"')?;
-    let key = &first[at..at + scan.end];
-    at += scan.end;
-    for word in [&b","[..], b"\"messages\"", b":"] {
-        at += after(&first[at..], word)?;
-    }
-    (after(&first[at..], b"[").is_some() || after(&first[at..], b"null").is_some()).then(|| decoded(key))
 }

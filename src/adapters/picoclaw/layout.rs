@@ -1,6 +1,10 @@
 //! Which of a session's files is what, by name, and which name a key gives.
 
 use crate::model::files::RelPath;
+use crate::model::json::{self, Dialect};
+
+use super::decode::is_json_space;
+use super::encode::decoded;
 
 pub(super) const LINES: &str = ".jsonl";
 pub(super) const META: &str = ".meta.json";
@@ -33,19 +37,58 @@ const ROLES: [(&str, Role); 6] = [
 ];
 
 /// What a file is, by its name.
-pub(super) fn role(path: &RelPath) -> Role {
-    if path.as_bytes().starts_with(b".tmp-") {
+pub(super) fn role(name: &[u8]) -> Role {
+    if name.starts_with(b".tmp-") {
         return Role::Companion;
     }
-    ROLES.iter().find(|(suffix, _)| path.as_bytes().ends_with(suffix.as_bytes())).map_or(Role::Companion, |(_, role)| *role)
+    ROLES.iter().find(|(suffix, _)| name.ends_with(suffix.as_bytes())).map_or(Role::Companion, |(_, role)| *role)
+}
+
+/// The same with a look at its content. A legacy session whose key ends in
+/// `.meta` has the name of a meta file.
+pub(super) fn role_by_content(name: &[u8], bytes: &[u8]) -> Role {
+    match role(name) {
+        Role::Meta if key_before_messages(bytes).is_some() => Role::Legacy,
+        Role::BackupMeta if key_before_messages(bytes).is_some() => Role::Backup,
+        role @ (Role::Lines | Role::Meta | Role::Legacy | Role::Backup | Role::BackupMeta | Role::Companion) => role,
+    }
+}
+
+/// The key of a legacy session that begins as the program writes it, be it whole
+/// or cut off.
+pub(super) fn key_before_messages(first: &[u8]) -> Option<String> {
+    let after = |text: &'_ [u8], word: &[u8]| -> Option<usize> {
+        let start = text.iter().position(|b| !is_json_space(*b))?;
+        text[start..].starts_with(word).then_some(start + word.len())
+    };
+    let mut at = 0;
+    for word in [&b"{"[..], b"\"key\"", b":"] {
+        at += after(&first[at..], word)?;
+    }
+    at += first[at..].iter().position(|b| !is_json_space(*b))?;
+    let scan = json::scan_value(&first[at..], Dialect::Strict).ok().filter(|_| first[at] == b'"')?;
+    let key = &first[at..at + scan.end];
+    at += scan.end;
+    for word in [&b","[..], b"\"messages\"", b":"] {
+        at += after(&first[at..], word)?;
+    }
+    (after(&first[at..], b"[").is_some() || after(&first[at..], b"null").is_some()).then(|| decoded(key))
 }
 
 /// A name without the suffix that says what the file is.
-pub(super) fn stem(name: &str) -> &str {
-    ROLES.iter().find_map(|(suffix, _)| name.strip_suffix(suffix)).unwrap_or(name)
+pub(super) fn stem(name: &[u8]) -> &[u8] {
+    ROLES.iter().find_map(|(suffix, _)| name.strip_suffix(suffix.as_bytes())).unwrap_or(name)
+}
+
+/// The name of a legacy file, or of its backup, without what says that it is one:
+/// its key, where it says none.
+pub(super) fn legacy_stem(name: &[u8]) -> &[u8] {
+    let name = name.strip_suffix(b".migrated").unwrap_or(name);
+    name.strip_suffix(LEGACY.as_bytes()).unwrap_or(name)
 }
 
 /// The name that picoclaw gives to the files of a key.
-pub(super) fn sanitised(key: &str) -> String {
-    key.replace([':', '/', '\\'], "_")
+pub(super) fn sanitised(key: impl AsRef<[u8]>) -> RelPath {
+    let plain = |byte: &u8| if matches!(byte, b':' | b'/' | b'\\') { b'_' } else { *byte };
+    RelPath::new(key.as_ref().iter().map(plain).collect::<Vec<u8>>())
 }

@@ -24,7 +24,7 @@ use super::wire::{HOLDS_LINES, LINES, style_of};
 const TOO_LONG: usize = 10 * 1024 * 1024;
 
 /// What the program says of a session with such a line.
-const TOO_LONG_ERROR: &str = "memory: scan jsonl: token too long";
+const TOO_LONG_ERROR: &str = "memory: scan jsonl: bufio.Scanner: token too long";
 
 /// Why a record cut out of a rejected line is not seen.
 const SALVAGED: &str = "salvaged from a broken line";
@@ -33,7 +33,7 @@ impl<'a> Reader<'a, '_> {
     /// Reads the lines; the first `skip` that are not empty are hidden.
     /// Returns how many are not empty.
     pub(super) fn lines(&mut self, path: &'a RelPath, bytes: &'a [u8], skip: u64) -> Result<u64, StreamError> {
-        let style = if bytes.is_empty() { LINES } else { style_of(bytes, Style::of_file(bytes).separators) };
+        let style = style_of(bytes, Style::of_file(bytes, LINES).separators);
         let mut list = List::new(path, bytes, style, 0, Placing::without_head());
         let (mut counted, mut up_to) = (0, Seq::ROOT);
         for line in Lines::new(bytes, Newlines::LineFeed) {

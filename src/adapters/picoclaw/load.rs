@@ -19,6 +19,7 @@ use std::collections::BTreeMap;
 
 use crate::model::files::{Entry, Files};
 use crate::model::heads::{HeadKind, HeadName};
+use crate::model::json::is_cut_off;
 use crate::model::loaded::{LoadOutcome, Loader};
 
 use cursor::Refused;
@@ -26,7 +27,8 @@ use legacy::Legacy;
 use meta::Meta;
 
 const BAD_META: &str = "memory: decode meta";
-const LONG_LINE: &str = "memory: scan jsonl: token too long";
+const CUT_META: &str = "memory: decode meta: unexpected end of JSON input";
+const LONG_LINE: &str = "memory: scan jsonl: bufio.Scanner: token too long";
 const BAD_LEGACY: &str = "legacy file cannot be decoded";
 const NO_FILE: &str = "no session file";
 
@@ -40,12 +42,15 @@ pub fn loader(files: &Files) -> Box<dyn Loader + '_> {
 enum Place<'f> {
     /// In a file of lines, beside which another says what of it counts; either
     /// may be missing.
-    Lines { lines: &'f [u8], meta: Option<Result<Meta<'f>, Refused>> },
+    Lines { lines: &'f [u8], meta: Option<Result<Meta<'f>, Unread>> },
     /// In one whole file, whose name may have to serve as the key.
     Whole { name: &'f [u8], file: &'f [u8] },
     /// Nowhere: only what was set aside is left.
     Nowhere,
 }
+
+/// A file beside a history that the program cannot read, and what it says then.
+struct Unread(&'static str);
 
 struct Session<'f> {
     place: Place<'f>,
@@ -65,20 +70,21 @@ impl<'f> Session<'f> {
                 // A link leads out of what there is: nothing is found there.
                 Entry::Link { .. } | Entry::EmptyFolder => None,
             };
-            if name.ends_with(b".meta.json.migrated") {
+            let is_older = bytes.is_some_and(legacy::is_begun);
+            if name.ends_with(b".meta.json.migrated") && !is_older {
                 // Nothing reads these.
             } else if name.ends_with(b".json.migrated") {
                 backups.extend(bytes.map(|bytes| (path.key(), bytes)));
             } else if name.ends_with(b".jsonl") {
                 lines = Some(bytes);
-            } else if name.ends_with(b".meta.json") {
+            } else if name.ends_with(b".meta.json") && !is_older {
                 meta = Some(bytes);
             } else if let Some(stem) = name.strip_suffix(b".json") {
                 whole = bytes.map(|file| Place::Whole { name: stem, file });
             }
         }
         let place = if lines.is_some() || meta.is_some() {
-            Place::Lines { lines: lines.flatten().unwrap_or_default(), meta: meta.flatten().map(fill::read) }
+            Place::Lines { lines: lines.flatten().unwrap_or_default(), meta: meta.flatten().map(read_meta) }
         } else {
             whole.unwrap_or(Place::Nowhere)
         };
@@ -113,9 +119,13 @@ impl Loader for Session<'_> {
     }
 }
 
-fn load_lines(lines: &[u8], meta: Option<&Result<Meta<'_>, Refused>>, show: &mut dyn FnMut(&[u8])) -> LoadOutcome {
+fn read_meta(text: &[u8]) -> Result<Meta<'_>, Unread> {
+    fill::read(text).map_err(|Refused| Unread(if is_cut_off(text, cursor::DEEPEST) { CUT_META } else { BAD_META }))
+}
+
+fn load_lines(lines: &[u8], meta: Option<&Result<Meta<'_>, Unread>>, show: &mut dyn FnMut(&[u8])) -> LoadOutcome {
     let meta = match meta {
-        Some(Err(Refused)) => return LoadOutcome { error: Some(BAD_META.to_owned()), ..LoadOutcome::default() },
+        Some(Err(Unread(why))) => return LoadOutcome { error: Some((*why).to_owned()), ..LoadOutcome::default() },
         Some(Ok(meta)) => Some(meta),
         None => None,
     };

@@ -26,7 +26,7 @@ use std::cell::Cell;
 
 use crate::adapters::adapter::{Adapter, Check, Found, PidFile, ReadSummary};
 use crate::model::event::EventKind;
-use crate::model::files::Files;
+use crate::model::files::{Files, RelPath};
 use crate::model::finding::Findings;
 use crate::model::folder::FolderView;
 use crate::model::loaded::Loader;
@@ -54,7 +54,11 @@ impl Adapter for Picoclaw {
     }
 
     fn discover(&self, folder: &FolderView<'_>) -> Found {
-        discover::discover(folder)
+        discover::discover(folder, discover::Signs::Certain)
+    }
+
+    fn discover_chosen(&self, folder: &FolderView<'_>) -> Found {
+        discover::discover(folder, discover::Signs::Given)
     }
 
     fn read(&self, files: &Files, check: Check, events: &mut dyn EventSink, findings: &mut Findings) -> Result<ReadSummary, StreamError> {
@@ -82,9 +86,13 @@ impl Adapter for Picoclaw {
         })
     }
 
+    fn overwritten_by(&self, name: &RelPath, bytes: &[u8], folder: &FolderView<'_>) -> Option<RelPath> {
+        discover::overwritten_by(name, bytes, folder)
+    }
+
     fn pid_file(&self) -> Option<PidFile> {
         // Beside the workspace, which holds the sessions' folder.
-        Some(PidFile { name: ".picoclaw.pid", levels_above: 2, program: "picoclaw" })
+        Some(PidFile { name: ".picoclaw.pid", levels_above: 2, home: "PICOCLAW_HOME", program: "picoclaw" })
     }
 
     fn retention_rules(&self) -> &'static [Rule] {

@@ -5,6 +5,7 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
+use crate::model::files::RelPath;
 use crate::model::folder::FolderView;
 use crate::model::jsonl::{Lines, Newlines};
 
@@ -50,7 +51,7 @@ impl Shown {
 /// once.
 pub(super) struct Copies<'v, 'f> {
     view: &'v FolderView<'f>,
-    originals: HashMap<String, Vec<Shown>>,
+    originals: HashMap<RelPath, Vec<Shown>>,
 }
 
 impl<'v, 'f> Copies<'v, 'f> {
@@ -59,9 +60,9 @@ impl<'v, 'f> Copies<'v, 'f> {
     }
 
     /// What of the session `from` stands at the beginning of the session `to`.
-    pub(super) fn copied(&mut self, from: &str, to: &str) -> Option<Copied> {
+    pub(super) fn copied(&mut self, from: &RelPath, to: &RelPath) -> Option<Copied> {
         let view = self.view;
-        let name = format!("{to}{LINES}");
+        let name = path(to, LINES);
         let original = self.original(from);
         let first = original.first()?;
         let skip = skip_of(view, to);
@@ -77,10 +78,10 @@ impl<'v, 'f> Copies<'v, 'f> {
         (messages > 0 && is_certain).then_some(Copied { messages, extent })
     }
 
-    fn original(&mut self, stem: &str) -> &[Shown] {
+    fn original(&mut self, stem: &RelPath) -> &[Shown] {
         let view = self.view;
-        self.originals.entry(stem.to_owned()).or_insert_with(|| {
-            let name = format!("{stem}{LINES}");
+        self.originals.entry(stem.clone()).or_insert_with(|| {
+            let name = path(stem, LINES);
             let is_small = view.get(&name).is_some_and(|entry| entry.size <= LARGEST_LOOK);
             let bytes = if is_small { view.all_bytes(&name) } else { Rc::default() };
             shown(&bytes, skip_of(view, stem)).collect()
@@ -88,8 +89,12 @@ impl<'v, 'f> Copies<'v, 'f> {
     }
 }
 
-fn skip_of(view: &FolderView<'_>, stem: &str) -> usize {
-    let bytes = view.all_bytes(&format!("{stem}{META}"));
+fn path(stem: &RelPath, suffix: &str) -> Vec<u8> {
+    [stem.as_bytes(), suffix.as_bytes()].concat()
+}
+
+fn skip_of(view: &FolderView<'_>, stem: &RelPath) -> usize {
+    let bytes = view.all_bytes(path(stem, META));
     decode_meta(&bytes).ok().and_then(|meta| usize::try_from(meta.skip).ok()).unwrap_or(0)
 }
 

@@ -16,15 +16,18 @@ use crate::model::json;
 use crate::model::location::Location;
 use crate::model::stream::{EventSink, StreamError};
 
-use super::decode::{Depth, Legacy, Meta, legacy};
+use super::decode::{DEEPEST, Depth, Legacy, Meta, legacy};
 use super::encode::{decoded, mended};
-use super::layout::{Role, role, stem};
+use super::layout::{Role, legacy_stem, role, role_by_content, stem};
 use super::list::Messages;
 use super::whole::{UNDECODABLE, decode_meta};
 use super::wire::LEGACY;
 
-/// What the program says of a session whose meta file it cannot read.
+/// What the program says of a session whose meta file it cannot read…
 const BAD_META: &str = "memory: decode meta";
+
+/// …and why, where that is a text which ends too soon.
+const CUT_OFF: &str = "unexpected end of JSON input";
 
 /// What it says where there is no session at all.
 const NO_SESSION: &str = "no session file";
@@ -44,7 +47,7 @@ pub(super) fn read(files: &Files, check: Check, events: &mut dyn EventSink, find
     let roles: Vec<FileOf<'_>> = files
         .iter()
         .filter_map(|(path, entry)| match entry {
-            Entry::File(file) => Some((path, file.bytes.as_slice(), role(path))),
+            Entry::File(file) => Some((path, file.bytes.as_slice(), role_by_content(path.as_bytes(), &file.bytes))),
             Entry::Link { .. } | Entry::EmptyFolder => None,
         })
         .collect();
@@ -86,12 +89,11 @@ impl<'a> Reader<'a, '_> {
             self.meta_file(path, bytes)?;
         }
         if let Some((path, Err(rejection))) = &decoded_meta {
-            let message = format!(
-                "not a meta file that picoclaw can read ({}): it shows an empty history, though the messages are there",
-                rejection.because()
-            );
+            let though = if lines.is_some() { ", though the messages are there" } else { "" };
+            let message = format!("not a meta file that picoclaw can read ({}): it shows an empty history{though}", rejection.because());
             self.to.findings.add(FindingCode::LoaderFails, Location::file(path.to_string()), message);
-            self.outcome.error = Some(BAD_META.to_owned());
+            let is_cut_off = meta.is_some_and(|(_, bytes)| json::is_cut_off(bytes, DEEPEST));
+            self.outcome.error = Some(if is_cut_off { format!("{BAD_META}: {CUT_OFF}") } else { BAD_META.to_owned() });
         }
         let skip = known.map_or(0, |meta| u64::try_from(meta.skip).unwrap_or(0));
         match lines {
@@ -110,9 +112,19 @@ impl<'a> Reader<'a, '_> {
 
     fn note_counts(&mut self, meta_path: Option<&RelPath>, path: &RelPath, meta: Option<&Meta<'_>>, counted: u64) {
         let Some(meta_path) = meta_path else {
-            let message =
-                "no meta file beside it: picoclaw does not list this session, and has forgotten its summary and which lines were skipped";
-            return self.to.findings.add(FindingCode::MetaMissing, Location::file(path.to_string()), message);
+            let is_linked_meta =
+                |(path, entry): &(&RelPath, &Entry)| matches!(entry, Entry::Link { .. }) && role(path.as_bytes()) == Role::Meta;
+            let (at, message) = match self.to.files.iter().find(is_linked_meta) {
+                Some((link, _)) => (
+                    link,
+                    "the meta file is a link, which is carried and not followed: what picoclaw reads there (key, summary, which lines were skipped) is not known here",
+                ),
+                None => (
+                    path,
+                    "no meta file beside it: picoclaw does not list this session, and has forgotten its summary and which lines were skipped",
+                ),
+            };
+            return self.to.findings.add(FindingCode::MetaMissing, Location::file(at.to_string()), message);
         };
         let Some(meta) = meta else { return };
         if meta.skip > 0 {
@@ -131,7 +143,8 @@ impl<'a> Reader<'a, '_> {
         let frame = parsed.as_ref().ok().and_then(|parsed| legacy(parsed.all.iter().copied(), Depth::Frame).ok()).map(|(frame, _)| frame);
         let key = frame.as_ref().and_then(|legacy| given(legacy.key));
         let begun = self.begun_before(roles, key.as_deref()).or_else(|| frame.as_ref().and_then(|legacy| legacy.created.given()));
-        self.put_session(SessionKind::Session, key.as_deref(), begun)?;
+        let id = key.unwrap_or_else(|| mended(legacy_stem(path.as_bytes())));
+        self.put_session(SessionKind::Session, Some(&id), begun)?;
         let (len, taken) = self.parsed_file(path, bytes, parsed, Placing::without_head())?;
         if len == 0 {
             self.to.put_head(&HeadName::main(), Seq::ROOT, HeadOp::Branch)?;
@@ -140,7 +153,7 @@ impl<'a> Reader<'a, '_> {
             Some(legacy) => {
                 self.outcome.summary = given(legacy.summary);
                 let facts = [
-                    ("key", given(legacy.key).or_else(|| Some(stem(&path.to_string()).to_owned()))),
+                    ("key", given(legacy.key).or_else(|| Some(mended(legacy_stem(path.as_bytes()))))),
                     ("created", legacy.created.given()),
                     ("updated", legacy.updated.given()),
                 ];
@@ -163,14 +176,17 @@ impl<'a> Reader<'a, '_> {
         self.put_session(SessionKind::Orphan, key.as_deref(), begun)?;
         self.to.put_head(&HeadName::main(), Seq::ROOT, HeadOp::Branch)?;
         self.outcome.error = Some(NO_SESSION.to_owned());
-        let message = "a backup without its session: picoclaw never looks at it again";
-        let at = roles.first().map_or_else(String::new, |(path, _, _)| path.to_string());
-        self.to.findings.add(FindingCode::BackupOnly, Location::file(at), message);
+        let is_backup = |role: &Role| matches!(role, Role::Backup | Role::BackupMeta);
+        // A temporary by itself was named where it was found.
+        if let Some((path, _, _)) = roles.iter().find(|(_, _, role)| is_backup(role)) {
+            let message = "a backup without its session: picoclaw never looks at it again";
+            self.to.findings.add(FindingCode::BackupOnly, Location::file(path.to_string()), message);
+        }
         Ok(())
     }
 
     fn put_session(&mut self, kind: SessionKind, key: Option<&str>, created: Option<String>) -> Result<(), StreamError> {
-        let id = key.map_or_else(|| stem(self.to.files.name()).to_owned(), str::to_owned);
+        let id = key.map_or_else(|| mended(stem(self.to.files.name_bytes())), str::to_owned);
         let beside = self.to.files.beside();
         let (canonical, promoted_from) = (beside.canonical.as_ref(), beside.promoted_from.as_ref());
         let session = Session {
@@ -197,7 +213,7 @@ impl<'a> Reader<'a, '_> {
         for (path, bytes, role) in roles {
             match role {
                 Role::Backup => {
-                    let head = HeadName::new(HeadKind::Backup, path.to_string());
+                    let head = HeadName::new(HeadKind::Backup, path.key());
                     self.legacy_file(path, bytes, Placing::for_head(head))?;
                 }
                 Role::BackupMeta => self.meta_file(path, bytes)?,

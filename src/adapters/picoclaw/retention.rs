@@ -13,7 +13,7 @@ use super::layout::{LINES, META};
 pub(super) fn items(folder: &FolderView<'_>) -> Vec<Item> {
     let files = folder.entries().filter(|(_, entry)| entry.kind == ListedKind::File);
     let names = files.filter_map(|(path, _)| std::str::from_utf8(path).ok()).filter(|path| !path.contains('/'));
-    let bases = names.filter_map(|path| path.strip_suffix(META)).filter(|base| folder.has_file(&format!("{base}{LINES}")));
+    let bases = names.filter_map(|path| path.strip_suffix(META)).filter(|base| folder.has_file(format!("{base}{LINES}")));
     bases.filter_map(|base| item(base, folder)).collect()
 }
 

@@ -69,7 +69,7 @@ pub(super) const WHOLE: Style = Style { separators: Separators::Indented, escape
 pub(super) fn style_of(bytes: &[u8], separators: Separators) -> Style {
     let head = &bytes[..bytes.len().min(64 * 1024)];
     let escapes = match separators {
-        Separators::Spaced => Style::of_file(bytes).escapes,
+        Separators::Spaced => Style::of_file(bytes, Style::default()).escapes,
         Separators::Compact | Separators::Indented if memchr::memchr3(b'<', b'>', b'&', head).is_some() => Escapes::Utf8,
         Separators::Compact | Separators::Indented => Escapes::Go,
     };

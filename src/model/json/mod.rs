@@ -5,6 +5,7 @@
 mod accepted;
 mod carry;
 mod compare;
+mod cut;
 mod ends;
 mod escape;
 mod nesting;
@@ -15,6 +16,7 @@ mod tokens;
 pub use accepted::{Members, all_members, all_members_opening, elements, from_member, members, opened_elements};
 pub use carry::{push_carried_string, push_carried_value};
 pub use compare::{normal_form, same_string, same_value};
+pub use cut::is_cut_off;
 pub use ends::token_end;
 pub use escape::{RAW_KEY, decode_string, first_unicode_escape, lossy, push_escaped, push_string, unescape};
 pub use nesting::deepest;

@@ -93,35 +93,24 @@ impl Style {
         text.map_or(Some(usual), |text| serde_json::from_str(text).ok())
     }
 
-    /// The style that a file's first records show. Lines that are not JSON say
-    /// nothing about the writer; a record in another style than the others is
-    /// kept as a residual.
+    /// The style that a file's first records show: those of its beginning, or the
+    /// first one that there is. Lines that are not JSON, and objects without a
+    /// member, say nothing about the writer; where there is nothing else, it is
+    /// `usual`. A record in another style than the others is kept as a residual.
     #[must_use]
-    pub fn of_file(bytes: &[u8]) -> Style {
+    pub fn of_file(bytes: &[u8], usual: Style) -> Style {
         let head = &bytes[..bytes.len().min(64 * 1024)];
-        let is_record = |line: &&[u8]| scan_object(line.trim_ascii(), Dialect::Python, &mut Vec::new()).is_ok();
-        let separators = match head
-            .split(|b| *b == b'\n')
-            .take(64)
-            .find(is_record)
-            .and_then(|line| memchr::memmem::find(line, b"\":").map(|at| line.get(at + 2)))
-        {
-            Some(Some(b' ')) | None => Separators::Spaced,
-            Some(_) => Separators::Compact,
+        let first_in = |text: &[u8], most: usize| text.split(|b| *b == b'\n').take(most).find_map(separators_of);
+        let Some(separators) = first_in(head, 64) else {
+            // A line that fills the beginning is as good a witness as any.
+            let first = bytes.split(|b| *b == b'\n').find_map(|line| Some((separators_of(line)?, line)));
+            return first.map_or(usual, |(separators, line)| Style { separators, escapes: escapes_of(std::iter::once(line)) });
         };
         if head.is_ascii() {
             return Style { separators, escapes: Escapes::Ascii };
         }
-        let records = head.split(|b| *b == b'\n').take(64).filter(|line| std::str::from_utf8(line).is_ok()).filter(is_record);
-        let (raw, escaped) = records.fold((0, 0), |(raw, escaped), line| {
-            let is_beyond_ascii = |at: usize| {
-                let digits = line.get(at + 2..at + 6).and_then(|digits| std::str::from_utf8(digits).ok());
-                digits.and_then(|digits| u16::from_str_radix(digits, 16).ok()).is_some_and(|unit| unit > 0x9f)
-            };
-            let has_escape = memchr::memmem::find_iter(line, b"\\u").any(is_beyond_ascii);
-            (raw + usize::from(!line.is_ascii()), escaped + usize::from(has_escape))
-        });
-        Style { separators, escapes: if raw > escaped { Escapes::Utf8 } else { Escapes::Ascii } }
+        let records = head.split(|b| *b == b'\n').take(64).filter(|line| std::str::from_utf8(line).is_ok()).filter(|line| is_record(line));
+        Style { separators, escapes: escapes_of(records) }
     }
 
     /// Renders a string token of the log as this style writes it.
@@ -220,6 +209,30 @@ impl Style {
     }
 }
 
+/// Whether a line is one object.
+fn is_record(line: &[u8]) -> bool {
+    scan_object(line.trim_ascii(), Dialect::Python, &mut Vec::new()).is_ok()
+}
+
+/// What stands between the members of a record, where it has one.
+fn separators_of(line: &[u8]) -> Option<Separators> {
+    let behind = memchr::memmem::find(line, b"\":").filter(|_| is_record(line))? + 2;
+    Some(if line.get(behind) == Some(&b' ') { Separators::Spaced } else { Separators::Compact })
+}
+
+/// Whether the characters beyond ASCII in these records stand for themselves.
+fn escapes_of<'l>(records: impl Iterator<Item = &'l [u8]>) -> Escapes {
+    let (raw, escaped) = records.fold((0, 0), |(raw, escaped), line| {
+        let is_beyond_ascii = |at: usize| {
+            let digits = line.get(at + 2..at + 6).and_then(|digits| std::str::from_utf8(digits).ok());
+            digits.and_then(|digits| u16::from_str_radix(digits, 16).ok()).is_some_and(|unit| unit > 0x9f)
+        };
+        let has_escape = memchr::memmem::find_iter(line, b"\\u").any(is_beyond_ascii);
+        (raw + usize::from(!line.is_ascii()), escaped + usize::from(has_escape))
+    });
+    if raw > escaped { Escapes::Utf8 } else { Escapes::Ascii }
+}
+
 /// The bytes that no style writes otherwise than as they are.
 const PLAIN: [bool; 256] = {
     let mut plain = [false; 256];
@@ -284,5 +297,30 @@ fn push_ascii_run(run: &[u8], out: &mut Vec<u8>) {
         }
         // A log is UTF-8; in one that is not, the bytes stay as they are.
         out.extend_from_slice(chunk.invalid());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_whole_record_tells_the_style_wherever_it_stands() {
+        let (spaced, compact) = ("{\"a\": \"é\"}\n", "{\"a\":\"é\"}\n");
+        let long = |separator: &str| format!("{{\"a\":{separator}\"{}\"}}\n", "é".repeat(40_000));
+        let utf8 = |separators| Style { separators, escapes: Escapes::Utf8 };
+        let usual = Style { separators: Separators::Indented, escapes: Escapes::Go };
+        for (first, separators) in [
+            (long(" "), Separators::Spaced),
+            (long(""), Separators::Compact),
+            (" \n".repeat(64) + spaced, Separators::Spaced),
+            ("{}\n".repeat(64) + compact, Separators::Compact),
+            ("torn\n".repeat(20_000) + compact, Separators::Compact),
+        ] {
+            assert_eq!(Style::of_file(first.as_bytes(), usual), utf8(separators), "{}…", &first[..12]);
+        }
+        for nothing in ["", "\n", "{}\n", "torn {\"a\":1"] {
+            assert_eq!(Style::of_file(nothing.as_bytes(), usual), usual, "{nothing}");
+        }
     }
 }

@@ -12,7 +12,7 @@ const MARKS: Stops<2> = Stops::at([b'"', b'\\']).and_controls();
 const NESTING: Stops<5> = Stops::at([b'"', b'{', b'}', b'[', b']']);
 
 /// How many objects and arrays may stand inside each other.
-const DEEPEST: usize = 10_000;
+pub const DEEPEST: usize = 10_000;
 
 /// The program does not take this text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

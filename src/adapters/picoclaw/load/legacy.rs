@@ -61,6 +61,23 @@ impl Legacy<'_> {
     }
 }
 
+/// Whether a text begins as the program began such a file, be it whole or not: a
+/// key that ends in `.meta` gave it the name of another kind of file.
+#[must_use]
+pub fn is_begun(text: &[u8]) -> bool {
+    let mut at = Cursor::new(text);
+    let mut begin = || -> Result<bool, Refused> {
+        let mut object = at.object()?;
+        at.more(&mut object)?;
+        let is_key = at.key()? == b"key";
+        at.string()?;
+        at.more(&mut object)?;
+        let are_messages = at.key()? == b"messages";
+        Ok(is_key && are_messages && (at.peek() == b'[' || at.word("null").is_ok()))
+    };
+    begin().unwrap_or(false)
+}
+
 /// The lists that stand under the name of `messages`. Usually that is one; each
 /// further one is read into the elements of those before it.
 #[derive(Debug, Default)]
