@@ -1,6 +1,5 @@
 //! A source folder as a listing: names, kinds and sizes, nothing read yet.
 
-use rayon::prelude::*;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -19,7 +18,7 @@ pub enum ListedKind {
     /// A pipe, a socket, a device.
     Special,
     /// Something that could not be looked at, and why.
-    Unreadable(String),
+    Unreadable(Box<str>),
 }
 
 /// One entry of a listing.
@@ -47,7 +46,9 @@ impl Listing {
     /// A listing of these entries.
     #[must_use]
     pub fn new(mut entries: Vec<Listed>) -> Listing {
-        entries.par_sort_by(|a, b| a.path.cmp(&b.path));
+        // They come folder by folder: long runs that are in order already.
+        entries.sort_by(|a, b| a.path.cmp(&b.path));
+        entries.shrink_to_fit();
         Listing { entries }
     }
 
