@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use crate::adapters::adapter::{Adapter, Claims, Confidence, Found, Standing, Stray, UnitClaim};
 use crate::model::files::{Beside, RelPath};
 use crate::model::finding::{Finding, FindingCode, Findings};
-use crate::model::folder::{FolderView, Listed, ListedKind, Listing, Peek};
+use crate::model::folder::{FolderView, Known, Listed, ListedKind, Listing, Peek};
 use crate::model::location::Location;
 
 /// The folder beside the logs that makes a folder a store, and no source.
@@ -29,6 +29,8 @@ pub struct Unit {
     pub beside: Beside,
     /// The files that `--retire` renames, relative to `root`.
     pub retires: Vec<RelPath>,
+    /// How sure its adapter is of it.
+    pub confidence: Confidence,
     /// Whether it is to be converted.
     pub standing: Standing,
 }
@@ -69,9 +71,10 @@ impl Discovery {
 }
 
 /// Looks through a listing with these adapters.
-pub fn discover(listing: &Listing, adapters: &[&'static dyn Adapter], peek: Peek<'_>) -> Discovery {
+pub fn discover(listing: &Listing, adapters: &[&'static dyn Adapter], peek: Peek<'_>, known: Option<Known<'_>>) -> Discovery {
     let (of_folders, of_files) = adapters.iter().partition(|adapter| adapter.claims() == Claims::Folders);
-    let mut search = Search { listing, of_folders, of_files, peek, taken: HashSet::new(), found: Discovery::default() };
+    let taken = Taken { listing, by_place: vec![false; listing.entries().len()], others: HashSet::new() };
+    let mut search = Search { listing, of_folders, of_files, peek, known, taken, found: Discovery::default() };
     let mut open = vec![search.asked(RelPath::new(""))];
     while let Some(asked) = open.pop() {
         let inside = search.folder(asked);
@@ -108,16 +111,70 @@ struct Search<'s> {
     of_folders: Vec<&'static dyn Adapter>,
     of_files: Vec<&'static dyn Adapter>,
     peek: Peek<'s>,
+    known: Option<Known<'s>>,
     /// Paths that a session has, or that were said to belong to none.
-    taken: HashSet<RelPath>,
+    taken: Taken<'s>,
     found: Discovery,
+}
+
+/// Some of the paths of a listing.
+struct Taken<'s> {
+    listing: &'s Listing,
+    by_place: Vec<bool>,
+    /// Paths that the listing lacks.
+    others: HashSet<RelPath>,
+}
+
+/// A path as a listing has it: by number, where it has it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum Place {
+    Listed(usize),
+    Other(RelPath),
+}
+
+impl Taken<'_> {
+    /// The places of paths below a folder.
+    fn places<'p>(&self, folder: &'p RelPath, paths: impl Iterator<Item = &'p RelPath>) -> impl Iterator<Item = Place> {
+        let numbers = self.listing.numbers_below(folder);
+        let place = move |path: &RelPath| {
+            self.listing.number_of(&numbers, folder, path).map_or_else(|| Place::Other(path.below(folder)), Place::Listed)
+        };
+        paths.map(place)
+    }
+
+    /// Whether nothing below a folder is.
+    fn has_none_below(&self, folder: &RelPath) -> bool {
+        self.others.is_empty() && !self.by_place[self.listing.numbers_below(folder)].contains(&true)
+    }
+
+    /// Whether the path of this entry is one: the first entry of a path counts.
+    fn has_number(&self, n: usize) -> bool {
+        let entries = self.listing.entries();
+        let before = entries[..n].iter().rev().take_while(|entry| entry.path == entries[n].path).count();
+        self.by_place[n - before]
+    }
+
+    fn has(&self, place: &Place) -> bool {
+        match place {
+            Place::Listed(n) => self.by_place[*n],
+            Place::Other(path) => self.others.contains(path),
+        }
+    }
+
+    /// Adds one; says whether it is new.
+    fn insert(&mut self, place: Place) -> bool {
+        match place {
+            Place::Listed(n) => !std::mem::replace(&mut self.by_place[n], true),
+            Place::Other(path) => self.others.insert(path),
+        }
+    }
 }
 
 impl Search<'_> {
     /// Asks adapters about a folder: all of them, unless what the first ones say
     /// leaves nothing for the others.
     fn asked(&self, folder: RelPath) -> Asked {
-        let view = FolderView::new(self.listing, &folder, self.peek);
+        let view = FolderView::new(self.listing, &folder, self.peek).knowing(self.known);
         if view.get(STORE).is_some_and(|entry| entry.kind == ListedKind::Folder) {
             return Asked { folder, answer: Answer::Store };
         }
@@ -145,9 +202,14 @@ impl Search<'_> {
         if !is_whole(claim) || claim.confidence != Confidence::Sure || !claim.root.as_bytes().is_empty() {
             return false;
         }
-        let is_free = |path: &&RelPath| !self.taken.contains(&path.below(view.path()));
-        let named = claim.files.iter().chain(claim.left_out.iter().map(|(path, _, _)| path));
-        let mut own: Vec<&[u8]> = named.filter(is_free).map(RelPath::as_bytes).collect();
+        let named = || claim.files.iter().chain(claim.left_out.iter().map(|(path, _, _)| path));
+        let all_free = self.taken.has_none_below(view.path());
+        let mut own: Vec<&[u8]> = if all_free {
+            named().map(RelPath::as_bytes).collect()
+        } else {
+            let places = named().zip(self.taken.places(view.path(), named()));
+            places.filter(|(_, place)| !self.taken.has(place)).map(|(path, _)| path.as_bytes()).collect()
+        };
         own.sort_unstable();
         view.entries().all(|(path, entry)| entry.kind == ListedKind::Folder || own.binary_search(&path).is_ok())
     }
@@ -162,9 +224,9 @@ impl Search<'_> {
         };
         let whole = self.settle(&folder, claims);
         for Stray { path, code, message } in strays {
-            let path = path.below(&folder);
-            if self.taken.insert(path.clone()) {
-                self.found.findings.add(code, Location::file(path.to_string()), message);
+            let place = self.taken.places(&folder, std::iter::once(&path)).next();
+            if place.is_some_and(|place| self.taken.insert(place)) {
+                self.found.findings.add(code, Location::file(path.below(&folder).to_string()), message);
             }
         }
         if whole { Vec::new() } else { self.descend(&folder) }
@@ -178,11 +240,13 @@ impl Search<'_> {
             claims.retain(|(_, claim)| claim.confidence > surest || (is_whole(claim) && claim.confidence == surest));
         }
         claims.sort_by_key(|(_, b)| std::cmp::Reverse(b.confidence));
-        let mut owners: HashMap<RelPath, (&'static str, Confidence)> = HashMap::new();
+        let mut owners: HashMap<Place, (&'static str, Confidence)> = HashMap::new();
         let mut whole = false;
-        for (adapter, claim) in claims {
+        for (adapter, mut claim) in claims {
             let root = if claim.root.as_bytes().is_empty() { folder.clone() } else { claim.root.below(folder) };
-            let paths: Vec<RelPath> = claim.files.iter().map(|file| file.below(&root)).collect();
+            let left_out = claim.left_out.iter().map(|(path, _, _)| path);
+            let mut paths: Vec<Place> = self.taken.places(&root, claim.files.iter().chain(left_out)).collect();
+            let left_out = paths.split_off(claim.files.len());
             let other = paths.iter().filter_map(|path| owners.get(path)).find(|(id, _)| *id != adapter.id());
             let name = if is_whole(&claim) { folder.clone() } else { claim.name.below(folder) };
             if let Some((id, confidence)) = other {
@@ -195,11 +259,15 @@ impl Search<'_> {
                 }
                 continue;
             }
-            if paths.iter().any(|path| self.taken.contains(path)) {
+            if paths.iter().any(|path| self.taken.has(path)) {
                 continue;
             }
             whole |= is_whole(&claim);
-            self.taken.extend(claim.left_out.iter().map(|(path, _, _)| path.below(&root)));
+            for place in left_out {
+                self.taken.insert(place);
+            }
+            claim.files.shrink_to_fit();
+            claim.left_out.shrink_to_fit();
             owners.extend(paths.into_iter().map(|path| (path, (adapter.id(), claim.confidence))));
             self.found.units.push(Unit {
                 adapter,
@@ -209,10 +277,13 @@ impl Search<'_> {
                 left_out: claim.left_out,
                 beside: claim.beside,
                 retires: claim.retires,
+                confidence: claim.confidence,
                 standing: claim.standing,
             });
         }
-        self.taken.extend(owners.into_keys());
+        for place in owners.into_keys() {
+            self.taken.insert(place);
+        }
         whole
     }
 
@@ -221,17 +292,18 @@ impl Search<'_> {
         let mut inside = Vec::new();
         let skip = if folder.as_bytes().is_empty() { 0 } else { folder.as_bytes().len() + 1 };
         let direct = |entry: &&Listed| !entry.path.as_bytes()[skip..].contains(&b'/');
-        for entry in self.listing.below(folder).iter().filter(direct) {
-            let place = Location::file(entry.path.to_string());
+        let numbers = self.listing.numbers_below(folder);
+        for (n, entry) in numbers.clone().zip(&self.listing.entries()[numbers]).filter(|(_, entry)| direct(entry)) {
+            let place = || Location::file(entry.path.to_string());
             let findings = &mut self.found.findings;
             match &entry.kind {
                 ListedKind::Folder => inside.push(entry.path.clone()),
-                _ if self.taken.contains(&entry.path) => {}
+                _ if self.taken.has_number(n) => {}
                 ListedKind::File | ListedKind::Link => {
-                    findings.add(FindingCode::UnknownFile, place, "belongs to no session that is known here");
+                    findings.add(FindingCode::UnknownFile, place(), "belongs to no session that is known here");
                 }
-                ListedKind::Special => findings.add(FindingCode::SpecialFile, place, "neither a file nor a folder nor a link"),
-                ListedKind::Unreadable(why) => findings.add(FindingCode::Unreadable, place, format!("cannot be read: {why}")),
+                ListedKind::Special => findings.add(FindingCode::SpecialFile, place(), "neither a file nor a folder nor a link"),
+                ListedKind::Unreadable(why) => findings.add(FindingCode::Unreadable, place(), format!("cannot be read: {why}")),
             }
         }
         inside
@@ -271,7 +343,7 @@ mod tests {
             read.lock().unwrap().push(path.to_string());
             files.iter().find(|(name, _)| *name == path.to_string()).map_or(Vec::new(), |(_, text)| text.as_bytes().to_vec())
         };
-        let found = discover(&Listing::new(listed), ALL, &peek);
+        let found = discover(&Listing::new(listed), ALL, &peek, None);
         let mut read = read.into_inner().unwrap();
         read.sort();
         Found {

@@ -14,22 +14,35 @@ const ALWAYS_ALLOWED: u64 = 32 * 1024 * 1024;
 /// How many bytes of sessions are in memory.
 #[derive(Debug)]
 struct Budget {
-    left: Mutex<u64>,
+    left: Mutex<Left>,
     freed: Condvar,
+}
+
+#[derive(Debug)]
+struct Left {
+    bytes: u64,
+    /// How many wait for more.
+    waiting: usize,
 }
 
 impl Budget {
     fn take(&self, bytes: u64) {
         let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
-        while *left < bytes {
+        while left.bytes < bytes {
+            left.waiting += 1;
             left = self.freed.wait(left).unwrap_or_else(PoisonError::into_inner);
+            left.waiting -= 1;
         }
-        *left -= bytes;
+        left.bytes -= bytes;
     }
 
     fn give_back(&self, bytes: u64) {
-        *self.left.lock().unwrap_or_else(PoisonError::into_inner) += bytes;
-        self.freed.notify_all();
+        let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
+        left.bytes += bytes;
+        // To wake nobody is a call into the system too.
+        if left.waiting > 0 {
+            self.freed.notify_all();
+        }
     }
 }
 
@@ -65,7 +78,7 @@ pub fn run<T: Sync, R: Send>(
     work: impl Fn(&T, u64) -> Result<R, ConvertError> + Sync,
 ) -> Vec<Option<Result<R, ConvertError>>> {
     let largest = items.iter().map(|(_, bytes)| *bytes).max().unwrap_or(0);
-    let budget = Budget { left: Mutex::new(largest.max(ALWAYS_ALLOWED)), freed: Condvar::new() };
+    let budget = Budget { left: Mutex::new(Left { bytes: largest.max(ALWAYS_ALLOWED), waiting: 0 }), freed: Condvar::new() };
     let mut order: Vec<usize> = (0..items.len()).collect();
     order.sort_by_key(|&n| std::cmp::Reverse(items[n].1));
     let one = |&n: &usize| {

@@ -10,11 +10,12 @@ use std::path::{Path, PathBuf};
 use crate::adapters::adapter::Adapter;
 use crate::adapters::discover::{Discovery, Unit, discover};
 use crate::model::files::RelPath;
-use crate::model::folder::{Listed, Listing, Part};
+use crate::model::folder::{Known, Listed, Listing, Part};
 use crate::store::StoreError;
 use crate::store::layout::path_below;
 use crate::store::listing;
 use crate::store::live::{self, Running};
+use crate::store::receipts::Receipts;
 
 /// Which sessions of a source are meant.
 #[derive(Debug, Clone, Default)]
@@ -134,6 +135,20 @@ impl Source {
     /// # Errors
     /// When it cannot be read.
     pub fn open(path: &Path, adapters: &[&'static dyn Adapter], selection: &Selection) -> Result<Source, StoreError> {
+        Source::open_knowing(path, adapters, selection, None)
+    }
+
+    /// The same, where receipts say of some files what they are, by size and
+    /// time.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn open_knowing(
+        path: &Path,
+        adapters: &[&'static dyn Adapter],
+        selection: &Selection,
+        receipts: Option<&Receipts>,
+    ) -> Result<Source, StoreError> {
         let whole = std::fs::canonicalize(path).map_err(StoreError::io("find", path))?;
         let only_file = whole.is_file().then(|| RelPath::new(whole.file_name().map(|name| name.as_bytes().to_vec()).unwrap_or_default()));
         let root = match (&only_file, whole.parent()) {
@@ -142,8 +157,12 @@ impl Source {
         };
         let listing = listing::list(&root)?;
         let peek = |path: &RelPath, part: Part| listing::part_of(&root, path, part);
-        let mut discovery = discover(&listing, adapters, &peek);
         let own = RelPath::new(root.file_name().map(|name| name.as_bytes().to_vec()).unwrap_or_default());
+        let known = |folder: &RelPath, format: &str, file: &str, listed: &Listed| {
+            let unit = if folder.as_bytes().is_empty() { &own } else { folder };
+            receipts.is_some_and(|receipts| receipts.knows(unit, format, file, listed))
+        };
+        let mut discovery = discover(&listing, adapters, &peek, receipts.map(|_| &known as Known<'_>));
         let mut units: Vec<SourceUnit> = std::mem::take(&mut discovery.units)
             .into_iter()
             .map(|found| {

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::ops::Range;
 use std::rc::Rc;
 
 use super::files::RelPath;
@@ -67,8 +68,14 @@ impl Listing {
     /// Everything below a folder, which itself is left out.
     #[must_use]
     pub fn below(&self, folder: &RelPath) -> &[Listed] {
+        &self.entries[self.numbers_below(folder)]
+    }
+
+    /// The numbers of those among all entries.
+    #[must_use]
+    pub fn numbers_below(&self, folder: &RelPath) -> Range<usize> {
         if folder.as_bytes().is_empty() {
-            return &self.entries;
+            return 0..self.entries.len();
         }
         let prefix = [folder.as_bytes(), b"/"].concat();
         let from = self.entries.partition_point(|entry| entry.path.as_bytes() < prefix.as_slice());
@@ -79,8 +86,17 @@ impl Listing {
         while rest.get(far).is_some_and(is_below) {
             far *= 2;
         }
-        let len = rest[..far.min(rest.len())].partition_point(is_below);
-        &rest[..len]
+        from..from + rest[..far.min(rest.len())].partition_point(is_below)
+    }
+
+    /// The number of the first entry at a path below a folder, which these
+    /// numbers are below.
+    #[must_use]
+    pub fn number_of(&self, numbers: &Range<usize>, folder: &RelPath, path: &RelPath) -> Option<usize> {
+        let (below, skip) = (&self.entries[numbers.clone()], skip(folder));
+        let first = below.partition_point(|entry| &entry.path.as_bytes()[skip..] < path.as_bytes());
+        let is_it = below.get(first).is_some_and(|entry| entry.path.as_bytes()[skip..] == *path.as_bytes());
+        is_it.then_some(numbers.start + first)
     }
 
     /// What stands at each of these paths below a folder.
@@ -106,6 +122,7 @@ pub struct FolderView<'a> {
     /// Everything below it.
     below: &'a [Listed],
     peek: Peek<'a>,
+    known: Option<Known<'a>>,
     seen: RefCell<Seen>,
 }
 
@@ -132,6 +149,10 @@ pub enum Part {
 /// Reads a part of a file; what cannot be read is empty.
 pub type Peek<'a> = &'a (dyn Fn(&RelPath, Part) -> Vec<u8> + Sync);
 
+/// Whether the session in a folder was of a format for sure when its file at
+/// this path was what is listed now.
+pub type Known<'a> = &'a (dyn Fn(&RelPath, &str, &str, &Listed) -> bool + Sync);
+
 /// Enough of most files to tell what they are…
 pub const FEW_BYTES: usize = 4 * 1024;
 /// …and of those that begin with a long line.
@@ -140,7 +161,20 @@ pub const FIRST_BYTES: usize = 64 * 1024;
 impl<'a> FolderView<'a> {
     /// A view of `folder`; `peek` reads the first bytes of a file.
     pub fn new(listing: &'a Listing, folder: &'a RelPath, peek: Peek<'a>) -> FolderView<'a> {
-        FolderView { folder, below: listing.below(folder), peek, seen: RefCell::default() }
+        FolderView { folder, below: listing.below(folder), peek, known: None, seen: RefCell::default() }
+    }
+
+    /// The same, where something is known of it already.
+    #[must_use]
+    pub fn knowing(self, known: Option<Known<'a>>) -> FolderView<'a> {
+        FolderView { known, ..self }
+    }
+
+    /// Whether this folder is known to be a session of a format as long as its
+    /// file at a path is what it is: then that need not be read again.
+    #[must_use]
+    pub fn is_known(&self, format: &str, path: &str) -> bool {
+        self.known.zip(self.get(path)).is_some_and(|(known, listed)| known(self.folder, format, path, listed))
     }
 
     /// This folder's path below the listing's root.
