@@ -2,6 +2,7 @@
 
 use rayon::prelude::{IntoParallelIterator, ParallelExtend, ParallelIterator};
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 
 use crate::adapters::adapter::{Adapter, Claims, Confidence, Found, Standing, Stray, UnitClaim};
 use crate::model::files::{Beside, RelPath};
@@ -95,6 +96,8 @@ fn is_whole(claim: &UnitClaim) -> bool {
 /// A folder, and what adapters say of it.
 struct Asked {
     folder: RelPath,
+    /// The numbers of what is below it.
+    numbers: Range<usize>,
     answer: Answer,
 }
 
@@ -133,18 +136,22 @@ enum Place {
 }
 
 impl Taken<'_> {
-    /// The places of paths below a folder.
-    fn places<'p>(&self, folder: &'p RelPath, paths: impl Iterator<Item = &'p RelPath>) -> impl Iterator<Item = Place> {
-        let numbers = self.listing.numbers_below(folder);
+    /// The places of paths below a folder, which has these numbers.
+    fn places<'p>(
+        &self,
+        folder: &'p RelPath,
+        numbers: Range<usize>,
+        paths: impl Iterator<Item = &'p RelPath>,
+    ) -> impl Iterator<Item = Place> {
         let place = move |path: &RelPath| {
             self.listing.number_of(&numbers, folder, path).map_or_else(|| Place::Other(path.below(folder)), Place::Listed)
         };
         paths.map(place)
     }
 
-    /// Whether nothing below a folder is.
-    fn has_none_below(&self, folder: &RelPath) -> bool {
-        self.others.is_empty() && !self.by_place[self.listing.numbers_below(folder)].contains(&true)
+    /// Whether nothing of a folder with these numbers is.
+    fn has_none_of(&self, numbers: &Range<usize>) -> bool {
+        self.others.is_empty() && !self.by_place[numbers.clone()].contains(&true)
     }
 
     /// Whether the path of this entry is one: the first entry of a path counts.
@@ -176,7 +183,7 @@ impl Search<'_> {
     fn asked(&self, folder: RelPath) -> Asked {
         let view = FolderView::new(self.listing, &folder, self.peek).knowing(self.known);
         if view.get(STORE).is_some_and(|entry| entry.kind == ListedKind::Folder) {
-            return Asked { folder, answer: Answer::Store };
+            return Asked { numbers: view.numbers().clone(), answer: Answer::Store, folder };
         }
         let mut claims = Vec::new();
         let mut strays = Vec::new();
@@ -191,8 +198,9 @@ impl Search<'_> {
         if !ask(&self.of_folders) {
             ask(&self.of_files);
         }
+        let numbers = view.numbers().clone();
         drop(view);
-        Asked { answer: Answer::Found(claims, strays), folder }
+        Asked { numbers, answer: Answer::Found(claims, strays), folder }
     }
 
     /// Whether nobody who claims single files could have one beside this claim:
@@ -203,11 +211,11 @@ impl Search<'_> {
             return false;
         }
         let named = || claim.files.iter().chain(claim.left_out.iter().map(|(path, _, _)| path));
-        let all_free = self.taken.has_none_below(view.path());
+        let all_free = self.taken.has_none_of(view.numbers());
         let mut own: Vec<&[u8]> = if all_free {
             named().map(RelPath::as_bytes).collect()
         } else {
-            let places = named().zip(self.taken.places(view.path(), named()));
+            let places = named().zip(self.taken.places(view.path(), view.numbers().clone(), named()));
             places.filter(|(_, place)| !self.taken.has(place)).map(|(path, _)| path.as_bytes()).collect()
         };
         own.sort_unstable();
@@ -216,25 +224,25 @@ impl Search<'_> {
 
     /// Settles what was said of a folder; gives the folders inside that are still
     /// to be asked about.
-    fn folder(&mut self, Asked { folder, answer }: Asked) -> Vec<RelPath> {
+    fn folder(&mut self, Asked { folder, numbers, answer }: Asked) -> Vec<RelPath> {
         let Answer::Found(claims, strays) = answer else {
             let message = "a folder of everlog logs; not looked into";
             self.found.findings.add(FindingCode::StoreSkipped, Location::file(folder.to_string()), message);
             return Vec::new();
         };
-        let whole = self.settle(&folder, claims);
+        let whole = self.settle(&folder, &numbers, claims);
         for Stray { path, code, message } in strays {
-            let place = self.taken.places(&folder, std::iter::once(&path)).next();
+            let place = self.taken.places(&folder, numbers.clone(), std::iter::once(&path)).next();
             if place.is_some_and(|place| self.taken.insert(place)) {
                 self.found.findings.add(code, Location::file(path.below(&folder).to_string()), message);
             }
         }
-        if whole { Vec::new() } else { self.descend(&folder) }
+        if whole { Vec::new() } else { self.descend(&folder, numbers) }
     }
 
     /// Gives each file to the adapter that is surest of it; says whether one
     /// took the folder as a whole.
-    fn settle(&mut self, folder: &RelPath, mut claims: Vec<(&'static dyn Adapter, UnitClaim)>) -> bool {
+    fn settle(&mut self, folder: &RelPath, numbers: &Range<usize>, mut claims: Vec<(&'static dyn Adapter, UnitClaim)>) -> bool {
         // A folder that is one session leaves nothing for anybody less sure.
         if let Some(surest) = claims.iter().filter(|(_, claim)| is_whole(claim)).map(|(_, claim)| claim.confidence).max() {
             claims.retain(|(_, claim)| claim.confidence > surest || (is_whole(claim) && claim.confidence == surest));
@@ -243,9 +251,15 @@ impl Search<'_> {
         let mut owners: HashMap<Place, (&'static str, Confidence)> = HashMap::new();
         let mut whole = false;
         for (adapter, mut claim) in claims {
-            let root = if claim.root.as_bytes().is_empty() { folder.clone() } else { claim.root.below(folder) };
+            let (root, numbers) = if claim.root.as_bytes().is_empty() {
+                (folder.clone(), numbers.clone())
+            } else {
+                let root = claim.root.below(folder);
+                let numbers = self.listing.numbers_below(&root);
+                (root, numbers)
+            };
             let left_out = claim.left_out.iter().map(|(path, _, _)| path);
-            let mut paths: Vec<Place> = self.taken.places(&root, claim.files.iter().chain(left_out)).collect();
+            let mut paths: Vec<Place> = self.taken.places(&root, numbers, claim.files.iter().chain(left_out)).collect();
             let left_out = paths.split_off(claim.files.len());
             let other = paths.iter().filter_map(|path| owners.get(path)).find(|(id, _)| *id != adapter.id());
             let name = if is_whole(&claim) { folder.clone() } else { claim.name.below(folder) };
@@ -288,11 +302,10 @@ impl Search<'_> {
     }
 
     /// Goes on with the folders inside, and says what else lies there.
-    fn descend(&mut self, folder: &RelPath) -> Vec<RelPath> {
+    fn descend(&mut self, folder: &RelPath, numbers: Range<usize>) -> Vec<RelPath> {
         let mut inside = Vec::new();
         let skip = if folder.as_bytes().is_empty() { 0 } else { folder.as_bytes().len() + 1 };
         let direct = |entry: &&Listed| !entry.path.as_bytes()[skip..].contains(&b'/');
-        let numbers = self.listing.numbers_below(folder);
         for (n, entry) in numbers.clone().zip(&self.listing.entries()[numbers]).filter(|(_, entry)| direct(entry)) {
             let place = || Location::file(entry.path.to_string());
             let findings = &mut self.found.findings;
@@ -312,7 +325,7 @@ impl Search<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{FindingCode, Listed, ListedKind, Listing, RelPath, discover};
+    use super::{FindingCode, Known, Listed, ListedKind, Listing, RelPath, discover};
     use crate::adapters::ALL;
     use crate::model::folder::Part;
     use std::sync::Mutex;
@@ -329,6 +342,11 @@ mod tests {
 
     /// Looks through these files; one that ends in `@` is a link.
     fn found(files: &[(&str, &str)]) -> Found {
+        found_knowing(files, None)
+    }
+
+    /// The same, where something is known already.
+    fn found_knowing(files: &[(&str, &str)], known: Option<Known<'_>>) -> Found {
         let mut listed = Vec::new();
         for (name, text) in files {
             let kind = if text.ends_with('@') { ListedKind::Link } else { ListedKind::File };
@@ -343,7 +361,7 @@ mod tests {
             read.lock().unwrap().push(path.to_string());
             files.iter().find(|(name, _)| *name == path.to_string()).map_or(Vec::new(), |(_, text)| text.as_bytes().to_vec())
         };
-        let found = discover(&Listing::new(listed), ALL, &peek, None);
+        let found = discover(&Listing::new(listed), ALL, &peek, known);
         let mut read = read.into_inner().unwrap();
         read.sort();
         Found {
@@ -368,6 +386,18 @@ mod tests {
         ]);
         assert_eq!(units, [("chat".to_owned(), "gptme")]);
         assert_eq!(read, ["chat/conversation.jsonl"]);
+    }
+
+    #[test]
+    fn a_session_that_is_known_for_sure_is_not_looked_into() {
+        let files = [("a/conversation.jsonl", SAID), ("b/conversation.jsonl", SAID), ("c/conversation.jsonl", SAID)];
+        let known = |folder: &RelPath, format: &str, file: &str, listed: &Listed| {
+            let is_b = folder.as_bytes() == b"b" && listed.size == SAID.len() as u64;
+            (is_b && (format, file) == ("gptme", "conversation.jsonl")) || folder.as_bytes() == b"c" && format != "gptme"
+        };
+        let Found { units, read, .. } = found_knowing(&files, Some(&known));
+        assert_eq!(units, found(&files).units);
+        assert_eq!(read, ["a/conversation.jsonl", "c/conversation.jsonl"]);
     }
 
     #[test]

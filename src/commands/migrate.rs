@@ -28,7 +28,7 @@ use super::error::CommandError;
 use super::migrate_report::{Reports, Status, UnitReport, report_all};
 use super::prune::{say_all_went, say_damaged};
 use super::retire::{self, Finished};
-use super::source::{Selection, Source, SourceUnit};
+use super::source::{Place, Selection, Source, SourceUnit};
 use super::unchanged::{Standing as LogStanding, as_before, log_standing};
 use super::{batch, retired, unretire};
 
@@ -94,9 +94,9 @@ pub enum Trust {
 /// When nothing could be done at all.
 pub fn run(job: &MigrateJob<'_>, out: &Printer) -> Result<ExitStatus, CommandError> {
     let store = Store::at(&job.dest);
-    let mut known = Receipts::load(&store);
+    let (mut known, place) = rayon::join(|| Receipts::load(&store), || Place::list(&job.source));
     let believed = (trust(job) == Trust::SizeAndTime).then_some(&known);
-    let mut source = Source::open_knowing(&job.source, &job.adapters, &job.selection, believed)?;
+    let mut source = place?.discover(&job.adapters, &job.selection, believed);
     // What was retired may be gone since: the receipts know of it.
     let has_receipts = job.sources == Sources::Unretire && store.receipts().is_file();
     if source.units.is_empty() && source.recognised > 0 && !has_receipts {
@@ -357,6 +357,7 @@ fn taken_names<'s>(source: &'s Source, store: &Store) -> BTreeMap<&'s RelPath, &
 }
 
 /// What happened to one unit.
+#[expect(clippy::large_enum_variant, reason = "there is one at a time, and it is not kept")]
 pub(super) enum Outcome<'r> {
     /// It is as its receipt says; and what this run alone has seen.
     AsBefore(Cow<'r, Receipt>, Vec<Finding>),

@@ -129,26 +129,20 @@ pub struct Source {
     pub discovery: Discovery,
 }
 
-impl Source {
-    /// Looks through a source.
-    ///
-    /// # Errors
-    /// When it cannot be read.
-    pub fn open(path: &Path, adapters: &[&'static dyn Adapter], selection: &Selection) -> Result<Source, StoreError> {
-        Source::open_knowing(path, adapters, selection, None)
-    }
+/// A source that was listed, and nothing in it looked into.
+#[derive(Debug)]
+pub struct Place {
+    root: PathBuf,
+    listing: Listing,
+    only_file: Option<RelPath>,
+}
 
-    /// The same, where receipts say of some files what they are, by size and
-    /// time.
+impl Place {
+    /// Lists a source.
     ///
     /// # Errors
     /// When it cannot be read.
-    pub fn open_knowing(
-        path: &Path,
-        adapters: &[&'static dyn Adapter],
-        selection: &Selection,
-        receipts: Option<&Receipts>,
-    ) -> Result<Source, StoreError> {
+    pub fn list(path: &Path) -> Result<Place, StoreError> {
         let whole = std::fs::canonicalize(path).map_err(StoreError::io("find", path))?;
         let only_file = whole.is_file().then(|| RelPath::new(whole.file_name().map(|name| name.as_bytes().to_vec()).unwrap_or_default()));
         let root = match (&only_file, whole.parent()) {
@@ -156,6 +150,14 @@ impl Source {
             _ => whole,
         };
         let listing = listing::list(&root)?;
+        Ok(Place { root, listing, only_file })
+    }
+
+    /// Looks through it; receipts may say of some files what they are, by size
+    /// and time.
+    #[must_use]
+    pub fn discover(self, adapters: &[&'static dyn Adapter], selection: &Selection, receipts: Option<&Receipts>) -> Source {
+        let Place { root, listing, only_file } = self;
         let peek = |path: &RelPath, part: Part| listing::part_of(&root, path, part);
         let own = RelPath::new(root.file_name().map(|name| name.as_bytes().to_vec()).unwrap_or_default());
         let known = |folder: &RelPath, format: &str, file: &str, listed: &Listed| {
@@ -177,9 +179,18 @@ impl Source {
         }
         let recognised = units.len();
         units.retain(|unit| selection.takes(unit, &listing));
-        Ok(Source { root, listing, units, only_file, selection: selection.clone(), recognised, discovery })
+        Source { root, listing, units, only_file, selection: selection.clone(), recognised, discovery }
     }
+}
 
+impl Source {
+    /// Looks through a source.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn open(path: &Path, adapters: &[&'static dyn Adapter], selection: &Selection) -> Result<Source, StoreError> {
+        Ok(Place::list(path)?.discover(adapters, selection, None))
+    }
     /// The programs that work on folders of this source, by folder.
     #[must_use]
     pub fn running(&self) -> BTreeMap<RelPath, Running> {

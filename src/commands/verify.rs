@@ -200,7 +200,7 @@ pub fn run(job: &VerifyJob, out: &Printer) -> Result<ExitStatus, CommandError> {
     };
     let mut have: BTreeSet<String> = every.iter().map(|item| item.key.clone()).collect();
     let chosen = choose(every, job, source.as_ref());
-    let checker = Checker { job, source: source.as_ref(), store: store.as_ref(), receipts: &receipts };
+    let checker = Checker { job, source: source.as_ref(), store: store.as_ref(), receipts: &receipts, form: out.form() };
     let bytes = |item: &Item<'_>| item.log.path.metadata().map_or(0, |meta| meta.len());
     let progress = out.progress(chosen.iter().map(bytes).sum(), chosen.len() as u64);
     let mut checked = batch::each(&chosen, job.jobs, |item| {

@@ -11,9 +11,10 @@ use crate::log::restore::file_plan;
 use crate::log::{LogProblem, LogView, SealState};
 use crate::model::digest::sha256_hex;
 use crate::model::files::{Files, RelPath};
-use crate::model::finding::Finding;
+use crate::model::finding::{Finding, Severity};
 use crate::model::location::Location;
 use crate::model::stream::StreamError;
+use crate::report::printer::Form;
 use crate::store::layout::{LOG_SUFFIX, Store, path_below};
 use crate::store::receipts::{Receipt, Receipts};
 use crate::store::{blobs, disk, snapshot};
@@ -174,6 +175,7 @@ pub(super) struct Checker<'a> {
     pub source: Option<&'a Source>,
     pub store: Option<&'a Store>,
     pub receipts: &'a Receipts,
+    pub form: Form,
 }
 
 impl Checker<'_> {
@@ -207,7 +209,9 @@ impl Checker<'_> {
         checked.differences = found.list.into_iter().map(|difference| self.located(difference, item)).collect();
         let folder = item.unit.map(|unit| self.shown_folder(unit));
         let noted = self.receipt(item).map(|receipt| receipt.findings).unwrap_or_default();
-        let placed = noted.into_iter().map(|finding| (self.finding_file(&finding, folder.as_deref(), item), finding));
+        // People are told no others, and there may be many logs.
+        let told = noted.into_iter().filter(|finding| self.form == Form::Json || finding.severity >= Severity::Warn);
+        let placed = told.map(|finding| (self.finding_file(&finding, folder.as_deref(), item), finding));
         checked.findings = placed.collect();
         checked.took = begun.elapsed();
         checked

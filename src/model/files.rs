@@ -26,7 +26,7 @@ impl RelPath {
     }
 
     /// The paths that these bytes are, one behind the other and each so long.
-    pub fn each_of(bytes: &[u8], lengths: impl IntoIterator<Item = usize>) -> impl Iterator<Item = RelPath> {
+    pub fn each_of<L: IntoIterator<Item = usize>>(bytes: &[u8], lengths: L) -> impl Iterator<Item = RelPath> + use<L> {
         let shared: Arc<[u8]> = bytes.into();
         let mut at = 0;
         lengths.into_iter().map(move |length| {
@@ -50,6 +50,7 @@ impl RelPath {
 
     /// The bytes on disk.
     #[must_use]
+    #[inline]
     pub fn as_bytes(&self) -> &[u8] {
         &self.shared[self.before as usize..self.shared.len() - self.behind as usize]
     }

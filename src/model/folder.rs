@@ -1,7 +1,10 @@
 //! A source folder as a listing: names, kinds and sizes, nothing read yet.
 
+use foldhash::fast::FixedState;
+use hashbrown::HashTable;
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::hash::BuildHasher;
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -41,6 +44,8 @@ pub struct Listed {
 #[derive(Debug, Clone, Default)]
 pub struct Listing {
     entries: Vec<Listed>,
+    /// The numbers of the folders among them, by path.
+    folders: HashTable<u32>,
 }
 
 impl Listing {
@@ -50,7 +55,13 @@ impl Listing {
         // They come folder by folder: long runs that are in order already.
         entries.sort_by(|a, b| a.path.cmp(&b.path));
         entries.shrink_to_fit();
-        Listing { entries }
+        let of_folder = |(n, entry): (usize, &Listed)| if entry.kind == ListedKind::Folder { u32::try_from(n).ok() } else { None };
+        let mut folders = HashTable::new();
+        for n in entries.iter().enumerate().filter_map(of_folder) {
+            let hash_of = |n: &u32| hash(&entries[*n as usize].path);
+            folders.insert_unique(hash_of(&n), n, hash_of);
+        }
+        Listing { entries, folders }
     }
 
     /// All entries.
@@ -78,15 +89,12 @@ impl Listing {
             return 0..self.entries.len();
         }
         let prefix = [folder.as_bytes(), b"/"].concat();
-        let from = self.entries.partition_point(|entry| entry.path.as_bytes() < prefix.as_slice());
-        let rest = &self.entries[from..];
         let is_below = |entry: &Listed| entry.path.as_bytes().starts_with(&prefix);
-        // Most folders are small, and end nearby.
-        let mut far = 8;
-        while rest.get(far).is_some_and(is_below) {
-            far *= 2;
-        }
-        from..from + rest[..far.min(rest.len())].partition_point(is_below)
+        let is_before = |entry: &Listed| entry.path.as_bytes() < prefix.as_slice();
+        let own = self.folders.find(hash(folder), |n| self.entries[*n as usize].path == *folder);
+        let from = own.map_or(0, |n| *n as usize + 1);
+        let from = from + first_not(&self.entries[from..], is_before);
+        from..from + first_not(&self.entries[from..], is_below)
     }
 
     /// The number of the first entry at a path below a folder, which these
@@ -106,6 +114,23 @@ impl Listing {
     }
 }
 
+/// How many entries are of one kind, which stand before all others. Most folders
+/// are small, and end nearby.
+fn first_not(entries: &[Listed], is_of_it: impl Fn(&Listed) -> bool) -> usize {
+    if !entries.first().is_some_and(&is_of_it) {
+        return 0;
+    }
+    let mut far = 8;
+    while entries.get(far).is_some_and(&is_of_it) {
+        far *= 2;
+    }
+    entries[..far.min(entries.len())].partition_point(is_of_it)
+}
+
+fn hash(path: &RelPath) -> u64 {
+    FixedState::default().hash_one(path.as_bytes())
+}
+
 /// How much of a path below a folder is the folder's.
 fn skip(folder: &RelPath) -> usize {
     if folder.as_bytes().is_empty() { 0 } else { folder.as_bytes().len() + 1 }
@@ -119,8 +144,9 @@ fn at<'l>(below: &'l [Listed], skip: usize, path: &[u8]) -> Option<&'l Listed> {
 /// One folder of a listing, with a look at the first bytes of its files.
 pub struct FolderView<'a> {
     folder: &'a RelPath,
-    /// Everything below it.
+    /// Everything below it, and its numbers in the listing.
     below: &'a [Listed],
+    numbers: Range<usize>,
     peek: Peek<'a>,
     known: Option<Known<'a>>,
     seen: RefCell<Seen>,
@@ -161,7 +187,8 @@ pub const FIRST_BYTES: usize = 64 * 1024;
 impl<'a> FolderView<'a> {
     /// A view of `folder`; `peek` reads the first bytes of a file.
     pub fn new(listing: &'a Listing, folder: &'a RelPath, peek: Peek<'a>) -> FolderView<'a> {
-        FolderView { folder, below: listing.below(folder), peek, known: None, seen: RefCell::default() }
+        let numbers = listing.numbers_below(folder);
+        FolderView { folder, below: &listing.entries[numbers.clone()], numbers, peek, known: None, seen: RefCell::default() }
     }
 
     /// The same, where something is known of it already.
@@ -181,6 +208,12 @@ impl<'a> FolderView<'a> {
     #[must_use]
     pub fn path(&self) -> &RelPath {
         self.folder
+    }
+
+    /// The numbers in the listing of everything below this folder.
+    #[must_use]
+    pub fn numbers(&self) -> &Range<usize> {
+        &self.numbers
     }
 
     /// The entry at a path below this folder.

@@ -1,23 +1,26 @@
 //! The file of receipts: a line for each unit. What a run does not ask for is
 //! not kept in memory, only where its line stands.
 
+use foldhash::fast::RandomState;
+use memchr::memmem::Finder;
 use rayon::prelude::*;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs::{File, Metadata};
+use std::hash::BuildHasher;
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use crate::model::files::RelPath;
-use crate::model::folder::Listed;
+use crate::model::folder::{Listed, ListedKind};
 use crate::model::stream::ReadAt;
 
 use super::disk::{self, Disk};
 use super::error::StoreError;
 use super::layout::Store;
 use super::listing::mtime_ns;
-use super::receipts::{Brief, Receipt, Retired};
+use super::receipts::{Receipt, Retired};
 use super::replace::temporary_in;
 
 /// So much of the file is read or written in one go.
@@ -26,6 +29,9 @@ const PIECE: usize = 256 * 1024;
 /// What a line begins with, up to the text that is its unit.
 const BEGINNING: &[u8] = b"{\"unit\":\"";
 
+/// What stands before a unit's format.
+const FORMAT: &[u8] = b"\",\"format\":\"";
+
 /// Where the line of a unit stands.
 #[derive(Debug)]
 pub struct Line {
@@ -33,6 +39,8 @@ pub struct Line {
     at: u64,
     bytes: u32,
     retired: Retirement,
+    /// What it says of files whose content said what the session is, hashed.
+    sure_of: Box<[u64]>,
 }
 
 /// Whether something of a unit is retired.
@@ -44,13 +52,47 @@ enum Retirement {
     Perhaps,
 }
 
-impl Line {
-    /// The place of a line of such a unit.
-    fn new(unit: Box<str>, at: u64, line: &[u8]) -> Option<Line> {
+/// What is looked for in every line.
+struct Look<'h> {
+    retired: Finder<'static>,
+    sure: Finder<'static>,
+    path: Finder<'static>,
+    mode: Finder<'static>,
+    hasher: &'h RandomState,
+}
+
+impl<'h> Look<'h> {
+    fn new(hasher: &'h RandomState) -> Look<'h> {
+        Look {
+            retired: Finder::new("\"retired\""),
+            sure: Finder::new(",\"sure\":true"),
+            path: Finder::new("{\"path\":"),
+            mode: Finder::new(",\"mode\":"),
+            hasher,
+        }
+    }
+
+    /// The place of a line, if it has a unit.
+    fn at(&self, at: u64, line: &[u8]) -> Option<Line> {
+        let unit = unit_of(line)?;
         // A name with an escape in it may be any.
-        let may_be = memchr::memmem::find(line, b"\"retired\"").is_some() || memchr::memchr(b'\\', line).is_some();
+        let may_be = self.retired.find(line).is_some() || memchr::memchr(b'\\', line).is_some();
         let retired = if may_be { Retirement::Perhaps } else { Retirement::None };
-        Some(Line { unit, at, bytes: u32::try_from(line.len()).ok()?, retired })
+        let sure_of = self.sure_of(&unit, line).unwrap_or_default();
+        Some(Line { unit: unit.into(), at, bytes: u32::try_from(line.len()).ok()?, retired, sure_of })
+    }
+
+    /// What it says of the files of a session that was recognised for sure.
+    fn sure_of(&self, unit: &str, line: &[u8]) -> Option<Box<[u64]>> {
+        self.sure.find(line)?;
+        let rest = line.get(BEGINNING.len() + unit.len()..)?.strip_prefix(FORMAT)?;
+        let format = &rest[..memchr::memchr(b'"', rest)?];
+        // Inside a text no quote stands by itself, so these are members.
+        let files = self.path.find_iter(rest).filter_map(|from| {
+            let to = from + self.mode.find(&rest[from..])?;
+            Some(self.hasher.hash_one((format, &rest[from..to])))
+        });
+        Some(files.collect())
     }
 }
 
@@ -74,6 +116,8 @@ pub struct Receipts {
     /// Lines that take their places.
     changed: BTreeMap<String, Vec<u8>>,
     standing: Standing,
+    /// For what lines say of files.
+    hasher: RandomState,
 }
 
 impl Receipts {
@@ -82,7 +126,8 @@ impl Receipts {
     #[must_use]
     pub fn load(store: &Store) -> Receipts {
         let Ok(file) = disk::open(&store.receipts()) else { return Receipts::default() };
-        let (mut lines, bytes, mut standing) = lines_of(&file);
+        let hasher = RandomState::default();
+        let (mut lines, bytes, mut standing) = lines_of(&file, &hasher);
         if standing == Standing::Written && !lines.is_sorted_by(|a, b| a.unit < b.unit) {
             standing = Standing::Other;
         }
@@ -92,7 +137,7 @@ impl Receipts {
             lines = lines.into_par_iter().filter(|line| parsed(&file, line).is_some()).collect();
             in_order(&mut lines);
         }
-        Receipts { file: Some(file), bytes, lines, changed: BTreeMap::new(), standing }
+        Receipts { file: Some(file), bytes, lines, changed: BTreeMap::new(), standing, hasher }
     }
 
     /// Whether the file is still the one that was read.
@@ -114,8 +159,12 @@ impl Receipts {
     /// of it, which is what is listed now, was proven.
     #[must_use]
     pub fn knows(&self, unit: &RelPath, format: &str, file: &str, listed: &Listed) -> bool {
-        self.line_of(&unit.key())
-            .is_some_and(|line| serde_json::from_slice::<Brief<'_>>(&line).is_ok_and(|receipt| receipt.knows(format, file, listed)))
+        // As a receipt says it.
+        let Ok(path) = serde_json::to_string(file) else { return false };
+        let said = format!("{{\"path\":{path},\"size\":{},\"mtime_ns\":{}", listed.size, listed.mtime_ns);
+        let hash = self.hasher.hash_one((format.as_bytes(), said.as_bytes()));
+        let line = unit.as_text().and_then(|unit| self.place_of(unit));
+        listed.kind == ListedKind::File && line.is_some_and(|line| line.sure_of.contains(&hash))
     }
 
     /// All of them, by unit.
@@ -215,8 +264,11 @@ impl Receipts {
         if let Some(line) = self.changed.get(unit) {
             return Some(Cow::Borrowed(line));
         }
-        let at = self.lines.binary_search_by(|line| (*line.unit).cmp(unit)).ok()?;
-        read(self.file.as_ref()?, &self.lines[at]).map(Cow::Owned)
+        read(self.file.as_ref()?, self.place_of(unit)?).map(Cow::Owned)
+    }
+
+    fn place_of(&self, unit: &str) -> Option<&Line> {
+        self.lines.binary_search_by(|line| (*line.unit).cmp(unit)).ok().map(|at| &self.lines[at])
     }
 
     /// The lines that are wanted, and those that take the place of any, by unit.
@@ -251,12 +303,14 @@ pub fn append(store: &Store, disk: &dyn Disk, lines: &[(String, Vec<u8>)]) -> Re
     let mut at = size_of(&path)?;
     let all: Vec<u8> = lines.iter().flat_map(|(_, line)| line).copied().collect();
     disk.append(&path, &all)?;
-    let mut places = Vec::with_capacity(lines.len());
-    for (unit, line) in lines {
-        places.extend(Line::new(unit.as_str().into(), at, line));
+    let hasher = RandomState::default();
+    let look = Look::new(&hasher);
+    let places = lines.iter().filter_map(|(_, line)| {
+        let place = look.at(at, line);
         at += line.len() as u64;
-    }
-    Ok(places)
+        place
+    });
+    Ok(places.collect())
 }
 
 fn size_of(path: &Path) -> Result<u64, StoreError> {
@@ -268,13 +322,13 @@ fn size_of(path: &Path) -> Result<u64, StoreError> {
 }
 
 /// Where each line of a file stands, as far as it has a unit.
-fn lines_of(file: &File) -> (Vec<Line>, u64, Standing) {
+fn lines_of(file: &File, hasher: &RandomState) -> (Vec<Line>, u64, Standing) {
     let mut reader = BufReader::with_capacity(PIECE, file);
     let (mut lines, mut standing, mut at) = (Vec::new(), Standing::Written, 0);
-    let mut line = Vec::new();
+    let (look, mut line) = (Look::new(hasher), Vec::new());
     // What cannot be read to its end is judged by what there is.
     while reader.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
-        let found = unit_of(&line).and_then(|unit| Line::new(unit.into(), at, &line));
+        let found = look.at(at, &line);
         if found.is_none() || !line.ends_with(b"\n") {
             standing = Standing::Other;
         }

@@ -3,7 +3,6 @@
 //! made again from logs and source, but for what is retired.
 
 use serde::{Deserialize, Serialize};
-use std::borrow::Cow;
 
 use crate::model::finding::Finding;
 use crate::model::folder::{Listed, ListedKind};
@@ -114,33 +113,6 @@ impl Receipt {
     }
 }
 
-/// What of a receipt tells whether a file need not be looked into.
-#[derive(Debug, Deserialize)]
-pub(super) struct Brief<'r> {
-    #[serde(borrow)]
-    format: Cow<'r, str>,
-    #[serde(borrow)]
-    files: Vec<BriefFile<'r>>,
-    #[serde(default)]
-    sure: bool,
-}
-
-#[derive(Debug, Deserialize)]
-struct BriefFile<'r> {
-    #[serde(borrow)]
-    path: Cow<'r, str>,
-    size: u64,
-    mtime_ns: i64,
-}
-
-impl Brief<'_> {
-    /// Whether it was of this format for sure when this file was as it is listed.
-    pub(super) fn knows(&self, format: &str, file: &str, listed: &Listed) -> bool {
-        let is_it = |was: &BriefFile<'_>| was.path == file && was.size == listed.size && was.mtime_ns == listed.mtime_ns;
-        self.sure && self.format == format && listed.kind == ListedKind::File && self.files.iter().any(is_it)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -199,5 +171,73 @@ mod tests {
         let spelt = whole.replace("{\"unit\"", "{ \"unit\"");
         assert_eq!(saved(spelt.as_bytes(), Some(receipt("a"))), spelt);
         assert_eq!(saved(whole.as_bytes(), Some(Receipt { log_bytes: 7, ..receipt("a") })), whole.replacen(":0,", ":7,", 1));
+    }
+
+    /// A store with this file of receipts.
+    fn store_with(written: &[u8]) -> (tempfile::TempDir, Store) {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::at(folder.path());
+        RealDisk.create_folder(&store.private()).unwrap();
+        RealDisk.append(&store.receipts(), written).unwrap();
+        (folder, store)
+    }
+
+    #[test]
+    fn of_a_units_lines_the_last_that_is_whole_counts() {
+        let retired = Retired { folder: String::new(), files: Vec::new() };
+        let before = Receipt { retired: Some(retired.clone()), ..receipt("b") }.line().unwrap();
+        let after = Receipt { log_bytes: 7, retired: Some(retired), ..receipt("b") }.line().unwrap();
+        let other = receipt("a").line().unwrap();
+        for (cut, is) in [(0, 7), (1, 7), (2, 0), (20, 0)] {
+            let (_folder, store) = store_with(&[&before[..], &other, &after[..after.len() - cut]].concat());
+            let known = Receipts::load(&store);
+            let found: Vec<(String, u64)> = known.retired().map(|(receipt, _)| (receipt.unit, receipt.log_bytes)).collect();
+            assert_eq!(found, [("b".to_owned(), is)], "without its last {cut} bytes");
+        }
+    }
+
+    #[test]
+    fn what_is_added_to_the_file_is_sorted_in() {
+        let line = |unit: &str, log_bytes: u64| (unit.to_owned(), Receipt { log_bytes, ..receipt(unit) }.line().unwrap());
+        let (_folder, store) = store_with(&line("b", 0).1);
+        let mut known = Receipts::load(&store);
+        let mut added = append(&store, &RealDisk, &[line("c", 1), line("a", 2)]).unwrap();
+        added.extend(append(&store, &RealDisk, &[line("b", 3)]).unwrap());
+        assert!(!known.are_those_of(&store));
+        known.take_in(&store, added).unwrap();
+        known.put(&Receipt { log_bytes: 4, ..receipt("c") }).unwrap();
+        known.save(&store, &RealDisk).unwrap();
+        let saved = disk::read(&store.receipts()).unwrap();
+        assert_eq!(saved, [line("a", 2).1, line("b", 3).1, line("c", 4).1].concat());
+        // And nothing more is to be written.
+        let before = store.receipts().metadata().unwrap();
+        known.save(&store, &RealDisk).unwrap();
+        Receipts::load(&store).save(&store, &RealDisk).unwrap();
+        let after = store.receipts().metadata().unwrap();
+        assert_eq!(std::os::unix::fs::MetadataExt::ino(&before), std::os::unix::fs::MetadataExt::ino(&after));
+        assert!(Receipts::load(&store).are_those_of(&store));
+    }
+
+    #[test]
+    fn a_file_is_known_by_its_size_and_time_where_its_session_was_sure() {
+        let file =
+            |path: &str, size: u64| FileReceipt { path: path.to_owned(), size, mtime_ns: -5, mode: 0o644, sha256: Some("0".repeat(64)) };
+        let files = vec![file("a\"b", 1), file("main", 2)];
+        let sure = Receipt { files: files.clone(), sure: true, ..receipt("s") };
+        let unsure = Receipt { files, ..receipt("u") };
+        let (_folder, store) = store_with(&[sure.line().unwrap(), unsure.line().unwrap()].concat());
+        let known = Receipts::load(&store);
+        let listed = Listed { path: RelPath::new("s/main"), kind: ListedKind::File, size: 2, mtime_ns: -5, mode: 0o600 };
+        let knows = |unit: &str, format: &str, file: &str, listed: &Listed| known.knows(&RelPath::new(unit), format, file, listed);
+        assert!(knows("s", "pi", "main", &listed));
+        assert!(knows("s", "pi", "a\"b", &Listed { size: 1, ..listed.clone() }));
+        assert!(!knows("u", "pi", "main", &listed) && !knows("s", "gptme", "main", &listed) && !knows("s", "pi", "a", &listed));
+        for other in [
+            Listed { size: 1, ..listed.clone() },
+            Listed { mtime_ns: -4, ..listed.clone() },
+            Listed { kind: ListedKind::Link, ..listed.clone() },
+        ] {
+            assert!(!knows("s", "pi", "main", &other), "{other:?}");
+        }
     }
 }
