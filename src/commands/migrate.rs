@@ -273,7 +273,7 @@ fn convert_all(
         };
         // Only what the report needs is kept until the end.
         let done = done.and_then(|mut outcome| {
-            let line = noted(&mut outcome, was.as_ref(), &committer)?;
+            let line = noted(&mut outcome, was.as_ref(), &committer, job.mode)?;
             Ok((UnitReport::of(outcome, out.form()), line))
         });
         progress.session_done(bytes);
@@ -325,8 +325,10 @@ fn convert_all(
 
 /// Hands a converted session on; the line of a receipt that is another than it
 /// was, where nothing is to be handed on.
-fn noted(outcome: &mut Outcome, was: Option<&Receipt>, committer: &Committer<'_>) -> Result<Option<Vec<u8>>, ConvertError> {
+fn noted(outcome: &mut Outcome<'_>, was: Option<&Receipt>, committer: &Committer<'_>, mode: Mode) -> Result<Option<Vec<u8>>, ConvertError> {
     let receipt = match outcome {
+        // Nothing is written.
+        _ if mode == Mode::DryRun => return Ok(None),
         Outcome::Retired(_) => return Ok(None),
         Outcome::AsBefore(receipt, _) => &**receipt,
         Outcome::Converted(converted) => {
