@@ -1,5 +1,6 @@
 //! A large sidecar is converted in less memory than one and a half times its
-//! size and 64 MiB; one message that is as large in little more than four times.
+//! size and 64 MiB; one message that is as large in little more than four times;
+//! a session more in a folder of many takes a few kilobytes.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stderr, clippy::disallowed_methods)]
 
@@ -116,5 +117,44 @@ fn a_message_as_long_as_its_session_is_held_four_times() {
     let bytes = text.len() as u64;
     if let Some(most) = most_memory(&scratch.path().join("logs"), &scratch.path().join("dest")) {
         judge("message", most, bytes, bytes * 9 / 2 + 16 * MIB);
+    }
+}
+
+/// A folder of so many small sessions, each with what its program leaves there.
+fn many_sessions(folder: &Path, sessions: usize) {
+    for n in 0..sessions {
+        let session = folder.join(format!("2026-03-02-drawing-brave-alder-{n}"));
+        fs::create_dir_all(session.join("branches")).unwrap();
+        fs::write(session.join(".lock"), "1234").unwrap();
+        fs::write(session.join("config.toml"), "[chat]\nmodel = \"m\"\n").unwrap();
+        let line = |role: &str| format!("{{\"role\": \"{role}\", \"content\": \"{n}\", \"timestamp\": \"2026-01-01T00:00:00\"}}\n");
+        fs::write(session.join("conversation.jsonl"), line("user") + &line("assistant")).unwrap();
+        std::os::unix::fs::symlink("/home/user/tide-table", session.join("workspace")).unwrap();
+    }
+}
+
+/// The names of a session, and where its receipt stands: what else is known of
+/// it is forgotten when it is done.
+#[test]
+fn one_more_of_many_sessions_takes_a_few_kilobytes() {
+    const FEW: usize = 1_000;
+    const MANY: usize = 4_000;
+    const ALLOWED: u64 = 5 * 1024;
+    // Thousands of files: in memory, where there is such a place.
+    let scratch = TempDir::new_in("/dev/shm").or_else(|_| TempDir::new()).unwrap();
+    let mut peaks = Vec::new();
+    for sessions in [FEW, MANY] {
+        let (source, dest) = (scratch.path().join(format!("logs-{sessions}")), scratch.path().join(format!("dest-{sessions}")));
+        many_sessions(&source, sessions);
+        let (source, dest) = (source.to_str().unwrap(), dest.to_str().unwrap());
+        let migrate: &[&str] = &["migrate", source, "-o", dest];
+        peaks.push([migrate, migrate, &["verify", dest, "--source", source]].map(most_memory_of));
+    }
+    for (what, (few, many)) in ["migrate", "migrate again", "verify --source"].iter().zip(peaks[0].iter().zip(peaks[1])) {
+        let (Some(few), Some(many)) = (*few, many) else { return };
+        let each = many.saturating_sub(few) / (MANY - FEW) as u64;
+        eprintln!("{what}: {} MiB for {FEW} sessions, {} MiB for {MANY}: {each} bytes for each", few / MIB, many / MIB);
+        assert!(few > MIB && many > few, "not measured: {few}, {many}");
+        assert!(each < ALLOWED, "{what}: {each} bytes of memory for each session, and {ALLOWED} are allowed");
     }
 }

@@ -2,11 +2,12 @@
 
 use rayon::prelude::{IntoParallelIterator, ParallelExtend, ParallelIterator};
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 
 use crate::adapters::adapter::{Adapter, Claims, Confidence, Found, Standing, Stray, UnitClaim};
 use crate::model::files::{Beside, RelPath};
 use crate::model::finding::{Finding, FindingCode, Findings};
-use crate::model::folder::{FolderView, Listed, ListedKind, Listing, Peek};
+use crate::model::folder::{FolderView, Known, Listed, ListedKind, Listing, Peek};
 use crate::model::location::Location;
 
 /// The folder beside the logs that makes a folder a store, and no source.
@@ -29,6 +30,8 @@ pub struct Unit {
     pub beside: Beside,
     /// The files that `--retire` renames, relative to `root`.
     pub retires: Vec<RelPath>,
+    /// How sure its adapter is of it.
+    pub confidence: Confidence,
     /// Whether it is to be converted.
     pub standing: Standing,
 }
@@ -69,10 +72,11 @@ impl Discovery {
 }
 
 /// Looks through a listing with these adapters.
-pub fn discover(listing: &Listing, adapters: &[&'static dyn Adapter], peek: Peek<'_>) -> Discovery {
+pub fn discover(listing: &Listing, adapters: &[&'static dyn Adapter], peek: Peek<'_>, known: Option<Known<'_>>) -> Discovery {
     let (of_folders, of_files) = adapters.iter().partition(|adapter| adapter.claims() == Claims::Folders);
     let choice = if adapters.len() == 1 { Choice::Made } else { Choice::Open };
-    let mut search = Search { listing, of_folders, of_files, choice, peek, taken: HashSet::new(), found: Discovery::default() };
+    let taken = Taken { listing, by_place: vec![false; listing.entries().len()], others: HashSet::new() };
+    let mut search = Search { listing, of_folders, of_files, choice, peek, known, taken, found: Discovery::default() };
     let mut open = vec![search.asked(RelPath::new(""))];
     while let Some(asked) = open.pop() {
         let inside = search.folder(asked);
@@ -93,6 +97,8 @@ fn is_whole(claim: &UnitClaim) -> bool {
 /// A folder, and what adapters say of it.
 struct Asked {
     folder: RelPath,
+    /// The numbers of what is below it.
+    numbers: Range<usize>,
     answer: Answer,
 }
 
@@ -117,18 +123,76 @@ struct Search<'s> {
     of_files: Vec<&'static dyn Adapter>,
     choice: Choice,
     peek: Peek<'s>,
+    known: Option<Known<'s>>,
     /// Paths that a session has, or that were said to belong to none.
-    taken: HashSet<RelPath>,
+    taken: Taken<'s>,
     found: Discovery,
+}
+
+/// Some of the paths of a listing.
+struct Taken<'s> {
+    listing: &'s Listing,
+    by_place: Vec<bool>,
+    /// Paths that the listing lacks.
+    others: HashSet<RelPath>,
+}
+
+/// A path as a listing has it: by number, where it has it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum Place {
+    Listed(usize),
+    Other(RelPath),
+}
+
+impl Taken<'_> {
+    /// The places of paths below a folder, which has these numbers.
+    fn places<'p>(
+        &self,
+        folder: &'p RelPath,
+        numbers: Range<usize>,
+        paths: impl Iterator<Item = &'p RelPath>,
+    ) -> impl Iterator<Item = Place> {
+        let place = move |path: &RelPath| {
+            self.listing.number_of(&numbers, folder, path).map_or_else(|| Place::Other(path.below(folder)), Place::Listed)
+        };
+        paths.map(place)
+    }
+
+    /// Whether nothing of a folder with these numbers is.
+    fn has_none_of(&self, numbers: &Range<usize>) -> bool {
+        self.others.is_empty() && !self.by_place[numbers.clone()].contains(&true)
+    }
+
+    /// Whether the path of this entry is one: the first entry of a path counts.
+    fn has_number(&self, n: usize) -> bool {
+        let entries = self.listing.entries();
+        let before = entries[..n].iter().rev().take_while(|entry| entry.path == entries[n].path).count();
+        self.by_place[n - before]
+    }
+
+    fn has(&self, place: &Place) -> bool {
+        match place {
+            Place::Listed(n) => self.by_place[*n],
+            Place::Other(path) => self.others.contains(path),
+        }
+    }
+
+    /// Adds one; says whether it is new.
+    fn insert(&mut self, place: Place) -> bool {
+        match place {
+            Place::Listed(n) => !std::mem::replace(&mut self.by_place[n], true),
+            Place::Other(path) => self.others.insert(path),
+        }
+    }
 }
 
 impl Search<'_> {
     /// Asks adapters about a folder: all of them, unless what the first ones say
     /// leaves nothing for the others.
     fn asked(&self, folder: RelPath) -> Asked {
-        let view = FolderView::new(self.listing, &folder, self.peek);
+        let view = FolderView::new(self.listing, &folder, self.peek).knowing(self.known);
         if view.get(STORE).is_some_and(|entry| entry.kind == ListedKind::Folder) {
-            return Asked { folder, answer: Answer::Store };
+            return Asked { numbers: view.numbers().clone(), answer: Answer::Store, folder };
         }
         let mut claims = Vec::new();
         let mut strays = Vec::new();
@@ -146,8 +210,9 @@ impl Search<'_> {
         if !ask(&self.of_folders) {
             ask(&self.of_files);
         }
+        let numbers = view.numbers().clone();
         drop(view);
-        Asked { answer: Answer::Found(claims, strays), folder }
+        Asked { numbers, answer: Answer::Found(claims, strays), folder }
     }
 
     /// Whether nobody who claims single files could have one beside this claim:
@@ -157,44 +222,57 @@ impl Search<'_> {
         if !is_whole(claim) || claim.confidence != Confidence::Sure || !claim.root.as_bytes().is_empty() {
             return false;
         }
-        let is_free = |path: &&RelPath| !self.taken.contains(&path.below(view.path()));
-        let named = claim.files.iter().chain(claim.left_out.iter().map(|(path, _, _)| path));
-        let mut own: Vec<&[u8]> = named.filter(is_free).map(RelPath::as_bytes).collect();
+        let named = || claim.files.iter().chain(claim.left_out.iter().map(|(path, _, _)| path));
+        let all_free = self.taken.has_none_of(view.numbers());
+        let mut own: Vec<&[u8]> = if all_free {
+            named().map(RelPath::as_bytes).collect()
+        } else {
+            let places = named().zip(self.taken.places(view.path(), view.numbers().clone(), named()));
+            places.filter(|(_, place)| !self.taken.has(place)).map(|(path, _)| path.as_bytes()).collect()
+        };
         own.sort_unstable();
         view.entries().all(|(path, entry)| entry.kind == ListedKind::Folder || own.binary_search(&path).is_ok())
     }
 
     /// Settles what was said of a folder; gives the folders inside that are still
     /// to be asked about.
-    fn folder(&mut self, Asked { folder, answer }: Asked) -> Vec<RelPath> {
+    fn folder(&mut self, Asked { folder, numbers, answer }: Asked) -> Vec<RelPath> {
         let Answer::Found(claims, strays) = answer else {
             let message = "a folder of everlog logs; not looked into";
             self.found.findings.add(FindingCode::StoreSkipped, Location::file(folder.to_string()), message);
             return Vec::new();
         };
-        let whole = self.settle(&folder, claims);
+        let whole = self.settle(&folder, &numbers, claims);
         for Stray { path, code, message } in strays {
-            let path = path.below(&folder);
-            if self.taken.insert(path.clone()) {
-                self.found.findings.add(code, Location::file(path.to_string()), message);
+            let place = self.taken.places(&folder, numbers.clone(), std::iter::once(&path)).next();
+            if place.is_some_and(|place| self.taken.insert(place)) {
+                self.found.findings.add(code, Location::file(path.below(&folder).to_string()), message);
             }
         }
-        if whole { Vec::new() } else { self.descend(&folder) }
+        if whole { Vec::new() } else { self.descend(&folder, numbers) }
     }
 
     /// Gives each file to the adapter that is surest of it; says whether one
     /// took the folder as a whole.
-    fn settle(&mut self, folder: &RelPath, mut claims: Vec<(&'static dyn Adapter, UnitClaim)>) -> bool {
+    fn settle(&mut self, folder: &RelPath, numbers: &Range<usize>, mut claims: Vec<(&'static dyn Adapter, UnitClaim)>) -> bool {
         // A folder that is one session leaves nothing for anybody less sure.
         if let Some(surest) = claims.iter().filter(|(_, claim)| is_whole(claim)).map(|(_, claim)| claim.confidence).max() {
             claims.retain(|(_, claim)| claim.confidence > surest || (is_whole(claim) && claim.confidence == surest));
         }
         claims.sort_by_key(|(_, b)| std::cmp::Reverse(b.confidence));
-        let mut owners: HashMap<RelPath, (&'static str, Confidence)> = HashMap::new();
+        let mut owners: HashMap<Place, (&'static str, Confidence)> = HashMap::new();
         let mut whole = false;
-        for (adapter, claim) in claims {
-            let root = if claim.root.as_bytes().is_empty() { folder.clone() } else { claim.root.below(folder) };
-            let paths: Vec<RelPath> = claim.files.iter().map(|file| file.below(&root)).collect();
+        for (adapter, mut claim) in claims {
+            let (root, numbers) = if claim.root.as_bytes().is_empty() {
+                (folder.clone(), numbers.clone())
+            } else {
+                let root = claim.root.below(folder);
+                let numbers = self.listing.numbers_below(&root);
+                (root, numbers)
+            };
+            let left_out = claim.left_out.iter().map(|(path, _, _)| path);
+            let mut paths: Vec<Place> = self.taken.places(&root, numbers, claim.files.iter().chain(left_out)).collect();
+            let left_out = paths.split_off(claim.files.len());
             let other = paths.iter().filter_map(|path| owners.get(path)).find(|(id, _)| *id != adapter.id());
             let name = if is_whole(&claim) { folder.clone() } else { claim.name.below(folder) };
             if let Some((id, confidence)) = other {
@@ -207,11 +285,15 @@ impl Search<'_> {
                 }
                 continue;
             }
-            if paths.iter().any(|path| self.taken.contains(path)) {
+            if paths.iter().any(|path| self.taken.has(path)) {
                 continue;
             }
             whole |= is_whole(&claim);
-            self.taken.extend(claim.left_out.iter().map(|(path, _, _)| path.below(&root)));
+            for place in left_out {
+                self.taken.insert(place);
+            }
+            claim.files.shrink_to_fit();
+            claim.left_out.shrink_to_fit();
             owners.extend(paths.into_iter().map(|path| (path, (adapter.id(), claim.confidence))));
             self.found.units.push(Unit {
                 adapter,
@@ -221,29 +303,32 @@ impl Search<'_> {
                 left_out: claim.left_out,
                 beside: claim.beside,
                 retires: claim.retires,
+                confidence: claim.confidence,
                 standing: claim.standing,
             });
         }
-        self.taken.extend(owners.into_keys());
+        for place in owners.into_keys() {
+            self.taken.insert(place);
+        }
         whole
     }
 
     /// Goes on with the folders inside, and says what else lies there.
-    fn descend(&mut self, folder: &RelPath) -> Vec<RelPath> {
+    fn descend(&mut self, folder: &RelPath, numbers: Range<usize>) -> Vec<RelPath> {
         let mut inside = Vec::new();
         let skip = if folder.as_bytes().is_empty() { 0 } else { folder.as_bytes().len() + 1 };
         let direct = |entry: &&Listed| !entry.path.as_bytes()[skip..].contains(&b'/');
-        for entry in self.listing.below(folder).iter().filter(direct) {
-            let place = Location::file(entry.path.to_string());
+        for (n, entry) in numbers.clone().zip(&self.listing.entries()[numbers]).filter(|(_, entry)| direct(entry)) {
+            let place = || Location::file(entry.path.to_string());
             let findings = &mut self.found.findings;
             match &entry.kind {
                 ListedKind::Folder => inside.push(entry.path.clone()),
-                _ if self.taken.contains(&entry.path) => {}
+                _ if self.taken.has_number(n) => {}
                 ListedKind::File | ListedKind::Link => {
-                    findings.add(FindingCode::UnknownFile, place, "belongs to no session that is known here");
+                    findings.add(FindingCode::UnknownFile, place(), "belongs to no session that is known here");
                 }
-                ListedKind::Special => findings.add(FindingCode::SpecialFile, place, "neither a file nor a folder nor a link"),
-                ListedKind::Unreadable(why) => findings.add(FindingCode::Unreadable, place, format!("cannot be read: {why}")),
+                ListedKind::Special => findings.add(FindingCode::SpecialFile, place(), "neither a file nor a folder nor a link"),
+                ListedKind::Unreadable(why) => findings.add(FindingCode::Unreadable, place(), format!("cannot be read: {why}")),
             }
         }
         inside
@@ -252,7 +337,7 @@ impl Search<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{FindingCode, Listed, ListedKind, Listing, RelPath, discover};
+    use super::{FindingCode, Known, Listed, ListedKind, Listing, RelPath, discover};
     use crate::adapters::ALL;
     use crate::model::folder::Part;
     use std::sync::Mutex;
@@ -269,6 +354,11 @@ mod tests {
 
     /// Looks through these files; one that ends in `@` is a link.
     fn found(files: &[(&str, &str)]) -> Found {
+        found_knowing(files, None)
+    }
+
+    /// The same, where something is known already.
+    fn found_knowing(files: &[(&str, &str)], known: Option<Known<'_>>) -> Found {
         let mut listed = Vec::new();
         for (name, text) in files {
             let kind = if text.ends_with('@') { ListedKind::Link } else { ListedKind::File };
@@ -283,7 +373,7 @@ mod tests {
             read.lock().unwrap().push(path.to_string());
             files.iter().find(|(name, _)| *name == path.to_string()).map_or(Vec::new(), |(_, text)| text.as_bytes().to_vec())
         };
-        let found = discover(&Listing::new(listed), ALL, &peek);
+        let found = discover(&Listing::new(listed), ALL, &peek, known);
         let mut read = read.into_inner().unwrap();
         read.sort();
         Found {
@@ -308,6 +398,18 @@ mod tests {
         ]);
         assert_eq!(units, [("chat".to_owned(), "gptme")]);
         assert_eq!(read, ["chat/conversation.jsonl"]);
+    }
+
+    #[test]
+    fn a_session_that_is_known_for_sure_is_not_looked_into() {
+        let files = [("a/conversation.jsonl", SAID), ("b/conversation.jsonl", SAID), ("c/conversation.jsonl", SAID)];
+        let known = |folder: &RelPath, format: &str, file: &str, listed: &Listed| {
+            let is_b = folder.as_bytes() == b"b" && listed.size == SAID.len() as u64;
+            (is_b && (format, file) == ("gptme", "conversation.jsonl")) || folder.as_bytes() == b"c" && format != "gptme"
+        };
+        let Found { units, read, .. } = found_knowing(&files, Some(&known));
+        assert_eq!(units, found(&files).units);
+        assert_eq!(read, ["a/conversation.jsonl", "c/conversation.jsonl"]);
     }
 
     #[test]

@@ -14,22 +14,35 @@ const ALWAYS_ALLOWED: u64 = 32 * 1024 * 1024;
 /// How many bytes of sessions are in memory.
 #[derive(Debug)]
 struct Budget {
-    left: Mutex<u64>,
+    left: Mutex<Left>,
     freed: Condvar,
+}
+
+#[derive(Debug)]
+struct Left {
+    bytes: u64,
+    /// How many wait for more.
+    waiting: usize,
 }
 
 impl Budget {
     fn take(&self, bytes: u64) {
         let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
-        while *left < bytes {
+        while left.bytes < bytes {
+            left.waiting += 1;
             left = self.freed.wait(left).unwrap_or_else(PoisonError::into_inner);
+            left.waiting -= 1;
         }
-        *left -= bytes;
+        left.bytes -= bytes;
     }
 
     fn give_back(&self, bytes: u64) {
-        *self.left.lock().unwrap_or_else(PoisonError::into_inner) += bytes;
-        self.freed.notify_all();
+        let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
+        left.bytes += bytes;
+        // To wake nobody is a call into the system too.
+        if left.waiting > 0 {
+            self.freed.notify_all();
+        }
     }
 }
 
@@ -50,7 +63,7 @@ pub fn by_size<T: Sync, R: Send>(items: &[T], bytes_of: impl Fn(&T) -> u64, jobs
     let mut order: Vec<(usize, u64)> = items.iter().map(bytes_of).enumerate().collect();
     order.sort_by_key(|(_, bytes)| std::cmp::Reverse(*bytes));
     let largest = order.first().map_or(0, |(_, bytes)| *bytes);
-    let budget = Budget { left: Mutex::new(largest.max(ALWAYS_ALLOWED)), freed: Condvar::new() };
+    let budget = Budget { left: Mutex::new(Left { bytes: largest.max(ALWAYS_ALLOWED), waiting: 0 }), freed: Condvar::new() };
     let mut results = each(&order, jobs, |&(n, bytes)| {
         budget.take(bytes);
         let done = work(&items[n]);

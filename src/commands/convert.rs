@@ -4,7 +4,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use crate::adapters::adapter::{Check, ReadSummary};
+use crate::adapters::adapter::{Check, Confidence, ReadSummary};
 use crate::log::fork::Fork;
 use crate::log::{LogProblem, LogView, SealState, UnsealedLog, Written};
 use crate::model::digest::sha256_hex;
@@ -351,6 +351,7 @@ impl Arrival<'_> {
             findings,
             uses_file_times: summary.uses_file_times,
             beside_sha256: beside_sha256(&unit.found.beside),
+            sure: unit.found.confidence == Confidence::Sure,
             retired: None,
         }
     }

@@ -1,6 +1,7 @@
 //! `everlog migrate`: convert, prove, replace.
 
 use rayon::prelude::*;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -18,16 +19,16 @@ use crate::store::layout::{Store, path_below};
 use crate::store::live::Running;
 use crate::store::lock::{HeldLocks, StoreLock};
 use crate::store::pruned::Pruned;
-use crate::store::receipts::{self, Receipt, Receipts};
+use crate::store::receipts::{self, Line, Receipt, Receipts};
 use crate::store::replace::{Ready, commit, sweep};
 
 use super::convert::{ConvertError, Converted, Mode, Target, convert};
 use super::earlier::existing;
 use super::error::CommandError;
-use super::migrate_report::{Status, UnitReport, report_all, report_of};
+use super::migrate_report::{Reports, Status, UnitReport, report_all};
 use super::prune::{say_all_went, say_damaged};
 use super::retire::{self, Finished};
-use super::source::{Selection, Source, SourceUnit};
+use super::source::{Place, Selection, Source, SourceUnit};
 use super::unchanged::{Standing as LogStanding, as_before, log_standing};
 use super::{batch, retired, unretire};
 
@@ -92,8 +93,10 @@ pub enum Trust {
 /// # Errors
 /// When nothing could be done at all.
 pub fn run(job: &MigrateJob<'_>, out: &Printer) -> Result<ExitStatus, CommandError> {
-    let mut source = Source::open(&job.source, &job.adapters, &job.selection)?;
     let store = Store::at(&job.dest);
+    let (mut known, place) = rayon::join(|| Receipts::load(&store), || Place::list(&job.source));
+    let believed = (trust(job) == Trust::SizeAndTime).then_some(&known);
+    let mut source = place?.discover(&job.adapters, &job.selection, believed);
     // What was retired may be gone since: the receipts know of it.
     let has_receipts = job.sources == Sources::Unretire && store.receipts().is_file();
     if source.units.is_empty() && source.recognised > 0 && !has_receipts {
@@ -116,7 +119,10 @@ pub fn run(job: &MigrateJob<'_>, out: &Printer) -> Result<ExitStatus, CommandErr
             Some(lock)
         }
     };
-    let mut known = Receipts::load(&store);
+    if !known.are_those_of(&store) {
+        // Another run has written them before we had the lock.
+        known = Receipts::load(&store);
+    }
     if job.sources == Sources::Unretire {
         return Ok(unretire::unretire(&source, &store, &mut known, job, out)?);
     }
@@ -128,11 +134,20 @@ pub fn run(job: &MigrateJob<'_>, out: &Printer) -> Result<ExitStatus, CommandErr
         source = Source::open(&job.source, &job.adapters, &job.selection)?;
     }
     retired::settle(&mut source, &store, &known);
-    let (mut reports, interrupted) = convert_all(&source, &store, (known, finished), &running, job, out)?;
-    report_all(&source, &mut reports, job, out);
+    let (reports, interrupted) = convert_all(&source, &store, (known, finished), &running, job, out)?;
+    report_all(&source, &reports, job, out);
     match interrupted {
         Some(done) => Err(CommandError::Interrupted { done, of: source.units.len() }),
         None => Ok(exit_status(&source, &reports)),
+    }
+}
+
+/// What is believed. Before a source is renamed nothing is: its log must be
+/// proven now.
+fn trust(job: &MigrateJob<'_>) -> Trust {
+    match job.sources {
+        Sources::Retire => Trust::Nothing,
+        Sources::Stay | Sources::Unretire => job.trust,
     }
 }
 
@@ -167,7 +182,8 @@ const GROUP_BYTES: u64 = 64 * 1024 * 1024;
 #[derive(Default)]
 struct Group {
     ready: Vec<Ready>,
-    receipts: Vec<Receipt>,
+    /// Their receipts as lines, by unit.
+    lines: Vec<(String, Vec<u8>)>,
     superseded: Vec<PathBuf>,
     bytes: u64,
 }
@@ -178,17 +194,19 @@ struct Committer<'a> {
     group: Mutex<Group>,
     /// One commit at a time, beside the conversions that go on.
     committing: Mutex<()>,
+    /// Where the receipts of those stand that have their names.
+    noted: Mutex<Vec<Line>>,
     /// Units whose log did not get its name, and why.
     failed: Mutex<BTreeMap<String, String>>,
 }
 
 impl Committer<'_> {
-    fn add(&self, converted: &mut Converted) {
-        let Some(ready) = converted.ready.take() else { return };
+    fn add(&self, converted: &mut Converted, ready: Ready) -> Result<(), ConvertError> {
+        let line = converted.receipt.line()?;
         let full = {
             let mut group = self.group.lock().unwrap_or_else(PoisonError::into_inner);
             group.ready.push(ready);
-            group.receipts.push(converted.receipt.clone());
+            group.lines.push((converted.receipt.unit.clone(), line));
             group.superseded.append(&mut converted.superseded);
             group.bytes += converted.receipt.log_bytes;
             group.ready.len() >= GROUP_UNITS || group.bytes >= GROUP_BYTES
@@ -196,6 +214,7 @@ impl Committer<'_> {
         if full {
             self.commit();
         }
+        Ok(())
     }
 
     fn commit(&self) {
@@ -206,15 +225,18 @@ impl Committer<'_> {
         }
         let done = commit(self.disk, self.store.root(), &group.ready)
             .and_then(|()| group.superseded.iter().try_for_each(|earlier| self.disk.remove(earlier)))
-            .and_then(|()| receipts::append(self.store, self.disk, &group.receipts));
-        if let Err(error) = done {
-            // Those that have their names are not there any more.
-            for one in &group.ready {
-                let _ = self.disk.remove(&one.from);
+            .and_then(|()| receipts::append(self.store, self.disk, &group.lines));
+        match done {
+            Ok(lines) => self.noted.lock().unwrap_or_else(PoisonError::into_inner).extend(lines),
+            Err(error) => {
+                // Those that have their names are not there any more.
+                for one in &group.ready {
+                    let _ = self.disk.remove(&one.from);
+                }
+                let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+                let why = std::error::Error::source(&error).map_or_else(|| error.to_string(), |cause| format!("{error}: {cause}"));
+                failed.extend(group.lines.into_iter().map(|(unit, _)| (unit, why.clone())));
             }
-            let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
-            let why = std::error::Error::source(&error).map_or_else(|| error.to_string(), |cause| format!("{error}: {cause}"));
-            failed.extend(group.receipts.iter().map(|receipt| (receipt.unit.clone(), why.clone())));
         }
     }
 }
@@ -227,38 +249,45 @@ fn convert_all(
     running: &BTreeMap<RelPath, Running>,
     job: &MigrateJob<'_>,
     out: &Printer,
-) -> Result<(Vec<UnitReport>, Option<usize>), CommandError> {
+) -> Result<(Reports, Option<usize>), CommandError> {
     let items: Vec<(&SourceUnit, u64)> = source.units.par_iter().map(|unit| (unit, unit.bytes(&source.listing))).collect();
     let progress = out.progress(items.iter().map(|(_, bytes)| bytes).sum(), items.len() as u64);
     let pruned = Pruned::read(store)?;
     say_damaged(&pruned, store, out);
     let target = Target { store, disk: job.disk, pruned: &pruned, mode: job.mode };
-    let committer = Committer { store, disk: job.disk, group: Mutex::default(), committing: Mutex::default(), failed: Mutex::default() };
+    let committer = Committer {
+        store,
+        disk: job.disk,
+        group: Mutex::default(),
+        committing: Mutex::default(),
+        noted: Mutex::default(),
+        failed: Mutex::default(),
+    };
     let locks = HeldLocks::now();
     let taken = taken_names(source, store);
     let results = batch::run(&items, job.jobs, job.stop, |unit, bytes| {
-        if let Some(other) = taken.get(&unit.name) {
-            return Err(ConvertError::SameName { other: other.to_string() });
-        }
-        let done = one_unit(unit, source, store, job, &known, target).map(|mut done| {
-            if let Outcome::Converted(converted) = &mut done {
-                committer.add(converted);
-            }
-            done
+        let was = known.get(&unit.name);
+        let done = match taken.get(&unit.name) {
+            Some(other) => Err(ConvertError::SameName { other: other.to_string() }),
+            None => one_unit(unit, source, job, was.as_ref(), target),
+        };
+        // Only what the report needs is kept until the end.
+        let done = done.and_then(|mut outcome| {
+            let line = noted(&mut outcome, was.as_ref(), &committer, job.mode)?;
+            Ok((UnitReport::of(outcome, out.form()), line))
         });
         progress.session_done(bytes);
-        done
+        Ok(done.unwrap_or_else(|error| (UnitReport::of_error(&error, was.as_ref()), None)))
     });
     committer.commit();
     drop(progress);
     let failed = committer.failed.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let (mut reports, mut to_retire) = (Vec::new(), Vec::new());
-    let mut begun = 0;
+    known.take_in(store, committer.noted.into_inner().unwrap_or_else(PoisonError::into_inner))?;
+    let (mut reports, mut to_retire) = (Vec::with_capacity(items.len()), Vec::new());
     let live: Vec<_> = items.par_iter().map(|(unit, _)| live_process(unit, source, &locks)).collect();
-    for (((unit, _), result), by_lock) in items.iter().zip(results).zip(live) {
+    for (n, (((unit, _), result), by_lock)) in items.iter().zip(results).zip(live).enumerate() {
         let Some(result) = result else { continue };
-        begun += 1;
-        let (mut report, receipt) = report_of(unit, result, &known);
+        let (mut report, line) = result.unwrap_or_else(|bug| (UnitReport::of_error(&bug, known.get(&unit.name).as_ref()), None));
         if let Some(files) = finished.get(&unit.name.key()) {
             report.retired(files.clone());
         }
@@ -274,21 +303,42 @@ fn convert_all(
                 format!("process {process} has this session open; what it writes from now on needs another run"),
             );
         }
-        if let Some(receipt) = receipt.filter(|_| report.is_proven()) {
-            known.put(receipt);
+        if report.is_proven() {
+            if let Some(line) = line {
+                known.put_line(unit.name.key(), line);
+            }
             match live {
                 _ if job.sources != Sources::Retire => {}
                 Some(_) => report.note(FindingCode::NotRetired, "", "not renamed: its program has it open".to_owned()),
                 None => to_retire.push((reports.len(), *unit)),
             }
         }
-        reports.push(report);
+        reports.push((n, report));
     }
     if job.mode == Mode::Replace {
         retire::retire(source, &to_retire, &mut reports, &mut known, store, job.disk)?;
         known.save(store, job.disk)?;
     }
+    let begun = reports.len();
     Ok((reports, (begun < source.units.len()).then_some(begun)))
+}
+
+/// Hands a converted session on; the line of a receipt that is another than it
+/// was, where nothing is to be handed on.
+fn noted(outcome: &mut Outcome<'_>, was: Option<&Receipt>, committer: &Committer<'_>, mode: Mode) -> Result<Option<Vec<u8>>, ConvertError> {
+    let receipt = match outcome {
+        // Nothing is written.
+        _ if mode == Mode::DryRun => return Ok(None),
+        Outcome::Retired(_) => return Ok(None),
+        Outcome::AsBefore(receipt, _) => &**receipt,
+        Outcome::Converted(converted) => {
+            if let Some(ready) = converted.ready.take() {
+                return committer.add(converted, ready).map(|()| None);
+            }
+            &converted.receipt
+        }
+    };
+    Ok(if was == Some(receipt) { None } else { Some(receipt.line()?) })
 }
 
 /// The units whose log would have the name of another's, and whose, where upper
@@ -309,23 +359,24 @@ fn taken_names<'s>(source: &'s Source, store: &Store) -> BTreeMap<&'s RelPath, &
 }
 
 /// What happened to one unit.
-pub(super) enum Outcome {
+#[expect(clippy::large_enum_variant, reason = "there is one at a time, and it is not kept")]
+pub(super) enum Outcome<'r> {
     /// It is as its receipt says; and what this run alone has seen.
-    AsBefore(Box<Receipt>, Vec<Finding>),
+    AsBefore(Cow<'r, Receipt>, Vec<Finding>),
     Converted(Box<Converted>),
     Retired(retired::RetiredUnit),
 }
 
-fn one_unit(
+fn one_unit<'r>(
     unit: &SourceUnit,
     source: &Source,
-    store: &Store,
     job: &MigrateJob<'_>,
-    known: &Receipts,
+    was: Option<&'r Receipt>,
     target: Target<'_>,
-) -> Result<Outcome, ConvertError> {
+) -> Result<Outcome<'r>, ConvertError> {
+    let store = target.store;
     let mut notes = Vec::new();
-    let receipt = match known.get(&unit.name).map(|receipt| (receipt, log_standing(receipt, store))) {
+    let receipt = match was.map(|receipt| (receipt, log_standing(receipt, store))) {
         Some((receipt, LogStanding::Unfinished)) => {
             existing(&store.path(&RelPath::from_key(&receipt.log)), target, &mut notes)?;
             Some(receipt).filter(|receipt| log_standing(receipt, store) == LogStanding::There)
@@ -338,16 +389,14 @@ fn one_unit(
         retired.findings.splice(..0, notes);
         return Ok(Outcome::Retired(retired));
     }
-    // Before a source is renamed nothing is believed: its log must be proven now.
-    let trust = if job.sources == Sources::Retire { Trust::Nothing } else { job.trust };
     if let Some(receipt) = receipt.filter(|receipt| receipt.format == unit.found.adapter.id())
-        && let Some(same) = as_before(unit, source, receipt, trust)?
+        && let Some(same) = as_before(unit, source, receipt, trust(job))?
     {
-        return Ok(Outcome::AsBefore(Box::new(same), notes));
+        return Ok(Outcome::AsBefore(same, notes));
     }
     let mut converted = convert(unit, &source.folder_of(unit), &source.listing, target)?;
     converted.notes.splice(..0, notes);
-    converted.receipt.retired = known.get(&unit.name).and_then(|receipt| receipt.retired.clone());
+    converted.receipt.retired = was.and_then(|receipt| receipt.retired.clone());
     Ok(Outcome::Converted(Box::new(converted)))
 }
 
@@ -358,8 +407,8 @@ fn live_process<'l>(unit: &SourceUnit, source: &Source, locks: &'l HeldLocks) ->
     lock_files.into_iter().find_map(|(path, _, _)| locks.holder(&path_below(&folder, path)))
 }
 
-fn exit_status(source: &Source, reports: &[UnitReport]) -> ExitStatus {
-    let failed = reports.iter().any(|report| report.status == Status::Failed) || !source.discovery.ties.is_empty();
-    let found = reports.iter().flat_map(|report| &report.findings).chain(source.discovery.findings.list());
+fn exit_status(source: &Source, reports: &Reports) -> ExitStatus {
+    let failed = reports.iter().any(|(_, report)| report.status == Status::Failed) || !source.discovery.ties.is_empty();
+    let found = reports.iter().flat_map(|(_, report)| &report.findings).chain(source.discovery.findings.list());
     if failed || found.into_iter().any(|finding| finding.severity >= Severity::Warn) { ExitStatus::Found } else { ExitStatus::Well }
 }

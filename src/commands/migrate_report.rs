@@ -1,13 +1,15 @@
 //! What `migrate` says: one line per session for programs, a summary for people.
 
 use serde::Serialize;
+use std::borrow::Cow;
 
 use crate::model::files::RelPath;
 use crate::model::finding::{Finding, FindingCode, Severity};
 use crate::model::location::Location;
 use crate::report::printer::{Form, Printer};
 use crate::report::text;
-use crate::store::receipts::{Receipt, Receipts};
+use crate::store::layout::Store;
+use crate::store::receipts::Receipt;
 use crate::verify::difference::visible;
 
 use super::convert::{Change, ConvertError, Mode};
@@ -30,16 +32,53 @@ pub enum Status {
     Skipped,
 }
 
-/// One session's line in the report.
-#[derive(Debug, Serialize)]
+/// What became of the sessions that were begun, each with its number.
+pub(super) type Reports = Vec<(usize, UnitReport)>;
+
+/// What became of one session, as far as the session itself does not tell: a
+/// folder of many sessions has many of them until the end.
+#[derive(Debug)]
 pub struct UnitReport {
-    unit: String,
-    /// Where its files lie.
-    #[serde(skip)]
-    folder: String,
-    format: &'static str,
     /// What became of it.
     pub(super) status: Status,
+    log: Log,
+    source_bytes: u64,
+    log_bytes: u64,
+    residual_bytes: u64,
+    messages: u64,
+    events: u32,
+    /// What was found and is to be said.
+    pub(super) findings: Vec<Finding>,
+    /// How much else was found in ordinary life.
+    infos: u64,
+    rest: Option<Box<Rest>>,
+}
+
+/// Where a session's log is.
+#[derive(Debug, PartialEq, Eq)]
+enum Log {
+    None,
+    /// Under the name that follows from the session's.
+    Own,
+    Other(Box<RelPath>),
+}
+
+/// What few sessions have.
+#[derive(Debug, Default)]
+struct Rest {
+    error: Option<String>,
+    hint: Option<&'static str>,
+    retired: Vec<String>,
+    /// Whether it has to do with another session.
+    is_related: bool,
+}
+
+/// One session's line in the report.
+#[derive(Debug, Serialize)]
+struct ReportLine<'r> {
+    unit: String,
+    format: &'static str,
+    status: Status,
     #[serde(flatten)]
     related: Related,
     files: Vec<String>,
@@ -50,75 +89,29 @@ pub struct UnitReport {
     residual_bytes: u64,
     messages: u64,
     events: u32,
-    /// What was found.
-    pub(super) findings: Vec<Finding>,
+    findings: &'r [Finding],
     #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<String>,
+    error: Option<&'r str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     hint: Option<&'static str>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    retired: Vec<String>,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    retired: &'r [String],
 }
 
-/// The report of a unit, and its receipt where there is a new one.
-pub(super) fn report_of(unit: &SourceUnit, result: Result<Outcome, ConvertError>, known: &Receipts) -> (UnitReport, Option<Receipt>) {
-    let files = unit.found.files.iter().map(|file| unit.reported(file).to_string()).collect();
-    let mut report = UnitReport {
-        unit: unit.name.to_string(),
-        folder: unit.reported_folder().to_string(),
-        format: unit.found.adapter.id(),
-        status: Status::Failed,
-        related: unit.related(),
-        files,
-        log: None,
-        source_bytes: 0,
-        log_bytes: 0,
-        residual_bytes: 0,
-        messages: 0,
-        events: 0,
-        findings: Vec::new(),
-        error: None,
-        hint: None,
-        retired: Vec::new(),
-    };
-    let receipt = match result {
-        Err(error) => {
-            report.error = Some(error_text(&error));
-            report.hint = error.hint();
-            // A log of an earlier run stays what it is.
-            report.log = known.get(&unit.name).map(|receipt| RelPath::from_key(&receipt.log).to_string());
-            return (report, None);
+impl Log {
+    fn of(unit: &str, log: &str) -> Log {
+        let log = RelPath::from_key(log);
+        if Store::log_name(&RelPath::from_key(unit)) == log { Log::Own } else { Log::Other(Box::new(log)) }
+    }
+
+    /// Its name for reports.
+    fn name(&self, unit: &SourceUnit) -> Option<String> {
+        match self {
+            Log::None => None,
+            Log::Own => Some(Store::log_name(&unit.name).to_string()),
+            Log::Other(log) => Some(log.to_string()),
         }
-        Ok(Outcome::AsBefore(receipt, notes)) => {
-            report.status = Status::Unchanged;
-            report.findings = notes;
-            *receipt
-        }
-        Ok(Outcome::Retired(retired)) => {
-            report.status = Status::Skipped;
-            report.log = Some(retired.log.to_string());
-            report.log_bytes = retired.log_bytes;
-            report.findings = retired.findings;
-            return (report, None);
-        }
-        Ok(Outcome::Converted(converted)) => {
-            report.status = match converted.change {
-                Change::Created => Status::Created,
-                Change::Changed => Status::Changed,
-                Change::Unchanged => Status::Unchanged,
-            };
-            report.findings = converted.notes;
-            converted.receipt
-        }
-    };
-    report.log = Some(RelPath::from_key(&receipt.log).to_string());
-    report.source_bytes = receipt.counts.source_bytes;
-    report.log_bytes = receipt.log_bytes;
-    report.residual_bytes = receipt.counts.residual_bytes;
-    report.messages = receipt.counts.messages;
-    report.events = receipt.counts.events;
-    report.findings.extend(receipt.findings.iter().cloned());
-    (report, Some(receipt))
+    }
 }
 
 /// An error and its causes in one line.
@@ -154,9 +147,10 @@ struct Totals {
     findings: Vec<Finding>,
 }
 
-pub(super) fn report_all(source: &Source, reports: &mut [UnitReport], job: &MigrateJob<'_>, out: &Printer) {
+pub(super) fn report_all(source: &Source, reports: &Reports, job: &MigrateJob<'_>, out: &Printer) {
     let mut totals = Totals { dry_run: job.mode == Mode::DryRun, findings: source.discovery.findings.list().to_vec(), ..Totals::default() };
-    for report in reports.iter() {
+    for (n, report) in reports {
+        let Some(unit) = source.units.get(*n) else { continue };
         totals.sessions += 1;
         *match report.status {
             Status::Created => &mut totals.created,
@@ -170,15 +164,15 @@ pub(super) fn report_all(source: &Source, reports: &mut [UnitReport], job: &Migr
         totals.log_bytes += report.log_bytes;
         totals.residual_bytes += report.residual_bytes;
         if out.form() == Form::Json {
-            out.object(report);
+            out.object(&report.line(unit));
         }
         for finding in report.findings.iter().filter(|finding| finding.severity >= Severity::Warn) {
-            let inside = if finding.code.is_of_log() { "" } else { report.folder.as_str() };
-            out.say(&text::finding(finding, inside));
+            let inside = if finding.code.is_of_log() { String::new() } else { unit.reported_folder().to_string() };
+            out.say(&text::finding(finding, &inside));
         }
-        if let Some(error) = &report.error {
-            let hint = report.hint.map(|hint| format!("\nhint: {hint}")).unwrap_or_default();
-            out.complain(&format!("error: {}\n  at {}{hint}", visible(error), visible(&report.unit)));
+        if let Some(Rest { error: Some(error), hint, .. }) = report.rest.as_deref() {
+            let hint = hint.map(|hint| format!("\nhint: {hint}")).unwrap_or_default();
+            out.complain(&format!("error: {}\n  at {}{hint}", visible(error), visible(&unit.name.to_string())));
         }
     }
     for tie in &source.discovery.ties {
@@ -192,14 +186,15 @@ pub(super) fn report_all(source: &Source, reports: &mut [UnitReport], job: &Migr
     for finding in source.discovery.findings.list().iter().filter(|finding| finding.severity >= Severity::Warn) {
         out.say(&text::finding(finding, ""));
     }
-    summarise(&totals, reports, job, out);
+    summarise(&totals, source, reports, job, out);
     if out.form() == Form::Json {
         out.object(&Summary { summary: totals });
     }
 }
 
-fn summarise(totals: &Totals, reports: &[UnitReport], job: &MigrateJob<'_>, out: &Printer) {
-    let mut formats: Vec<&str> = reports.iter().map(|report| report.format).collect();
+fn summarise(totals: &Totals, source: &Source, reports: &Reports, job: &MigrateJob<'_>, out: &Printer) {
+    let units = || reports.iter().filter_map(|(n, _)| source.units.get(*n));
+    let mut formats: Vec<&str> = units().map(|unit| unit.found.adapter.id()).collect();
     formats.sort_unstable();
     formats.dedup();
     let proven = totals.created + totals.changed + totals.unchanged;
@@ -222,19 +217,20 @@ fn summarise(totals: &Totals, reports: &[UnitReport], job: &MigrateJob<'_>, out:
         text::size(totals.log_bytes),
         visible(&job.dest.display().to_string())
     ));
-    let retired = reports.iter().map(|report| report.retired.len() as u64).sum();
+    let retired = reports.iter().filter_map(|(_, report)| report.rest.as_ref()).map(|rest| rest.retired.len() as u64).sum();
     let count_at = |severity| {
         reports
             .iter()
-            .flat_map(|report| &report.findings)
+            .flat_map(|(_, report)| &report.findings)
             .chain(&totals.findings)
             .filter(|finding| finding.severity == severity)
             .map(|finding| 1 + finding.more)
             .sum::<u64>()
     };
     say_unknown(totals, out);
-    say_related(reports, out);
-    let (infos, warnings, errors) = (count_at(Severity::Info), count_at(Severity::Warn), count_at(Severity::Error));
+    say_related(source, reports, out);
+    let more_infos: u64 = reports.iter().map(|(_, report)| report.infos).sum();
+    let (infos, warnings, errors) = (count_at(Severity::Info) + more_infos, count_at(Severity::Warn), count_at(Severity::Error));
     out.summary(&format!(
         "{} to look at, {} in ordinary life; {}",
         text::count(warnings + errors, "finding"),
@@ -262,11 +258,12 @@ fn say_unknown(totals: &Totals, out: &Printer) {
 }
 
 /// Names sessions that share their key or their messages with another one.
-fn say_related(reports: &[UnitReport], out: &Printer) {
-    let is_related = |report: &&UnitReport| report.findings.iter().any(|finding| finding.code.relates_sessions());
-    let related: Vec<&UnitReport> = reports.iter().filter(is_related).collect();
+fn say_related(source: &Source, reports: &Reports, out: &Printer) {
+    let is_related = |report: &UnitReport| report.rest.as_ref().is_some_and(|rest| rest.is_related);
+    let related: Vec<&SourceUnit> =
+        reports.iter().filter(|(_, report)| is_related(report)).filter_map(|(n, _)| source.units.get(*n)).collect();
     if !related.is_empty() {
-        let names: Vec<String> = related.iter().take(NAMED).map(|report| visible(&report.unit)).collect();
+        let names: Vec<String> = related.iter().take(NAMED).map(|unit| visible(&unit.name.to_string())).collect();
         let more = if related.len() > names.len() { " …" } else { "" };
         let count = text::count(related.len() as u64, "session");
         out.summary(&format!("{count} with an alias, copy or key elsewhere (`everlog detect` says where): {}{more}", names.join(", ")));
@@ -274,10 +271,120 @@ fn say_related(reports: &[UnitReport], out: &Printer) {
 }
 
 impl UnitReport {
+    fn new(status: Status) -> UnitReport {
+        UnitReport {
+            status,
+            log: Log::None,
+            source_bytes: 0,
+            log_bytes: 0,
+            residual_bytes: 0,
+            messages: 0,
+            events: 0,
+            findings: Vec::new(),
+            infos: 0,
+            rest: None,
+        }
+    }
+
+    /// The report of what happened to a session, for this form of output.
+    pub(super) fn of(outcome: Outcome<'_>, form: Form) -> UnitReport {
+        let (mut report, receipt) = match outcome {
+            Outcome::AsBefore(receipt, notes) => {
+                let mut report = UnitReport::new(Status::Unchanged);
+                notes.into_iter().for_each(|finding| report.add(finding, form));
+                (report, receipt)
+            }
+            Outcome::Retired(retired) => {
+                let mut report = UnitReport::new(Status::Skipped);
+                report.log = Log::Other(Box::new(retired.log));
+                report.log_bytes = retired.log_bytes;
+                retired.findings.into_iter().for_each(|finding| report.add(finding, form));
+                return report;
+            }
+            Outcome::Converted(converted) => {
+                let mut report = UnitReport::new(match converted.change {
+                    Change::Created => Status::Created,
+                    Change::Changed => Status::Changed,
+                    Change::Unchanged => Status::Unchanged,
+                });
+                converted.notes.into_iter().for_each(|finding| report.add(finding, form));
+                (report, Cow::Owned(converted.receipt))
+            }
+        };
+        report.log = Log::of(&receipt.unit, &receipt.log);
+        report.source_bytes = receipt.counts.source_bytes;
+        report.log_bytes = receipt.log_bytes;
+        report.residual_bytes = receipt.counts.residual_bytes;
+        report.messages = receipt.counts.messages;
+        report.events = receipt.counts.events;
+        match receipt {
+            Cow::Borrowed(receipt) => receipt.findings.iter().for_each(|finding| report.look_at(finding, form)),
+            Cow::Owned(receipt) => receipt.findings.into_iter().for_each(|finding| report.add(finding, form)),
+        }
+        report.findings.shrink_to_fit();
+        report
+    }
+
+    /// The report of a session that could not be converted.
+    pub(super) fn of_error(error: &ConvertError, was: Option<&Receipt>) -> UnitReport {
+        let mut report = UnitReport::new(Status::Failed);
+        let rest = report.rest();
+        rest.error = Some(error_text(error));
+        rest.hint = error.hint();
+        // A log of an earlier run stays what it is.
+        report.log = was.map_or(Log::None, |receipt| Log::of(&receipt.unit, &receipt.log));
+        report
+    }
+
+    fn rest(&mut self) -> &mut Rest {
+        self.rest.get_or_insert_default()
+    }
+
+    /// Takes in a finding. What people are not told one by one is only counted.
+    fn add(&mut self, finding: Finding, form: Form) {
+        if finding.code.relates_sessions() {
+            self.rest().is_related = true;
+        }
+        match (form, finding.severity) {
+            (Form::Text, Severity::Info) => self.infos += 1 + finding.more,
+            (Form::Json, _) | (Form::Text, Severity::Warn | Severity::Error) => self.findings.push(finding),
+        }
+    }
+
+    /// The same, where it is needed elsewhere.
+    fn look_at(&mut self, finding: &Finding, form: Form) {
+        match (form, finding.severity) {
+            (Form::Text, Severity::Info) if !finding.code.relates_sessions() => self.infos += 1 + finding.more,
+            _ => self.add(finding.clone(), form),
+        }
+    }
+
+    /// What it says of its session.
+    fn line<'r>(&'r self, unit: &SourceUnit) -> ReportLine<'r> {
+        let rest = self.rest.as_deref();
+        ReportLine {
+            unit: unit.name.to_string(),
+            format: unit.found.adapter.id(),
+            status: self.status,
+            related: unit.related(),
+            files: unit.found.files.iter().map(|file| unit.reported(file).to_string()).collect(),
+            log: self.log.name(unit),
+            source_bytes: self.source_bytes,
+            log_bytes: self.log_bytes,
+            residual_bytes: self.residual_bytes,
+            messages: self.messages,
+            events: self.events,
+            findings: &self.findings,
+            error: rest.and_then(|rest| rest.error.as_deref()),
+            hint: rest.and_then(|rest| rest.hint),
+            retired: rest.map(|rest| rest.retired.as_slice()).unwrap_or_default(),
+        }
+    }
+
     /// The session's log did not get its name after all.
     pub(super) fn fail(&mut self, error: &str) {
         self.status = Status::Failed;
-        self.error = Some(error.to_owned());
+        self.rest().error = Some(error.to_owned());
     }
 
     /// Notes something that this run alone can see.
@@ -287,7 +394,7 @@ impl UnitReport {
 
     /// Notes the files that were renamed.
     pub(super) fn retired(&mut self, files: Vec<String>) {
-        self.retired = files;
+        self.rest().retired = files;
     }
 
     /// Whether the session's log is proven.

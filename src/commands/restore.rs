@@ -108,7 +108,7 @@ impl Stores {
         for store in logs.iter().filter_map(|log| Store::of_log(&log.path)) {
             stores.entry(store.root().to_owned()).or_insert_with(|| {
                 let receipts = Receipts::load(&store);
-                let by_log = receipts.iter().map(|receipt| (receipt.log.clone(), receipt.clone())).collect();
+                let by_log = receipts.iter().map(|receipt| (receipt.log.clone(), receipt)).collect();
                 (store, by_log)
             });
         }

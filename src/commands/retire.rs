@@ -12,7 +12,7 @@ use crate::store::disk::Disk;
 use crate::store::layout::{Store, path_below};
 use crate::store::receipts::{FileReceipt, Receipt, Receipts, Retired};
 
-use super::migrate_report::UnitReport;
+use super::migrate_report::Reports;
 use super::retired::{Pair, Place, has_its_bytes, is_half_done, is_meant, is_still, pairs, retired_name};
 use super::source::{Source, SourceUnit};
 use super::unchanged::{Standing as LogStanding, log_standing};
@@ -28,7 +28,7 @@ pub(super) type Finished = BTreeMap<String, Vec<String>>;
 pub(super) fn retire(
     source: &Source,
     proven: &[(usize, &SourceUnit)],
-    reports: &mut [UnitReport],
+    reports: &mut Reports,
     known: &mut Receipts,
     store: &Store,
     disk: &dyn Disk,
@@ -38,7 +38,7 @@ pub(super) fn retire(
     let mut staying: BTreeSet<&RelPath> = source.units.iter().map(|unit| &unit.name).collect();
     for &(n, unit) in proven.iter().filter(|(_, unit)| !unit.found.retires.is_empty()) {
         let Some(receipt) = known.get(&unit.name) else { continue };
-        match plan(&source.folder_of(unit), unit, receipt) {
+        match plan(&source.folder_of(unit), unit, &receipt) {
             Ok(files) => {
                 staying.remove(&unit.name);
                 let now = Retired { folder: unit.found.root.key(), files, beside: beside(unit, known) };
@@ -46,7 +46,7 @@ pub(super) fn retire(
             }
             Err((path, error)) => {
                 let why = not_renamed(&error, receipt.retired.as_ref(), path);
-                reports[n].note(FindingCode::NotRetired, &path.to_string(), why);
+                reports[n].1.note(FindingCode::NotRetired, &path.to_string(), why);
             }
         }
     }
@@ -58,9 +58,9 @@ pub(super) fn retire(
                 let program = unit.found.adapter.id();
                 let message = format!("not renamed: {program} takes it and {other} for one session, and that one stays");
                 let at = unit.found.retires.first().map_or_else(String::new, ToString::to_string);
-                reports[n].note(FindingCode::NotRetired, &at, message);
+                reports[n].1.note(FindingCode::NotRetired, &at, message);
             }
-            None => planned.push((n, unit, known.set_retired(&unit.name, Some(retired)))),
+            None => planned.push((n, unit, known.set_retired(&unit.name, Some(retired))?)),
         }
     }
     // Before the first rename: what is not in the receipts was not renamed by us.
@@ -69,12 +69,12 @@ pub(super) fn retire(
     for (n, unit, before) in planned {
         let folder = source.folder_of(unit);
         match rename_all(&folder, &unit.found.retires, disk) {
-            Ok(()) => reports[n].retired(unit.found.retires.iter().map(ToString::to_string).collect()),
+            Ok(()) => reports[n].1.retired(unit.found.retires.iter().map(ToString::to_string).collect()),
             Err((path, error)) => {
-                reports[n].note(FindingCode::NotRetired, &path.to_string(), format!("not renamed: {error}"));
+                reports[n].1.note(FindingCode::NotRetired, &path.to_string(), format!("not renamed: {error}"));
                 // What could not be taken back is left for the next run.
                 if unit.found.retires.iter().all(|path| path_below(&folder, path).symlink_metadata().is_ok()) {
-                    known.set_retired(&unit.name, before);
+                    known.set_retired(&unit.name, before)?;
                 }
             }
         }
@@ -162,8 +162,8 @@ fn rename_all<'p>(folder: &Path, paths: &'p [RelPath], disk: &dyn Disk) -> Resul
 /// elsewhere.
 pub(super) fn finish(source: &Source, known: &Receipts, store: &Store, disk: &dyn Disk) -> Result<Finished, StoreError> {
     let mut finished = Finished::new();
-    let meant = known.retired().filter(|(receipt, retired)| is_meant(source, receipt, retired));
-    let found = meant.map(|(receipt, retired)| Ok((receipt, pairs(source, &RelPath::from_key(&receipt.unit), retired)?)));
+    let meant: Vec<_> = known.retired().filter(|(receipt, retired)| is_meant(source, receipt, retired)).collect();
+    let found = meant.iter().map(|(receipt, retired)| Ok((receipt, pairs(source, &RelPath::from_key(&receipt.unit), retired)?)));
     for (receipt, pairs) in found.collect::<Result<Vec<_>, StoreError>>()?.into_iter().filter(|(_, pairs)| is_half_done(pairs)) {
         let is_proven = |pair: &Pair<'_>| match pair.place() {
             Place::Live => has_its_bytes(&pair.live, pair.was),

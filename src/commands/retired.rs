@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use crate::adapters::adapter::{RETIRED_SUFFIX, Standing};
+use crate::adapters::adapter::{Confidence, RETIRED_SUFFIX, Standing};
 use crate::adapters::by_id;
 use crate::adapters::discover::Unit;
 use crate::log::SealState;
@@ -133,23 +133,24 @@ pub(super) fn settle(source: &mut Source, store: &Store, known: &Receipts) {
     for (receipt, retired) in known.retired().filter(|(receipt, retired)| is_meant(source, receipt, retired)) {
         let unit = RelPath::from_key(&receipt.unit);
         // What lies elsewhere is not of this source.
-        let Ok(pairs) = pairs(source, &unit, retired) else { continue };
+        let Ok(pairs) = pairs(source, &unit, &retired) else { continue };
         let renamed = pairs.iter().filter(|pair| matches!(pair.place(), Place::Retired | Place::Both));
         owners.extend(renamed.map(|pair| (retired_name(&pair.name), receipt.unit.clone())));
         let unchanged = pairs.iter().all(|pair| pair.place() != Place::Live || is_still(&pair.live, pair.was));
         let is_retired = pairs.iter().all(|pair| pair.place() == Place::Retired) || (is_half_done(&pairs) && unchanged);
         if is_retired {
             let there = |pair: &Pair<'_>| if pair.place() == Place::Live { pair.name.clone() } else { retired_name(&pair.name) };
-            settled.push((receipt, root_of(source, &unit, retired), retired, pairs.iter().map(there).collect::<Vec<_>>()));
+            let there = pairs.iter().map(there).collect::<Vec<_>>();
+            settled.push((root_of(source, &unit, &retired), there, receipt, retired));
         }
     }
-    for unit in &mut source.units {
+    for unit in source.units.iter_mut().filter(|_| !owners.is_empty()) {
         let (root, name) = (&unit.found.root, unit.name.key());
         unit.found.files.retain(|file| owners.get(&file.below(root)).is_none_or(|owner| *owner == name));
     }
     source.units.retain(|unit| !unit.found.files.is_empty());
-    for (receipt, root, retired, there) in settled {
-        settle_one(source, receipt, root, retired, there);
+    for (root, there, receipt, retired) in settled {
+        settle_one(source, &receipt, root, &retired, there);
     }
     source.units.sort_by(|a, b| a.name.cmp(&b.name));
     for unit in source.units.iter_mut().filter(|unit| unit.found.standing == Standing::PerhapsRetired) {
@@ -177,6 +178,7 @@ fn settle_one(source: &mut Source, receipt: &Receipt, root: RelPath, retired: &R
         left_out: Vec::new(),
         beside: Beside::default(),
         retires,
+        confidence: Confidence::Likely,
         standing: Standing::Retired,
     };
     source.units.push(SourceUnit { name, found });

@@ -10,11 +10,12 @@ use std::path::{Path, PathBuf};
 use crate::adapters::adapter::Adapter;
 use crate::adapters::discover::{Discovery, Unit, discover};
 use crate::model::files::RelPath;
-use crate::model::folder::{Listed, Listing, Part};
+use crate::model::folder::{Known, Listed, Listing, Part};
 use crate::store::StoreError;
 use crate::store::layout::path_below;
 use crate::store::listing;
 use crate::store::live::{self, Running};
+use crate::store::receipts::Receipts;
 
 /// Which sessions of a source are meant.
 #[derive(Debug, Clone, Default)]
@@ -133,12 +134,21 @@ pub struct Source {
     pub discovery: Discovery,
 }
 
-impl Source {
-    /// Looks through a source.
+/// A source that was listed, and nothing in it looked into.
+#[derive(Debug)]
+pub struct Place {
+    root: PathBuf,
+    named: PathBuf,
+    listing: Listing,
+    only_file: Option<RelPath>,
+}
+
+impl Place {
+    /// Lists a source.
     ///
     /// # Errors
     /// When it cannot be read.
-    pub fn open(path: &Path, adapters: &[&'static dyn Adapter], selection: &Selection) -> Result<Source, StoreError> {
+    pub fn list(path: &Path) -> Result<Place, StoreError> {
         let whole = std::fs::canonicalize(path).map_err(StoreError::io("find", path))?;
         let only_file = whole.is_file().then(|| RelPath::new(whole.file_name().map(|name| name.as_bytes().to_vec()).unwrap_or_default()));
         let root = match (&only_file, whole.parent()) {
@@ -151,9 +161,21 @@ impl Source {
         };
         let named = std::path::absolute(named).unwrap_or_else(|_| root.clone());
         let listing = listing::list(&root)?;
+        Ok(Place { root, named, listing, only_file })
+    }
+
+    /// Looks through it; receipts may say of some files what they are, by size
+    /// and time.
+    #[must_use]
+    pub fn discover(self, adapters: &[&'static dyn Adapter], selection: &Selection, receipts: Option<&Receipts>) -> Source {
+        let Place { root, named, listing, only_file } = self;
         let peek = |path: &RelPath, part: Part| listing::part_of(&root, path, part);
-        let mut discovery = discover(&listing, adapters, &peek);
         let own = RelPath::new(root.file_name().map(|name| name.as_bytes().to_vec()).unwrap_or_default());
+        let known = |folder: &RelPath, format: &str, file: &str, listed: &Listed| {
+            let unit = if folder.as_bytes().is_empty() { &own } else { folder };
+            receipts.is_some_and(|receipts| receipts.knows(unit, format, file, listed))
+        };
+        let mut discovery = discover(&listing, adapters, &peek, receipts.map(|_| &known as Known<'_>));
         let mut units: Vec<SourceUnit> = std::mem::take(&mut discovery.units)
             .into_iter()
             .map(|found| {
@@ -168,7 +190,17 @@ impl Source {
         }
         let recognised = units.len();
         units.retain(|unit| selection.takes(unit, &listing));
-        Ok(Source { root, named, listing, units, only_file, selection: selection.clone(), recognised, discovery })
+        Source { root, named, listing, units, only_file, selection: selection.clone(), recognised, discovery }
+    }
+}
+
+impl Source {
+    /// Looks through a source.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn open(path: &Path, adapters: &[&'static dyn Adapter], selection: &Selection) -> Result<Source, StoreError> {
+        Ok(Place::list(path)?.discover(adapters, selection, None))
     }
 
     /// The programs that work on folders of this source, by folder.

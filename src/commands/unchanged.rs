@@ -1,6 +1,8 @@
 //! Whether a session is still what its receipt says, so that it need not be
 //! converted again.
 
+use std::borrow::Cow;
+
 use crate::log::fork;
 use crate::model::digest::sha256_hex;
 use crate::model::files::{Entry, RelPath};
@@ -27,28 +29,37 @@ pub(super) enum Standing {
     Other,
 }
 
+/// The end of a log that has the whole of its last line in it.
+const TAIL: u64 = 256;
+
 /// Whether the log of a receipt is the one that was written then, or begins
 /// with it: its size, and the hash in its last line.
 pub(super) fn log_standing(receipt: &Receipt, store: &Store) -> Standing {
     let path = store.path(&RelPath::from_key(&receipt.log));
     let Ok(file) = disk::open(&path) else { return Standing::Other };
     let end = receipt.log_bytes;
-    let mut tail = Vec::new();
-    let Ok(size) = file.size() else { return Standing::Other };
-    let is_it = size >= end
-        && file.fill_at(&mut tail, end.saturating_sub(256), end.min(256) as usize).is_ok()
-        && tail.ends_with(b"\n")
-        && memchr::memmem::find(&tail, receipt.log_sha256.as_bytes()).is_some();
+    // The end as it was, and a byte more: whether there is one tells the size too.
+    let length = end.min(TAIL) as usize;
+    let mut read = [0; TAIL as usize + 1];
+    let have = file.read_some_at(&mut read[..=length], end - length as u64).unwrap_or(0);
+    let tail = &read[..length];
+    let is_it = have >= length && tail.ends_with(b"\n") && memchr::memmem::find(tail, receipt.log_sha256.as_bytes()).is_some();
     match is_it {
         false => Standing::Other,
-        true if size == end => Standing::There,
+        true if have == length => Standing::There,
         true if fork::ends_in_seal(&file, end).unwrap_or(false) => Standing::There,
         true => Standing::Unfinished,
     }
 }
 
-/// The receipt, brought up to date, of a source that has not changed.
-pub(super) fn as_before(unit: &SourceUnit, source: &Source, receipt: &Receipt, trust: Trust) -> Result<Option<Receipt>, ConvertError> {
+/// The receipt, brought up to date where it is not, of a source that has not
+/// changed.
+pub(super) fn as_before<'r>(
+    unit: &SourceUnit,
+    source: &Source,
+    receipt: &'r Receipt,
+    trust: Trust,
+) -> Result<Option<Cow<'r, Receipt>>, ConvertError> {
     let same_beside = receipt.beside_sha256 == beside_sha256(&unit.found.beside);
     // Another name is another file, whatever its bytes.
     let (was, is) = (&receipt.files, &unit.found.files);
@@ -59,7 +70,7 @@ pub(super) fn as_before(unit: &SourceUnit, source: &Source, receipt: &Receipt, t
     let listed: Vec<_> = source.listing.each_below(&unit.found.root, &unit.found.files).collect();
     let all_same = receipt.files.iter().zip(&listed).all(|(was, listed)| listed.is_some_and(|listed| was.is_as_listed(listed)));
     if all_same && left_out_as_before(unit, receipt) {
-        return Ok(Some(receipt.clone()));
+        return Ok(Some(Cow::Borrowed(receipt)));
     }
     // Another time or mode: the bytes decide, unless a time is part of the log.
     let sizes_same = receipt.files.iter().zip(&listed).all(|(was, listed)| {
@@ -79,7 +90,7 @@ pub(super) fn as_before(unit: &SourceUnit, source: &Source, receipt: &Receipt, t
             was.mode = listed.mode;
         }
     }
-    Ok(Some(same))
+    Ok(Some(Cow::Owned(same)))
 }
 
 /// Whether the same strays lie about as did then.
@@ -100,12 +111,8 @@ fn left_out_as_before(unit: &SourceUnit, receipt: &Receipt) -> bool {
                 | FindingCode::PromotedCopy
         )
     };
-    let then: Vec<_> = receipt
-        .findings
-        .iter()
-        .filter(stray)
-        .map(|finding| (finding.code, finding.location.file.clone(), finding.message.clone()))
-        .collect();
-    let now: Vec<_> = unit.found.left_out.iter().map(|(path, code, message)| (*code, path.to_string(), message.clone())).collect();
-    then == now
+    let then = receipt.findings.iter().filter(stray);
+    let then = then.map(|finding| (finding.code, Cow::Borrowed(finding.location.file.as_str()), finding.message.as_str()));
+    let now = unit.found.left_out.iter().map(|(path, code, message)| (*code, String::from_utf8_lossy(path.as_bytes()), message.as_str()));
+    then.eq(now)
 }

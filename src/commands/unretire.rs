@@ -69,7 +69,7 @@ pub(super) fn unretire(
     let named: Vec<(RelPath, String, Retired)> = known
         .retired()
         .filter(|(receipt, retired)| is_meant(source, receipt, retired))
-        .map(|(receipt, retired)| (RelPath::from_key(&receipt.unit), receipt.format.clone(), retired.clone()))
+        .map(|(receipt, retired)| (RelPath::from_key(&receipt.unit), receipt.format.clone(), retired))
         .collect();
     named.iter().try_for_each(|(unit, _, retired)| pairs(source, unit, retired).map(drop))?;
     let mut given = Vec::new();
@@ -84,7 +84,7 @@ pub(super) fn unretire(
     giving.folders.iter().try_for_each(|folder| job.disk.sync(folder))?;
     // Only now: what is not in the receipts is not looked for again.
     for unit in given {
-        known.set_retired(unit, None);
+        known.set_retired(unit, None)?;
     }
     known.save(store, job.disk)?;
     out.summary(&format!("{} got their names back, {} not", text::count(giving.done, "file"), giving.failed));

@@ -13,7 +13,7 @@ use crate::report::exit::ExitStatus;
 use crate::report::printer::Printer;
 use crate::store::layout::{LOG_SUFFIX, Store};
 use crate::store::listing::mtime_ns;
-use crate::store::receipts::{Receipt, Receipts};
+use crate::store::receipts::Receipts;
 pub use crate::verify::Level;
 
 use super::error::CommandError;
@@ -155,8 +155,8 @@ pub(super) struct Item<'a> {
     pub kept: Kept,
     /// Its session in the source.
     pub unit: Option<&'a SourceUnit>,
-    /// What was noted when it was made.
-    pub receipt: Option<&'a Receipt>,
+    /// The unit of what was noted when it was made.
+    pub noted: Option<RelPath>,
 }
 
 /// Which of a session's logs it is.
@@ -200,7 +200,7 @@ pub fn run(job: &VerifyJob, out: &Printer) -> Result<ExitStatus, CommandError> {
     };
     let mut have: BTreeSet<String> = every.iter().map(|item| item.key.clone()).collect();
     let chosen = choose(every, job, source.as_ref());
-    let checker = Checker { job, source: source.as_ref(), store: store.as_ref() };
+    let checker = Checker { job, source: source.as_ref(), store: store.as_ref(), receipts: &receipts, form: out.form() };
     let bytes = |item: &Item<'_>| item.log.path.metadata().map_or(0, |meta| meta.len());
     let progress = out.progress(chosen.iter().map(bytes).sum(), chosen.len() as u64);
     // A log is read through a window; what is in memory is the source.
@@ -258,17 +258,17 @@ fn items<'a>(
     found: Vec<LogFile>,
     job: &VerifyJob,
     asked: &Asked,
-    receipts: &'a Receipts,
+    receipts: &Receipts,
     units: &BTreeMap<String, &'a SourceUnit>,
 ) -> Result<Vec<Item<'a>>, CommandError> {
-    let by_log: BTreeMap<&str, _> = receipts.iter().map(|receipt| (receipt.log.as_str(), receipt)).collect();
+    let by_log: BTreeMap<String, RelPath> = receipts.iter().map(|receipt| (receipt.log, RelPath::from_key(&receipt.unit))).collect();
     let mut items: Vec<Item<'a>> = Vec::new();
     for log in found {
         let key = asked.name_of(&log).key();
-        let receipt = by_log.get(key.as_str()).copied();
-        let unit_name = receipt.map(|receipt| RelPath::from_key(&receipt.unit).to_string()).unwrap_or_else(|| unit_name(&key));
+        let noted = by_log.get(&key).cloned();
+        let unit_name = noted.as_ref().map(ToString::to_string).unwrap_or_else(|| unit_name(&key));
         let unit = units.get(&key).copied();
-        items.push(Item { log, key, unit_name, kept: Kept::Current, unit, receipt });
+        items.push(Item { log, key, unit_name, kept: Kept::Current, unit, noted });
     }
     // A store as a whole is checked as a whole.
     let whole = asked.store.as_ref().filter(|_| asked.is_whole_store());
@@ -276,7 +276,7 @@ fn items<'a>(
         log.path = job.logs.join(log.path.strip_prefix(whole.map_or(Path::new(""), Store::root)).unwrap_or(&log.path));
         let key = log.relative.key();
         let unit_name = earlier_unit_name(&key);
-        items.push(Item { log, key, unit_name, kept: Kept::Earlier, unit: None, receipt: None });
+        items.push(Item { log, key, unit_name, kept: Kept::Earlier, unit: None, noted: None });
     }
     Ok(items)
 }

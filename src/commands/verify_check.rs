@@ -11,10 +11,12 @@ use crate::log::restore::file_plan;
 use crate::log::{LogProblem, LogView, SealState};
 use crate::model::digest::sha256_hex;
 use crate::model::files::{Files, RelPath};
-use crate::model::finding::Finding;
+use crate::model::finding::{Finding, Severity};
 use crate::model::location::Location;
 use crate::model::stream::StreamError;
+use crate::report::printer::Form;
 use crate::store::layout::{LOG_SUFFIX, Store, path_below};
+use crate::store::receipts::{Receipt, Receipts};
 use crate::store::{blobs, disk, snapshot};
 use crate::verify::alone::{check_heads, check_log_to, files_have_their_hashes, recorded_hashes, refused_path, seal_difference};
 use crate::verify::difference::Place;
@@ -172,9 +174,16 @@ pub(super) struct Checker<'a> {
     pub job: &'a VerifyJob,
     pub source: Option<&'a Source>,
     pub store: Option<&'a Store>,
+    pub receipts: &'a Receipts,
+    pub form: Form,
 }
 
 impl Checker<'_> {
+    /// What was noted when a log was made.
+    fn receipt(&self, item: &Item<'_>) -> Option<Receipt> {
+        item.noted.as_ref().and_then(|unit| self.receipts.get(unit))
+    }
+
     /// Checks one.
     pub(super) fn check(&self, item: &Item<'_>) -> Checked {
         let begun = Instant::now();
@@ -199,8 +208,11 @@ impl Checker<'_> {
         checked.more = found.more;
         checked.differences = found.list.into_iter().map(|difference| self.located(difference, item)).collect();
         let folder = item.unit.map(|unit| self.shown_folder(unit));
-        let noted = item.receipt.map(|receipt| receipt.findings.as_slice()).unwrap_or_default();
-        checked.findings = noted.iter().map(|finding| (self.finding_file(finding, folder.as_deref(), item), finding.clone())).collect();
+        let noted = self.receipt(item).map(|receipt| receipt.findings).unwrap_or_default();
+        // People are told no others, and there may be many logs.
+        let told = noted.into_iter().filter(|finding| self.form == Form::Json || finding.severity >= Severity::Warn);
+        let placed = told.map(|finding| (self.finding_file(&finding, folder.as_deref(), item), finding));
+        checked.findings = placed.collect();
         checked.took = begun.elapsed();
         checked
     }
@@ -329,12 +341,12 @@ impl Checker<'_> {
     /// receipt tells, or else a conversion, since a run that was cut short may
     /// have left an older receipt.
     fn as_written(&self, item: &Item<'_>, view: &View, adapter: &dyn Adapter, files: &Files) -> Result<Option<Difference>, Stopped> {
-        let is_noted = item.receipt.is_some_and(|receipt| view.began_as(receipt.log_bytes, &receipt.log_sha256));
+        let is_noted = self.receipt(item).is_some_and(|receipt| view.began_as(receipt.log_bytes, &receipt.log_sha256));
         if self.job.level < Level::Full || is_noted {
             return Ok(None);
         }
         let is_fine = is_conversion(view, adapter, files).map_err(Stopped::stream(&item.log.path))?;
-        if is_fine.unwrap_or(item.receipt.is_none()) {
+        if is_fine.unwrap_or(item.noted.is_none()) {
             return Ok(None);
         }
         let line = altered_line(&disk::read(&item.log.path)?, adapter, files, self.limits().context);

@@ -1,37 +1,71 @@
 //! The files of one session, as bytes.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 
 use super::event::{bytes_of, text_or_b64};
 
 /// A path inside a session, as the bytes it has on disk, `/` between its parts.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct RelPath(Vec<u8>);
+/// A folder of many sessions has many of them, several times: their bytes are
+/// shared.
+#[derive(Clone)]
+pub struct RelPath {
+    shared: Arc<[u8]>,
+    /// How many bytes of that stand before it, and how many behind it.
+    before: u32,
+    behind: u32,
+}
 
 impl RelPath {
     /// The path with these bytes.
-    pub fn new(bytes: impl Into<Vec<u8>>) -> RelPath {
-        RelPath(bytes.into())
+    pub fn new(bytes: impl AsRef<[u8]>) -> RelPath {
+        RelPath { shared: bytes.as_ref().into(), before: 0, behind: 0 }
+    }
+
+    /// The paths that these bytes are, one behind the other and each so long.
+    pub fn each_of<L: IntoIterator<Item = usize>>(bytes: &[u8], lengths: L) -> impl Iterator<Item = RelPath> + use<L> {
+        let shared: Arc<[u8]> = bytes.into();
+        let mut at = 0;
+        lengths.into_iter().map(move |length| {
+            let (from, to) = (at, (at + length).min(shared.len()));
+            at = to;
+            match (u32::try_from(from), u32::try_from(shared.len() - to)) {
+                (Ok(before), Ok(behind)) => RelPath { shared: Arc::clone(&shared), before, behind },
+                _ => RelPath::new(&shared[from..to]),
+            }
+        })
+    }
+
+    /// The rest of it behind so many bytes.
+    #[must_use]
+    pub fn from_byte(&self, skip: usize) -> RelPath {
+        match u32::try_from(self.before as usize + skip) {
+            Ok(before) if skip <= self.as_bytes().len() => RelPath { before, ..self.clone() },
+            _ => RelPath::new(self.as_bytes().get(skip..).unwrap_or_default()),
+        }
     }
 
     /// The bytes on disk.
     #[must_use]
+    #[inline]
     pub fn as_bytes(&self) -> &[u8] {
-        &self.0
+        &self.shared[self.before as usize..self.shared.len() - self.behind as usize]
     }
 
     /// The text, where the name is UTF-8.
     #[must_use]
     pub fn as_text(&self) -> Option<&str> {
-        std::str::from_utf8(&self.0).ok()
+        std::str::from_utf8(self.as_bytes()).ok()
     }
 
     /// The path as a text that no other path has: where the name is not UTF-8,
     /// base64 behind a zero byte, which no name can hold.
     #[must_use]
     pub fn key(&self) -> String {
-        match text_or_b64(&self.0) {
+        match text_or_b64(self.as_bytes()) {
             (Some(text), _) => text,
             (None, b64) => format!("\0{}", b64.unwrap_or_default()),
         }
@@ -50,41 +84,73 @@ impl RelPath {
             Some(b64) => bytes_of(None, Some(b64)),
             None => bytes_of(Some(key), None),
         };
-        RelPath(bytes.unwrap_or_default())
+        RelPath::new(bytes.unwrap_or_default())
     }
 
     /// Whether it leads to something inside the folder that it is below: it is
     /// not absolute, does not climb, and is spelt in the one way that it can be.
     #[must_use]
     pub fn stays_inside(&self) -> bool {
-        let parts = self.0.split(|b| *b == b'/');
-        !self.0.contains(&0) && parts.into_iter().all(|part| !matches!(part, b"" | b"." | b".."))
+        let parts = self.as_bytes().split(|b| *b == b'/');
+        !self.as_bytes().contains(&0) && parts.into_iter().all(|part| !matches!(part, b"" | b"." | b".."))
     }
 
     /// The folders that it lies in, the nearest first.
     pub fn folders(&self) -> impl Iterator<Item = RelPath> + '_ {
-        memchr::memrchr_iter(b'/', &self.0).map(|at| RelPath::new(&self.0[..at]))
+        memchr::memrchr_iter(b'/', self.as_bytes()).map(|at| RelPath::new(&self.as_bytes()[..at]))
     }
 
     /// This path below a folder.
     #[must_use]
     pub fn below(&self, folder: &RelPath) -> RelPath {
-        if folder.0.is_empty() {
+        if folder.as_bytes().is_empty() {
             return self.clone();
         }
-        RelPath([folder.as_bytes(), b"/", self.as_bytes()].concat())
+        RelPath::new([folder.as_bytes(), b"/", self.as_bytes()].concat())
     }
 }
 
 impl AsRef<[u8]> for RelPath {
     fn as_ref(&self) -> &[u8] {
-        &self.0
+        self.as_bytes()
     }
 }
 
 impl fmt::Display for RelPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&String::from_utf8_lossy(&self.0))
+        f.write_str(&String::from_utf8_lossy(self.as_bytes()))
+    }
+}
+
+impl fmt::Debug for RelPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.to_string())
+    }
+}
+
+impl PartialEq for RelPath {
+    fn eq(&self, other: &RelPath) -> bool {
+        self.as_bytes() == other.as_bytes()
+    }
+}
+
+impl Eq for RelPath {}
+
+impl PartialOrd for RelPath {
+    fn partial_cmp(&self, other: &RelPath) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for RelPath {
+    fn cmp(&self, other: &RelPath) -> Ordering {
+        self.as_bytes().cmp(other.as_bytes())
+    }
+}
+
+impl Hash for RelPath {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.as_bytes().hash(state);
     }
 }
 
@@ -230,6 +296,15 @@ impl Files {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn paths_that_share_their_bytes_are_the_ones_that_have_their_own() {
+        let shared: Vec<RelPath> = RelPath::each_of(b"a/bca/d", [3, 0, 1, 3, 9]).collect();
+        assert_eq!(shared, ["a/b", "", "c", "a/d", ""].map(RelPath::new));
+        assert_eq!([0, 2, 3, 4].map(|skip| shared[0].from_byte(skip)), ["a/b", "b", "", ""].map(RelPath::new));
+        assert_eq!(shared[3].from_byte(2).below(&shared[2]), RelPath::new("c/d"));
+        assert!(shared[0] < shared[3] && shared[0].from_byte(2) > shared[0]);
+    }
 
     #[test]
     fn every_path_has_a_key_of_its_own() {

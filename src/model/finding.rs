@@ -166,6 +166,7 @@ impl FindingCode {
 
 /// One thing that was noticed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Parts")]
 pub struct Finding {
     /// What it is.
     pub code: FindingCode,
@@ -179,6 +180,28 @@ pub struct Finding {
     /// How many more like it the same file has, not listed one by one.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub more: u64,
+}
+
+/// A finding as it is read: serde keeps a copy of all that it flattens.
+#[derive(Deserialize)]
+struct Parts {
+    code: FindingCode,
+    severity: Severity,
+    file: String,
+    #[serde(default)]
+    line: Option<u64>,
+    #[serde(default)]
+    byte: Option<u64>,
+    message: String,
+    #[serde(default)]
+    more: u64,
+}
+
+impl From<Parts> for Finding {
+    fn from(parts: Parts) -> Finding {
+        let Parts { code, severity, file, line, byte, message, more } = parts;
+        Finding { code, severity, location: Location { file, line, byte }, message, more }
+    }
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]

@@ -1,8 +1,11 @@
 //! A source folder as a listing: names, kinds and sizes, nothing read yet.
 
-use rayon::prelude::*;
+use foldhash::fast::FixedState;
+use hashbrown::HashTable;
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::hash::BuildHasher;
+use std::ops::Range;
 use std::rc::Rc;
 
 use super::files::RelPath;
@@ -19,7 +22,7 @@ pub enum ListedKind {
     /// A pipe, a socket, a device.
     Special,
     /// Something that could not be looked at, and why.
-    Unreadable(String),
+    Unreadable(Box<str>),
 }
 
 /// One entry of a listing.
@@ -41,14 +44,24 @@ pub struct Listed {
 #[derive(Debug, Clone, Default)]
 pub struct Listing {
     entries: Vec<Listed>,
+    /// The numbers of the folders among them, by path.
+    folders: HashTable<u32>,
 }
 
 impl Listing {
     /// A listing of these entries.
     #[must_use]
     pub fn new(mut entries: Vec<Listed>) -> Listing {
-        entries.par_sort_by(|a, b| a.path.cmp(&b.path));
-        Listing { entries }
+        // They come folder by folder: long runs that are in order already.
+        entries.sort_by(|a, b| a.path.cmp(&b.path));
+        entries.shrink_to_fit();
+        let of_folder = |(n, entry): (usize, &Listed)| if entry.kind == ListedKind::Folder { u32::try_from(n).ok() } else { None };
+        let mut folders = HashTable::new();
+        for n in entries.iter().enumerate().filter_map(of_folder) {
+            let hash_of = |n: &u32| hash(&entries[*n as usize].path);
+            folders.insert_unique(hash_of(&n), n, hash_of);
+        }
+        Listing { entries, folders }
     }
 
     /// All entries.
@@ -66,20 +79,32 @@ impl Listing {
     /// Everything below a folder, which itself is left out.
     #[must_use]
     pub fn below(&self, folder: &RelPath) -> &[Listed] {
+        &self.entries[self.numbers_below(folder)]
+    }
+
+    /// The numbers of those among all entries.
+    #[must_use]
+    pub fn numbers_below(&self, folder: &RelPath) -> Range<usize> {
         if folder.as_bytes().is_empty() {
-            return &self.entries;
+            return 0..self.entries.len();
         }
         let prefix = [folder.as_bytes(), b"/"].concat();
-        let from = self.entries.partition_point(|entry| entry.path.as_bytes() < prefix.as_slice());
-        let rest = &self.entries[from..];
         let is_below = |entry: &Listed| entry.path.as_bytes().starts_with(&prefix);
-        // Most folders are small, and end nearby.
-        let mut far = 8;
-        while rest.get(far).is_some_and(is_below) {
-            far *= 2;
-        }
-        let len = rest[..far.min(rest.len())].partition_point(is_below);
-        &rest[..len]
+        let is_before = |entry: &Listed| entry.path.as_bytes() < prefix.as_slice();
+        let own = self.folders.find(hash(folder), |n| self.entries[*n as usize].path == *folder);
+        let from = own.map_or(0, |n| *n as usize + 1);
+        let from = from + first_not(&self.entries[from..], is_before);
+        from..from + first_not(&self.entries[from..], is_below)
+    }
+
+    /// The number of the first entry at a path below a folder, which these
+    /// numbers are below.
+    #[must_use]
+    pub fn number_of(&self, numbers: &Range<usize>, folder: &RelPath, path: &RelPath) -> Option<usize> {
+        let (below, skip) = (&self.entries[numbers.clone()], skip(folder));
+        let first = below.partition_point(|entry| &entry.path.as_bytes()[skip..] < path.as_bytes());
+        let is_it = below.get(first).is_some_and(|entry| entry.path.as_bytes()[skip..] == *path.as_bytes());
+        is_it.then_some(numbers.start + first)
     }
 
     /// What stands at each of these paths below a folder.
@@ -87,6 +112,23 @@ impl Listing {
         let (below, skip) = (self.below(folder), skip(folder));
         paths.iter().map(move |path| at(below, skip, path.as_bytes()))
     }
+}
+
+/// How many entries are of one kind, which stand before all others. Most folders
+/// are small, and end nearby.
+fn first_not(entries: &[Listed], is_of_it: impl Fn(&Listed) -> bool) -> usize {
+    if !entries.first().is_some_and(&is_of_it) {
+        return 0;
+    }
+    let mut far = 8;
+    while entries.get(far).is_some_and(&is_of_it) {
+        far *= 2;
+    }
+    entries[..far.min(entries.len())].partition_point(is_of_it)
+}
+
+fn hash(path: &RelPath) -> u64 {
+    FixedState::default().hash_one(path.as_bytes())
 }
 
 /// How much of a path below a folder is the folder's.
@@ -102,9 +144,11 @@ fn at<'l>(below: &'l [Listed], skip: usize, path: &[u8]) -> Option<&'l Listed> {
 /// One folder of a listing, with a look at the first bytes of its files.
 pub struct FolderView<'a> {
     folder: &'a RelPath,
-    /// Everything below it.
+    /// Everything below it, and its numbers in the listing.
     below: &'a [Listed],
+    numbers: Range<usize>,
     peek: Peek<'a>,
+    known: Option<Known<'a>>,
     seen: RefCell<Seen>,
 }
 
@@ -131,6 +175,10 @@ pub enum Part {
 /// Reads a part of a file; what cannot be read is empty.
 pub type Peek<'a> = &'a (dyn Fn(&RelPath, Part) -> Vec<u8> + Sync);
 
+/// Whether the session in a folder was of a format for sure when its file at
+/// this path was what is listed now.
+pub type Known<'a> = &'a (dyn Fn(&RelPath, &str, &str, &Listed) -> bool + Sync);
+
 /// Enough of most files to tell what they are…
 pub const FEW_BYTES: usize = 4 * 1024;
 /// …and of those that begin with a long line.
@@ -139,13 +187,33 @@ pub const FIRST_BYTES: usize = 64 * 1024;
 impl<'a> FolderView<'a> {
     /// A view of `folder`; `peek` reads the first bytes of a file.
     pub fn new(listing: &'a Listing, folder: &'a RelPath, peek: Peek<'a>) -> FolderView<'a> {
-        FolderView { folder, below: listing.below(folder), peek, seen: RefCell::default() }
+        let numbers = listing.numbers_below(folder);
+        FolderView { folder, below: &listing.entries[numbers.clone()], numbers, peek, known: None, seen: RefCell::default() }
+    }
+
+    /// The same, where something is known of it already.
+    #[must_use]
+    pub fn knowing(self, known: Option<Known<'a>>) -> FolderView<'a> {
+        FolderView { known, ..self }
+    }
+
+    /// Whether this folder is known to be a session of a format as long as its
+    /// file at a path is what it is: then that need not be read again.
+    #[must_use]
+    pub fn is_known(&self, format: &str, path: &str) -> bool {
+        self.known.zip(self.get(path)).is_some_and(|(known, listed)| known(self.folder, format, path, listed))
     }
 
     /// This folder's path below the listing's root.
     #[must_use]
     pub fn path(&self) -> &RelPath {
         self.folder
+    }
+
+    /// The numbers in the listing of everything below this folder.
+    #[must_use]
+    pub fn numbers(&self) -> &Range<usize> {
+        &self.numbers
     }
 
     /// The entry at a path below this folder.

@@ -83,11 +83,14 @@ impl HeldLocks {
     pub fn now() -> HeldLocks {
         let table = super::disk::read(Path::new("/proc/locks")).unwrap_or_default();
         let table = String::from_utf8_lossy(&table);
+        // Ours are on stores.
+        let own = std::process::id().to_string();
         let held = table.lines().filter_map(|line| {
             let words: Vec<&str> = line.split_whitespace().collect();
             let flock = words.iter().position(|word| *word == "FLOCK")?;
             let inode = words.get(flock + 4)?.rsplit(':').next()?.parse().ok()?;
-            Some((inode, (*words.get(flock + 3)?).to_owned()))
+            let process = *words.get(flock + 3)?;
+            (process != own).then(|| (inode, process.to_owned()))
         });
         HeldLocks { held: held.collect() }
     }

@@ -15,6 +15,7 @@ pub mod open_files;
 pub mod processes;
 pub mod prune;
 pub mod pruned;
+mod receipt_lines;
 pub mod receipts;
 pub mod repairs;
 pub mod replace;

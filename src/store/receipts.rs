@@ -2,18 +2,13 @@
 //! verdict. A cache for skipping what has not changed, and evidence; it can be
 //! made again from logs and source, but for what is retired.
 
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
-use crate::model::files::RelPath;
 use crate::model::finding::Finding;
 use crate::model::folder::{Listed, ListedKind};
 
-use super::disk::{self, Disk};
 use super::error::StoreError;
-use super::layout::Store;
-use super::replace::temporary_in;
+pub use super::receipt_lines::{Line, Receipts, append};
 
 /// One unit's receipt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,9 +35,17 @@ pub struct Receipt {
     /// The hash of what files of the whole folder said of the session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub beside_sha256: Option<String>,
+    /// Whether its content said that it is of this format.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub sure: bool,
     /// What of it is retired.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retired: Option<Retired>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_false(is: &bool) -> bool {
+    !is
 }
 
 /// Files that are renamed, or about to be: this is written before the first
@@ -98,108 +101,28 @@ impl FileReceipt {
     }
 }
 
-/// All receipts of a store, by unit.
-#[derive(Debug, Default)]
-pub struct Receipts {
-    by_unit: BTreeMap<String, Receipt>,
-    /// The bytes of the file as it is.
-    written: Vec<u8>,
-    /// Whether they say just this, one line for each and in order.
-    is_written: bool,
-}
-
-impl Receipts {
-    /// Reads them. A line that cannot be read is as good as none: the unit is
-    /// converted again.
-    #[must_use]
-    pub fn load(store: &Store) -> Receipts {
-        let written = disk::read(&store.receipts()).unwrap_or_default();
-        let text = written.strip_suffix(b"\n").unwrap_or(&written);
-        let read: Vec<Option<Receipt>> = text.par_split(|b| *b == b'\n').map(|line| serde_json::from_slice(line).ok()).collect();
-        let in_order = read.is_sorted_by(|a, b| matches!((a, b), (Some(a), Some(b)) if a.unit < b.unit)) && !read.contains(&None);
-        let is_written = written.is_empty() || (in_order && written.ends_with(b"\n"));
-        let by_unit = read.into_iter().flatten().map(|receipt| (receipt.unit.clone(), receipt)).collect();
-        Receipts { by_unit, written, is_written }
-    }
-
-    /// A unit's receipt.
-    #[must_use]
-    pub fn get(&self, unit: &RelPath) -> Option<&Receipt> {
-        self.by_unit.get(&unit.key())
-    }
-
-    /// All of them, by unit.
-    pub fn iter(&self) -> impl Iterator<Item = &Receipt> {
-        self.by_unit.values()
-    }
-
-    /// Replaces a unit's receipt.
-    pub fn put(&mut self, receipt: Receipt) {
-        if self.by_unit.get(&receipt.unit) != Some(&receipt) {
-            self.is_written = false;
-            self.by_unit.insert(receipt.unit.clone(), receipt);
-        }
-    }
-
-    /// Those of units of which something is retired.
-    pub fn retired(&self) -> impl Iterator<Item = (&Receipt, &Retired)> {
-        self.by_unit.values().filter_map(|receipt| Some((receipt, receipt.retired.as_ref()?)))
-    }
-
-    /// Notes what of a unit is retired, if anything is. Returns what it was.
-    pub fn set_retired(&mut self, unit: &RelPath, retired: Option<Retired>) -> Option<Retired> {
-        let receipt = self.by_unit.get_mut(&unit.key())?;
-        self.is_written &= receipt.retired == retired;
-        std::mem::replace(&mut receipt.retired, retired)
-    }
-
-    /// Writes them as one file, sorted, if that changes anything.
+impl Receipt {
+    /// It as a line of the file.
     ///
     /// # Errors
-    /// When it cannot be written.
-    pub fn save(&mut self, store: &Store, disk: &dyn Disk) -> Result<(), StoreError> {
-        // Nothing is written that is there: a second run must not touch mtimes.
-        if self.is_written {
-            return Ok(());
-        }
-        let lines: Vec<Vec<u8>> = self.by_unit.par_iter().map(|(_, receipt)| line_of(receipt)).collect::<Result<_, _>>()?;
-        let bytes = lines.concat();
-        if bytes != self.written {
-            let temporary = temporary_in(disk, &store.private())?;
-            temporary.fill(&bytes)?;
-            temporary.replace(&store.receipts())?;
-            disk.sync(&store.private())?;
-            self.written = bytes;
-        }
-        self.is_written = true;
-        Ok(())
+    /// When it cannot be written as one.
+    pub fn line(&self) -> Result<Vec<u8>, StoreError> {
+        let mut line = serde_json::to_vec(self).map_err(|error| StoreError::Io {
+            doing: "write a receipt for",
+            path: self.unit.clone().into(),
+            source: error.into(),
+        })?;
+        line.push(b'\n');
+        Ok(line)
     }
-}
-
-/// Adds receipts at the end of the file while a run goes on, so that a run that
-/// is cut short need not be done again; the end of the run sorts them in.
-///
-/// # Errors
-/// When they cannot be written.
-pub fn append(store: &Store, disk: &dyn Disk, receipts: &[Receipt]) -> Result<(), StoreError> {
-    let lines: Vec<Vec<u8>> = receipts.iter().map(line_of).collect::<Result<_, _>>()?;
-    disk.append(&store.receipts(), &lines.concat())
-}
-
-fn line_of(receipt: &Receipt) -> Result<Vec<u8>, StoreError> {
-    let mut line = serde_json::to_vec(receipt).map_err(|error| StoreError::Io {
-        doing: "write a receipt for",
-        path: receipt.unit.clone().into(),
-        source: error.into(),
-    })?;
-    line.push(b'\n');
-    Ok(line)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::disk::RealDisk;
+    use crate::model::files::RelPath;
+    use crate::store::disk::{self, Disk, RealDisk};
+    use crate::store::layout::Store;
 
     fn receipt(unit: &str) -> Receipt {
         Receipt {
@@ -213,6 +136,7 @@ mod tests {
             findings: Vec::new(),
             uses_file_times: false,
             beside_sha256: None,
+            sure: false,
             retired: None,
         }
     }
@@ -225,15 +149,15 @@ mod tests {
         RealDisk.create_folder(&store.private()).unwrap();
         RealDisk.append(&store.receipts(), written).unwrap();
         let mut known = Receipts::load(&store);
-        known.by_unit.values().for_each(|receipt| assert!(known.get(&RelPath::from_key(&receipt.unit)) == Some(receipt)));
-        put.into_iter().for_each(|receipt| known.put(receipt));
+        known.iter().for_each(|receipt| assert!(known.get(&RelPath::from_key(&receipt.unit)) == Some(receipt)));
+        put.iter().for_each(|receipt| known.put(receipt).unwrap());
         known.save(&store, &RealDisk).unwrap();
         String::from_utf8(disk::read(&store.receipts()).unwrap()).unwrap()
     }
 
     #[test]
     fn a_file_is_put_in_order_unless_it_is() {
-        let line = |unit: &str| String::from_utf8(line_of(&receipt(unit)).unwrap()).unwrap();
+        let line = |unit: &str| String::from_utf8(receipt(unit).line().unwrap()).unwrap();
         let (a, b) = (line("a"), line("b"));
         let whole = a.clone() + &b;
         for (what, written) in [
@@ -251,5 +175,73 @@ mod tests {
         let spelt = whole.replace("{\"unit\"", "{ \"unit\"");
         assert_eq!(saved(spelt.as_bytes(), Some(receipt("a"))), spelt);
         assert_eq!(saved(whole.as_bytes(), Some(Receipt { log_bytes: 7, ..receipt("a") })), whole.replacen(":0,", ":7,", 1));
+    }
+
+    /// A store with this file of receipts.
+    fn store_with(written: &[u8]) -> (tempfile::TempDir, Store) {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::at(folder.path());
+        RealDisk.create_folder(&store.private()).unwrap();
+        RealDisk.append(&store.receipts(), written).unwrap();
+        (folder, store)
+    }
+
+    #[test]
+    fn of_a_units_lines_the_last_that_is_whole_counts() {
+        let retired = Retired { folder: String::new(), files: Vec::new() };
+        let before = Receipt { retired: Some(retired.clone()), ..receipt("b") }.line().unwrap();
+        let after = Receipt { log_bytes: 7, retired: Some(retired), ..receipt("b") }.line().unwrap();
+        let other = receipt("a").line().unwrap();
+        for (cut, is) in [(0, 7), (1, 7), (2, 0), (20, 0)] {
+            let (_folder, store) = store_with(&[&before[..], &other, &after[..after.len() - cut]].concat());
+            let known = Receipts::load(&store);
+            let found: Vec<(String, u64)> = known.retired().map(|(receipt, _)| (receipt.unit, receipt.log_bytes)).collect();
+            assert_eq!(found, [("b".to_owned(), is)], "without its last {cut} bytes");
+        }
+    }
+
+    #[test]
+    fn what_is_added_to_the_file_is_sorted_in() {
+        let line = |unit: &str, log_bytes: u64| (unit.to_owned(), Receipt { log_bytes, ..receipt(unit) }.line().unwrap());
+        let (_folder, store) = store_with(&line("b", 0).1);
+        let mut known = Receipts::load(&store);
+        let mut added = append(&store, &RealDisk, &[line("c", 1), line("a", 2)]).unwrap();
+        added.extend(append(&store, &RealDisk, &[line("b", 3)]).unwrap());
+        assert!(!known.are_those_of(&store));
+        known.take_in(&store, added).unwrap();
+        known.put(&Receipt { log_bytes: 4, ..receipt("c") }).unwrap();
+        known.save(&store, &RealDisk).unwrap();
+        let saved = disk::read(&store.receipts()).unwrap();
+        assert_eq!(saved, [line("a", 2).1, line("b", 3).1, line("c", 4).1].concat());
+        // And nothing more is to be written.
+        let before = store.receipts().metadata().unwrap();
+        known.save(&store, &RealDisk).unwrap();
+        Receipts::load(&store).save(&store, &RealDisk).unwrap();
+        let after = store.receipts().metadata().unwrap();
+        assert_eq!(std::os::unix::fs::MetadataExt::ino(&before), std::os::unix::fs::MetadataExt::ino(&after));
+        assert!(Receipts::load(&store).are_those_of(&store));
+    }
+
+    #[test]
+    fn a_file_is_known_by_its_size_and_time_where_its_session_was_sure() {
+        let file =
+            |path: &str, size: u64| FileReceipt { path: path.to_owned(), size, mtime_ns: -5, mode: 0o644, sha256: Some("0".repeat(64)) };
+        let files = vec![file("a\"b", 1), file("main", 2)];
+        let sure = Receipt { files: files.clone(), sure: true, ..receipt("s") };
+        let unsure = Receipt { files, ..receipt("u") };
+        let (_folder, store) = store_with(&[sure.line().unwrap(), unsure.line().unwrap()].concat());
+        let known = Receipts::load(&store);
+        let listed = Listed { path: RelPath::new("s/main"), kind: ListedKind::File, size: 2, mtime_ns: -5, mode: 0o600 };
+        let knows = |unit: &str, format: &str, file: &str, listed: &Listed| known.knows(&RelPath::new(unit), format, file, listed);
+        assert!(knows("s", "pi", "main", &listed));
+        assert!(knows("s", "pi", "a\"b", &Listed { size: 1, ..listed.clone() }));
+        assert!(!knows("u", "pi", "main", &listed) && !knows("s", "gptme", "main", &listed) && !knows("s", "pi", "a", &listed));
+        for other in [
+            Listed { size: 1, ..listed.clone() },
+            Listed { mtime_ns: -4, ..listed.clone() },
+            Listed { kind: ListedKind::Link, ..listed.clone() },
+        ] {
+            assert!(!knows("s", "pi", "main", &other), "{other:?}");
+        }
     }
 }

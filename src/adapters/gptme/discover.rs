@@ -29,10 +29,11 @@ pub(super) fn discover(folder: &FolderView<'_>) -> Option<UnitClaim> {
     };
     let mut folders = Vec::new();
     for (path, entry) in folder.entries() {
+        let own = || entry.path.from_byte(entry.path.as_bytes().len() - path.len());
         match &entry.kind {
-            ListedKind::Folder => folders.push(RelPath::new(path)),
-            ListedKind::Link => claim.files.push(RelPath::new(path)),
-            ListedKind::File => own_or_leave(folder, path, &mut claim),
+            ListedKind::Folder => folders.push(own()),
+            ListedKind::Link => claim.files.push(own()),
+            ListedKind::File => own_or_leave(folder, own(), &mut claim),
             ListedKind::Special => {
                 let what = "neither a file nor a folder nor a link; not carried".to_owned();
                 claim.left_out.push((RelPath::new(path), FindingCode::SpecialFile, what));
@@ -70,6 +71,9 @@ fn judge(folder: &FolderView<'_>) -> Option<(Confidence, Standing)> {
             // Never followed, and never passed over in silence.
             ListedKind::Link => return Some((Confidence::Likely, Standing::Live)),
             ListedKind::Folder | ListedKind::Special => return None,
+        }
+        if folder.is_known(super::ID, TRANSCRIPT) {
+            return Some((Confidence::Sure, Standing::Live));
         }
         return judge_transcript(&folder.first_bytes(TRANSCRIPT), transcript.size).map(|sure| (sure, Standing::Live));
     }
@@ -116,8 +120,7 @@ fn is_event_log(folder: &FolderView<'_>, path: &str) -> bool {
 }
 
 /// Sorts one file: the session's own, a lock, or a temporary.
-fn own_or_leave(folder: &FolderView<'_>, path: &[u8], claim: &mut UnitClaim) {
-    let path = RelPath::new(path);
+fn own_or_leave(folder: &FolderView<'_>, path: RelPath, claim: &mut UnitClaim) {
     let name = path.as_text().and_then(|path| path.rsplit('/').next()).unwrap_or_default();
     if is_lock(name) {
         claim.left_out.push((path, FindingCode::LockFile, "a lock file of gptme; it belongs to no session".to_owned()));

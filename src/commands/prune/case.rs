@@ -201,8 +201,8 @@ impl<'a> Cases<'a> {
         let listed = self.source.listing.get(&share.file.below(&unit.found.root))?;
         if let Some(receipt) = self.receipts.get(&unit.name)
             && proof == Proof::Noted
-            && *known.is_as_noted.get_or_init(|| is_as_noted(receipt, self.store))
-            && is_proven(receipt, &log_path, share, listed)
+            && *known.is_as_noted.get_or_init(|| is_as_noted(&receipt, self.store))
+            && is_proven(&receipt, &log_path, share, listed)
         {
             return None;
         }
@@ -240,7 +240,7 @@ impl<'a> Cases<'a> {
         let known = self.known.entry(n).or_default();
         let look = || {
             let of_folder = folder.into_iter().flat_map(|audit| audit.of(unit)).map(|item| item.finding.clone());
-            let own = own_findings(unit, self.source, self.receipts.get(&unit.name));
+            let own = own_findings(unit, self.source, self.receipts.get(&unit.name).as_ref());
             let worst = own.into_iter().chain(of_folder).find(|finding| finding.severity >= Severity::Warn);
             worst.map(|finding| Stay::new(StayCode::AuditFindings, format!("{} ({})", finding.message, finding.location)))
         };
@@ -281,7 +281,7 @@ fn is_proven(receipt: &Receipt, log_path: &RelPath, share: &Share, listed: &List
 fn own_findings(unit: &SourceUnit, source: &Source, receipt: Option<&Receipt>) -> Vec<Finding> {
     let found = retired::findings(unit, source, receipt).unwrap_or_else(|| {
         let same = receipt.and_then(|receipt| as_before(unit, source, receipt, Trust::SizeAndTime).ok().flatten());
-        same.map_or_else(|| of_unit(unit, source), |receipt| receipt.findings)
+        same.map_or_else(|| of_unit(unit, source), |receipt| receipt.findings.clone())
     });
     found.into_iter().filter(|finding| !unit.found.adapter.audit_covers(finding) && !OF_THE_STORE.contains(&finding.code)).collect()
 }

@@ -59,7 +59,7 @@ pub(super) fn undo(
         by_number.entry(stone.bundle).or_default().push(stone);
     }
     let bundles: Vec<Vec<&Tombstone>> = by_number.into_values().rev().collect();
-    let retired = Receipts::load(store).retired().map(|(receipt, _)| receipt.unit.clone()).collect();
+    let retired = Receipts::load(store).retired().map(|(receipt, _)| receipt.unit).collect();
     let way = Way { source, store, pruner, users: Users::now(source), job, later: later(&pruned, &prune), retired };
     let (mut tally, mut done) = (Tally::default(), 0);
     for group in groups::of(&bundles) {
