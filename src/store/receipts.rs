@@ -188,7 +188,7 @@ mod tests {
 
     #[test]
     fn of_a_units_lines_the_last_that_is_whole_counts() {
-        let retired = Retired { folder: String::new(), files: Vec::new() };
+        let retired = Retired { folder: String::new(), files: Vec::new(), beside: Vec::new() };
         let before = Receipt { retired: Some(retired.clone()), ..receipt("b") }.line().unwrap();
         let after = Receipt { log_bytes: 7, retired: Some(retired), ..receipt("b") }.line().unwrap();
         let other = receipt("a").line().unwrap();
