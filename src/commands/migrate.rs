@@ -263,7 +263,7 @@ fn convert_all(
         noted: Mutex::default(),
         failed: Mutex::default(),
     };
-    let locks = HeldLocks::now();
+    let locks = HeldLocks::now().besides(store);
     let taken = taken_names(source, store);
     let results = batch::run(&items, job.jobs, job.stop, |unit, bytes| {
         let was = known.get(&unit.name);

@@ -83,16 +83,23 @@ impl HeldLocks {
     pub fn now() -> HeldLocks {
         let table = super::disk::read(Path::new("/proc/locks")).unwrap_or_default();
         let table = String::from_utf8_lossy(&table);
-        // Ours are on stores.
-        let own = std::process::id().to_string();
         let held = table.lines().filter_map(|line| {
             let words: Vec<&str> = line.split_whitespace().collect();
             let flock = words.iter().position(|word| *word == "FLOCK")?;
             let inode = words.get(flock + 4)?.rsplit(':').next()?.parse().ok()?;
-            let process = *words.get(flock + 3)?;
-            (process != own).then(|| (inode, process.to_owned()))
+            Some((inode, (*words.get(flock + 3)?).to_owned()))
         });
         HeldLocks { held: held.collect() }
+    }
+
+    /// The same without the lock of a store that is being written: where nobody
+    /// holds another, no file needs to be asked about.
+    #[must_use]
+    pub fn besides(mut self, store: &Store) -> HeldLocks {
+        if let Ok(meta) = std::fs::symlink_metadata(store.lock()) {
+            self.held.retain(|(inode, _)| *inode != meta.ino());
+        }
+        self
     }
 
     /// The process that holds a lock on a file.
