@@ -43,11 +43,12 @@ pub(super) enum Signs {
 
 /// Claims the sessions of a folder.
 pub(super) fn discover(view: &FolderView<'_>, signs: Signs) -> Found {
-    let folder = Folder::look(view);
+    let mut folder = Folder::look(view);
     let mut found = Found::default();
     if !folder.is_ours(signs) {
         return found;
     }
+    folder.look_into_objects(view);
     let mut units: BTreeMap<RelPath, UnitClaim> = BTreeMap::new();
     folder.claim_jsonl(&mut units);
     folder.claim_legacy(view, &mut units, &mut found.strays);
@@ -159,6 +160,15 @@ impl Folder {
         }
     }
 
+    /// Asks of every other object whether the program would make a session of it.
+    fn look_into_objects(&mut self, view: &FolderView<'_>) {
+        for (files, suffix) in [(&mut self.legacy, LEGACY), (&mut self.backups, BACKUP)] {
+            for (stem, file) in files.iter_mut().filter(|(_, file)| **file == LegacyFile::Object) {
+                *file = judge::object(&view.all_bytes(path(stem, suffix)));
+            }
+        }
+    }
+
     /// Whether the sessions here are to be claimed.
     fn is_ours(&self, signs: Signs) -> bool {
         let is_legacy = |file: &LegacyFile| matches!(file, LegacyFile::Ours { .. });
@@ -255,7 +265,8 @@ impl Folder {
             }
             let confidence = match file {
                 LegacyFile::Ours { .. } => Confidence::Sure,
-                LegacyFile::Renamed { .. } | LegacyFile::Broken | LegacyFile::Imported { .. } | LegacyFile::Other => Confidence::Likely,
+                LegacyFile::Renamed { .. } | LegacyFile::Broken => Confidence::Likely,
+                LegacyFile::Imported { .. } | LegacyFile::Object | LegacyFile::Other => Confidence::Likely,
             };
             self.claim_left_over(units, name, confidence);
         }

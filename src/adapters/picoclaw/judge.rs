@@ -88,6 +88,9 @@ pub(super) enum LegacyFile {
     /// No session, but the program would make one of it; without a key, under
     /// its name.
     Imported { key: String },
+    /// Another object. Whether the program would make a session of it is asked only
+    /// in its own folders: that costs as much as a look at everything in it.
+    Object,
     /// Something else, which the program passes over.
     Other,
 }
@@ -99,7 +102,7 @@ impl LegacyFile {
             LegacyFile::Ours { key } | LegacyFile::Renamed { key } | LegacyFile::Imported { key } => {
                 Some(key.as_str()).filter(|key| !key.is_empty())
             }
-            LegacyFile::Broken | LegacyFile::Other => None,
+            LegacyFile::Broken | LegacyFile::Object | LegacyFile::Other => None,
         }
     }
 
@@ -126,10 +129,11 @@ pub(super) fn lines(view: &FolderView<'_>, name: &RelPath, size: u64) -> LinesFi
     let is_whole = first.len() as u64 == size;
     let found = first_lines(&first, if is_whole { Ending::Whole } else { Ending::Cut });
     // One line may be longer than a look at the beginning.
-    if found == LinesFile::Unclear && !is_whole && size <= LARGEST_LOOK {
-        return first_lines(&view.all_bytes(name), Ending::Whole);
-    }
-    found
+    let found = match found {
+        None if !is_whole && size <= LARGEST_LOOK => first_lines(&view.all_bytes(name), Ending::Whole),
+        found => found,
+    };
+    found.unwrap_or(LinesFile::Unclear)
 }
 
 /// So many records say whose they are.
@@ -142,8 +146,9 @@ enum Ending {
     Cut,
 }
 
-fn first_lines(first: &[u8], ending: Ending) -> LinesFile {
-    let mut found = LinesFile::Unclear;
+/// What the first records say; nothing where there are none.
+fn first_lines(first: &[u8], ending: Ending) -> Option<LinesFile> {
+    let mut found = None;
     let mut looked_at = 0;
     for line in Lines::new(first, Newlines::LineFeed).filter(|line| !line.end.is_empty() || ending == Ending::Whole) {
         let mut members = Vec::new();
@@ -156,10 +161,12 @@ fn first_lines(first: &[u8], ending: Ending) -> LinesFile {
             break;
         }
         if members.iter().any(|member| OTHERS.contains(&member.name().as_ref())) {
-            return LinesFile::Foreign;
+            return Some(LinesFile::Foreign);
         }
         if Record::is_whole(line.text) {
-            found = LinesFile::Messages;
+            found = Some(LinesFile::Messages);
+        } else {
+            found = found.or(Some(LinesFile::Unclear));
         }
     }
     found
@@ -219,7 +226,12 @@ pub(super) fn legacy(view: &FolderView<'_>, name: &RelPath, size: u64) -> Legacy
     if let Some(key) = get("key").filter(|key| json::kind_of(key) == Kind::String && is_session()) {
         return named(decoded(key));
     }
-    decoded_key(&bytes).map_or(LegacyFile::Other, |key| LegacyFile::Imported { key })
+    LegacyFile::Object
+}
+
+/// What the program would make of an object that is no session.
+pub(super) fn object(bytes: &[u8]) -> LegacyFile {
+    decoded_key(bytes).map_or(LegacyFile::Other, |key| LegacyFile::Imported { key })
 }
 
 /// The keys of a legacy session.

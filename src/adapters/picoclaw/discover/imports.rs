@@ -61,7 +61,7 @@ impl Folder {
                     strays.push(Stray { path: whole.name.clone(), code, message });
                     continue;
                 }
-                LegacyFile::Other => continue,
+                LegacyFile::Object | LegacyFile::Other => continue,
             };
             let mut unit = claim(whole.name.clone(), confidence, Standing::Live);
             unit.files.push(whole.name.clone());
@@ -95,7 +95,7 @@ impl Folder {
             let is_decodable = || match whole.file {
                 LegacyFile::Ours { .. } | LegacyFile::Renamed { .. } => judge::decoded_key(&view.all_bytes(&whole.name)).is_some(),
                 LegacyFile::Imported { .. } => true,
-                LegacyFile::Broken | LegacyFile::Other => false,
+                LegacyFile::Broken | LegacyFile::Object | LegacyFile::Other => false,
             };
             if meets_others && is_decodable() {
                 import.into.entry(&whole.base).or_default().push(&whole.name);
