@@ -382,6 +382,10 @@ fn of_one_key_all_are_retired_or_none() {
     assert_eq!(stdout(&done).matches("\"not_retired\"").count(), 2, "{}", stdout(&done));
     assert!(stdout(&done).contains("picoclaw takes it and telegram_42.json for one session"), "{}", stdout(&done));
     fs::remove_file(bench.source().join("telegram_42.json.migrated")).unwrap();
+    // Also where only some of them were chosen.
+    let before = tree(&bench.source());
+    let done = bench.migrate(&["--retire", "--json", "--exclude", "telegram_42.json"]);
+    assert_eq!((code(&done), tree(&bench.source())), (Some(1), before), "{}", stdout(&done));
     bench.migrate(&["--retire"]);
     assert!(tree(&bench.source()).keys().all(|name| name.ends_with(".migrated")));
 }

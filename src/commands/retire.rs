@@ -20,8 +20,9 @@ use super::unchanged::{Standing as LogStanding, log_standing};
 /// Files that a run before this one was to rename, by unit.
 pub(super) type Finished = BTreeMap<String, Vec<String>>;
 
-/// Renames the files of proven sessions, each by its report's place, that their program would list, if they
-/// are still what was proven; what was not renamed is a finding.
+/// Renames the files of proven sessions, each by its report's place, that their
+/// program would list, if they are still what was proven; what was not renamed is
+/// a finding.
 ///
 /// # Errors
 /// When the receipts cannot be written; then nothing was renamed.
@@ -34,13 +35,10 @@ pub(super) fn retire(
     disk: &dyn Disk,
 ) -> Result<(), StoreError> {
     let mut possible = Vec::new();
-    // What stays: nothing that its program takes for the same session may go.
-    let mut staying: BTreeSet<&RelPath> = source.units.iter().map(|unit| &unit.name).collect();
     for &(n, unit) in proven.iter().filter(|(_, unit)| !unit.found.retires.is_empty()) {
         let Some(receipt) = known.get(&unit.name) else { continue };
         match plan(&source.folder_of(unit), unit, &receipt) {
             Ok(files) => {
-                staying.remove(&unit.name);
                 let now = Retired { folder: unit.found.root.key(), files, beside: beside(unit, known) };
                 possible.push((n, unit, merged(receipt.retired.as_ref(), now)));
             }
@@ -50,7 +48,7 @@ pub(super) fn retire(
             }
         }
     }
-    let kept_by = kept_by(source, &staying);
+    let kept_by = kept_by(source, &possible.iter().map(|(_, unit, _)| &unit.name).collect());
     let mut planned = Vec::new();
     for (n, unit, retired) in possible {
         match kept_by.get(&unit.name) {
@@ -83,13 +81,14 @@ pub(super) fn retire(
     folders.iter().try_for_each(|folder| disk.sync(folder))
 }
 
-/// Which sessions are one with another that stays, and with which.
-fn kept_by(source: &Source, staying: &BTreeSet<&RelPath>) -> BTreeMap<RelPath, RelPath> {
+/// Which sessions are one with another that stays, and with which. One that was
+/// not chosen stays, too.
+fn kept_by(source: &Source, going: &BTreeSet<&RelPath>) -> BTreeMap<RelPath, RelPath> {
     let mut kept = BTreeMap::new();
     for unit in source.units.iter().filter(|unit| !unit.found.beside.retires_with.is_empty()) {
         let others = unit.found.beside.retires_with.iter().map(|other| other.below(&unit.found.root));
         let group: Vec<RelPath> = others.chain([unit.name.clone()]).collect();
-        if let Some(stays) = group.iter().find(|name| staying.contains(name)) {
+        if let Some(stays) = group.iter().find(|name| !going.contains(name)) {
             kept.extend(group.iter().filter(|name| *name != stays).map(|name| (name.clone(), stays.clone())));
         }
     }

@@ -263,12 +263,8 @@ impl Folder {
                 unit.files.push(name);
                 continue;
             }
-            let confidence = match file {
-                LegacyFile::Ours { .. } => Confidence::Sure,
-                LegacyFile::Renamed { .. } | LegacyFile::Broken => Confidence::Likely,
-                LegacyFile::Imported { .. } | LegacyFile::Object | LegacyFile::Other => Confidence::Likely,
-            };
-            self.claim_left_over(units, name, confidence);
+            let is_ours = matches!(file, LegacyFile::Ours { .. });
+            self.claim_left_over(units, name, if is_ours { Confidence::Sure } else { Confidence::Likely });
         }
         for stem in &self.backup_metas {
             let name = path(stem, BACKUP_META);

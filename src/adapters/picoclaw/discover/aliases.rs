@@ -72,7 +72,7 @@ impl Folder {
     /// Says of each session that another one answers to its key.
     pub(super) fn note_aliases(&self, copies: &[Copy], units: &mut BTreeMap<RelPath, UnitClaim>) {
         // The first meta file that lists a key answers to it, with its own key.
-        let mut answers: HashMap<&str, &str> = HashMap::new();
+        let mut answers: BTreeMap<&str, &str> = BTreeMap::new();
         let named = || self.metas.values().filter_map(MetaFile::names);
         for (key, aliases) in named() {
             for alias in aliases.iter().filter(|alias| *alias != key) {
@@ -104,7 +104,8 @@ impl Folder {
 
     /// The sessions whose key is known: by their meta file or whole file, or,
     /// for lines alone, because an alias gives their name.
-    fn keyed<'f>(&'f self, answers: &HashMap<&'f str, &'f str>) -> Vec<Keyed<'f>> {
+    fn keyed<'f>(&'f self, answers: &BTreeMap<&'f str, &'f str>) -> Vec<Keyed<'f>> {
+        // Two aliases may give one name: the later one counts, in whatever run.
         let aliases: BTreeMap<RelPath, &str> = answers.keys().map(|alias| (sanitised(alias), *alias)).collect();
         let mut keyed = Vec::new();
         for (stem, meta) in &self.metas {

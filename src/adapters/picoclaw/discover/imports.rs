@@ -80,9 +80,16 @@ impl Folder {
                 }
                 unit.beside.canonical = Some((*last).clone()).filter(|last| *last != whole.name);
             }
-            let files = by_base[&whole.base].iter().copied().filter(|name| **name != whole.name).cloned();
-            unit.beside.retires_with = files.chain(self.jsonl_of(&whole.base).filter(|name| units.contains_key(name))).collect();
             units.insert(unit.name.clone(), unit);
+        }
+        for (base, files) in &by_base {
+            let of_one_key = files.iter().copied().cloned().chain(self.jsonl_of(base));
+            let of_one_key: Vec<RelPath> = of_one_key.filter(|name| units.contains_key(name)).collect();
+            for name in &of_one_key {
+                if let Some(unit) = units.get_mut(name) {
+                    unit.beside.retires_with = of_one_key.iter().filter(|other| *other != name).cloned().collect();
+                }
+            }
         }
     }
 

@@ -3,6 +3,12 @@ use crate::model::folder::{FEW_BYTES, Listed, Listing, Part};
 
 /// The units of a folder with these files, each with its own files.
 fn units(files: &[(&str, &str)]) -> Vec<(String, Vec<String>)> {
+    let names = |files: &[RelPath]| files.iter().map(ToString::to_string).collect();
+    claims(files).iter().map(|unit| (unit.name.to_string(), names(&unit.files))).collect()
+}
+
+/// The same as they are claimed.
+fn claims(files: &[(&str, &str)]) -> Vec<UnitClaim> {
     let listed = |(name, text): &(&str, &str)| Listed {
         path: RelPath::new(*name),
         kind: ListedKind::File,
@@ -16,9 +22,7 @@ fn units(files: &[(&str, &str)]) -> Vec<(String, Vec<String>)> {
         text.as_bytes().to_vec()
     };
     let root = RelPath::new("");
-    let found = discover(&FolderView::new(&listing, &root, &peek), Signs::Certain);
-    let names = |files: &[RelPath]| files.iter().map(ToString::to_string).collect();
-    found.units.iter().map(|unit| (unit.name.to_string(), names(&unit.files))).collect()
+    discover(&FolderView::new(&listing, &root, &peek), Signs::Certain).units
 }
 
 const LINE: &str = "{\"role\":\"user\",\"content\":\"a\"}\n";
@@ -36,6 +40,22 @@ fn a_meta_file_beside_lines_is_theirs_whatever_it_says() {
     ] {
         let found = units(&[("a_b.jsonl", LINE), ("a_b.meta.json", meta)]);
         assert_eq!(found, [("a_b.jsonl".to_owned(), vec!["a_b.jsonl".to_owned(), "a_b.meta.json".to_owned()])], "{meta}");
+    }
+}
+
+#[test]
+fn of_two_aliases_with_one_name_it_is_always_the_same_that_answers() {
+    let meta = |key: &str, alias: &str| {
+        format!(
+            r#"{{"key":"{key}","summary":"","skip":0,"count":0,"created_at":"2026-01-01T00:00:00Z","updated_at":"2026-01-01T00:00:00Z","aliases":["{alias}"]}}"#
+        )
+    };
+    let (a, b) = (meta("sk:a", "agent:z"), meta("sk:b", "agent/z"));
+    let files = [("agent_z.jsonl", LINE), ("sk_a.jsonl", LINE), ("sk_a.meta.json", &a), ("sk_b.jsonl", LINE), ("sk_b.meta.json", &b)];
+    for _ in 0..32 {
+        let found = claims(&files);
+        assert_eq!(found[0].beside.canonical, Some(RelPath::new("sk_a.jsonl")));
+        assert!(found[0].left_out[0].2.starts_with("`agent:z` is an alias of `sk:a`"), "{}", found[0].left_out[0].2);
     }
 }
 
