@@ -9,6 +9,7 @@ mod draft;
 pub(in crate::adapters) mod entry;
 pub(in crate::adapters) mod facts;
 pub(in crate::adapters) mod forest;
+mod ids;
 pub(in crate::adapters) mod js;
 pub(in crate::adapters) mod notes;
 pub(in crate::adapters) mod read;

@@ -5,12 +5,12 @@ use std::hash::{BuildHasher, Hash, Hasher};
 
 use crate::adapters::adapter::Check;
 use crate::adapters::conversion::Conversion;
-use crate::adapters::mapping::{self, Ids, ParentId, Parents, Rendered, Setting, Taken};
+use crate::adapters::mapping::{self, ParentId, Parents, Rendered, Setting, Taken};
 use crate::model::event::{Body, Draft as EventDraft, EventKind};
 use crate::model::files::RelPath;
 use crate::model::heads::{HeadName, HeadOp, Repeat};
 use crate::model::ids::Seq;
-use crate::model::json::{self, Escapes, Member, Separators, Style};
+use crate::model::json::{Escapes, Member, Separators, Style};
 use crate::model::map::Map;
 use crate::model::recipe::RecipeBuilder;
 use crate::model::shape::{Order, Shapes};
@@ -20,6 +20,7 @@ use super::content::Parts;
 use super::draft::{Draft, event_kind, leave_last, push_whole, shape_text, whole};
 use super::entry::{Entry, Inside, get};
 use super::forest::{self, ById};
+use super::ids::{FileIds, KnownIds, underlying};
 use super::js;
 use super::scan::{Piece, Scan};
 use super::tables::{self, Record, Words};
@@ -66,7 +67,7 @@ pub(in crate::adapters) struct Reader<'a, 's> {
     pub to: Conversion<'a, 's>,
     shapes: Shapes,
     /// Records that are in the log.
-    known: Map<Known<'a>, Seq>,
+    known: Map<RecordKey<'a>, Seq>,
     /// The residuals of those that cannot be rendered, for every file that has
     /// the record.
     residual_of: Map<Seq, u32>,
@@ -87,21 +88,21 @@ pub(in crate::adapters) struct Reader<'a, 's> {
 /// A record by its bytes, the event above, and how its file has parents: an event
 /// is rendered as its file wants it. Records are long: each is hashed once.
 #[derive(PartialEq, Eq)]
-struct Known<'a> {
+struct RecordKey<'a> {
     hash: u64,
     text: &'a [u8],
     above: Seq,
     parents: Parents,
 }
 
-impl<'a> Known<'a> {
-    fn new(text: &'a [u8], above: Seq, parents: Parents, hasher: &impl BuildHasher) -> Known<'a> {
+impl<'a> RecordKey<'a> {
+    fn new(text: &'a [u8], above: Seq, parents: Parents, hasher: &impl BuildHasher) -> RecordKey<'a> {
         let hash = hasher.hash_one((text, above, parents));
-        Known { hash, text, above, parents }
+        RecordKey { hash, text, above, parents }
     }
 }
 
-impl Hash for Known<'_> {
+impl Hash for RecordKey<'_> {
     fn hash<H: Hasher>(&self, state: &mut H) {
         state.write_u64(self.hash);
     }
@@ -112,7 +113,7 @@ pub(super) struct File<'a, 'f> {
     path: &'a RelPath,
     pub(super) scan: &'f Scan<'a>,
     pub(super) placed: &'f Placed,
-    by_id: ById<'f>,
+    pub(super) by_id: ById<'f>,
     parents: Parents,
     pub(super) seqs: Vec<Seq>,
     /// The residual of each event that needs one.
@@ -253,7 +254,7 @@ impl<'a, 's> Reader<'a, 's> {
         let is_header = entry.kind == Record::Header;
         let is_node = !is_header && seen != Seen::Aside;
         let is_shared = is_node && seen == Seen::ByLoader;
-        let record = Known::new(text, above, file.parents, self.known.hasher());
+        let record = RecordKey::new(text, above, file.parents, self.known.hasher());
         let known = if is_header { self.headers.get(text) } else { self.known.get(&record).filter(|_| is_shared) };
         if let Some(&known) = known {
             file.residuals.extend(self.residual_of.get(&known).map(|count| (known, *count)));
@@ -471,45 +472,4 @@ pub(super) enum Seen {
 fn no_record_between(events: &dyn EventSink, end: Seq, next: Seq) -> bool {
     let is_none = |seq| matches!(events.kind(seq), EventKind::Head | EventKind::Checkpoint | EventKind::Outcome | EventKind::Session);
     next.number() - end.number() <= 64 && (end.number() + 1..next.number()).map(Seq::new).all(is_none)
-}
-
-/// Ids while a file is read: those of entries that are in the log.
-struct FileIds<'f, 'a> {
-    file: &'f File<'a, 'f>,
-    seen: Seen,
-    repeat_of: &'f Map<Seq, Seq>,
-}
-
-/// The message of an event that is one, or repeats one; else the event.
-fn underlying(seq: Seq, repeat_of: &Map<Seq, Seq>) -> Seq {
-    repeat_of.get(&seq).copied().unwrap_or(seq)
-}
-
-impl Ids for FileIds<'_, '_> {
-    fn event(&self, id: &[u8]) -> Option<Seq> {
-        // What is told once more names what is told with it.
-        let n = forest::lookup(&self.file.by_id, id).filter(|_| self.seen != Seen::Retold)?;
-        let is_spelled_alike = self.file.scan.entries[n].id_text.as_deref() == Some(id);
-        Some(underlying(self.file.seqs[n], self.repeat_of)).filter(|seq| !seq.is_root() && is_spelled_alike)
-    }
-
-    fn id(&mut self, _: Seq) -> Option<Vec<u8>> {
-        None
-    }
-}
-
-struct KnownIds<'f> {
-    id_of: &'f Map<Seq, Vec<u8>>,
-}
-
-impl Ids for KnownIds<'_> {
-    fn event(&self, _: &[u8]) -> Option<Seq> {
-        None
-    }
-
-    fn id(&mut self, seq: Seq) -> Option<Vec<u8>> {
-        let mut id = Vec::new();
-        json::push_carried_string(self.id_of.get(&seq)?, USUAL.escapes, &mut id);
-        Some(id)
-    }
 }

@@ -98,7 +98,7 @@ impl Projection {
             Edit::Replace(replacement) => replaced(name, replacement)?,
             Edit::None => Content::Stored,
         }
-        .or_repaired(name, said.content);
+        .or_repaired(name, said.body);
         self.print(message, role, content, show)
     }
 
@@ -213,11 +213,11 @@ fn replaced<'a>(role: Option<&str>, replacement: Value<'a>) -> Result<Content<'a
 
 impl<'a> Content<'a> {
     /// What is shown where nothing else was said and nothing is stored.
-    fn or_repaired(self, role: Option<&str>, stored: record::Content) -> Content<'a> {
+    fn or_repaired(self, role: Option<&str>, stored: record::Body) -> Content<'a> {
         match (self, stored, role) {
-            (Content::Stored, record::Content::Missing, Some("system")) => Content::Empty("\"\""),
-            (Content::Stored, record::Content::Missing, Some("user" | "assistant" | "toolResult")) => Content::Empty("[]"),
-            (content, record::Content::Missing | record::Content::There, _) => content,
+            (Content::Stored, record::Body::Missing, Some("system")) => Content::Empty("\"\""),
+            (Content::Stored, record::Body::Missing, Some("user" | "assistant" | "toolResult")) => Content::Empty("[]"),
+            (content, record::Body::Missing | record::Body::There, _) => content,
         }
     }
 

@@ -78,12 +78,12 @@ const KNOWN_ROLES: [&str; 6] = ["system", "user", "assistant", "toolResult", "cu
 pub(super) struct Said {
     /// Its role, where that is one of those that matter.
     pub(super) role: Option<&'static str>,
-    pub(super) content: Content,
+    pub(super) body: Body,
 }
 
 /// Whether a message has content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Content {
+pub(super) enum Body {
     /// It has none, or `null`.
     Missing,
     There,
@@ -93,8 +93,8 @@ impl Said {
     /// What a message says of itself, by its members.
     pub(super) fn of<'a>(members: impl IntoIterator<Item = impl Borrow<Member<'a>>>) -> Said {
         let [role, content] = pick(members, ["role", "content"]);
-        let content = if content.is_nullish() { Content::Missing } else { Content::There };
-        Said { role: KNOWN_ROLES.into_iter().find(|name| role.is(name)), content }
+        let body = if content.is_nullish() { Body::Missing } else { Body::There };
+        Said { role: KNOWN_ROLES.into_iter().find(|name| role.is(name)), body }
     }
 
     /// The same of a message that stands elsewhere.
@@ -124,7 +124,7 @@ struct Members<'a> {
 impl Record {
     fn read<'a>(start: usize, line: &'a [u8], members: &mut Members<'a>) -> Option<Record> {
         let nowhere = Span::default();
-        let nothing = Said { role: None, content: Content::Missing };
+        let nothing = Said { role: None, body: Body::Missing };
         let bare = |kind| Record { start, kind, id: nowhere, parent: nowhere, message: nowhere, said: nothing };
         if !line.trim_ascii_start().starts_with(b"{") {
             let value = Value::parse(line).filter(|value| value.is_truthy())?;
@@ -186,7 +186,7 @@ impl<'a> Records<'a> {
 
     /// What the `message` of a record says of itself.
     pub(super) fn said(&self, index: Index) -> Said {
-        self.all.get(index).map_or(Said { role: None, content: Content::Missing }, |record| record.said)
+        self.all.get(index).map_or(Said { role: None, body: Body::Missing }, |record| record.said)
     }
 
     fn span(&self, index: Index, of: impl Fn(&Record) -> Span) -> Value<'a> {
