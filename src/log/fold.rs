@@ -38,7 +38,8 @@ impl State {
     }
 
     /// How many heads there are.
-    pub(super) fn head_count(&self) -> usize {
+    #[must_use]
+    pub fn head_count(&self) -> usize {
         self.heads.len()
     }
 

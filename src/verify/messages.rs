@@ -224,7 +224,7 @@ impl<'s> Comparison<'s> {
     ) -> Result<Compared, StreamError> {
         let node = log.state().head(head).unwrap_or(Seq::ROOT);
         // What is shown of one head alone is never asked for again.
-        let proven = (log.state().heads().count() > 1).then_some(&mut self.proven);
+        let proven = (log.state().head_count() > 1).then_some(&mut self.proven);
         let replayed = Replayed { proven, ..Replayed::of(log, self.shower, node)? };
         let mut lockstep = Lockstep { replayed, loaded: 0, head: head.to_string(), first: None };
         let outcome = loader.load(ask, &mut |message| lockstep.loaded(message));
