@@ -205,10 +205,15 @@ mod tests {
         for end in 0..OBJECT.len() {
             let cut = &OBJECT[..end];
             assert!(all_members(cut).len() <= 4);
-            let list = cut.get(20..).unwrap_or_default();
+            let list = from_member(cut, "b").unwrap_or_default();
             assert!(opened_elements(list).count() <= 3 && elements(list).count() <= 3);
-            let _ = from_member(cut, "b");
-            assert!(all_members_opening(cut, "b", &mut Vec::new()).len() <= 4);
+        }
+        let nested = br#"{"m":{"c":1 , "d":{}} }"#;
+        for end in 0..nested.len() {
+            let mut opened = Vec::new();
+            let found = all_members_opening(&nested[..end], "m", &mut opened).len();
+            // It counts from its closing brace on.
+            assert_eq!((found, opened.len() <= 2), (usize::from(end > 20), true), "{end}");
         }
     }
 }
