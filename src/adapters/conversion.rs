@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use crate::adapters::adapter::{Check, ReadSummary};
-use crate::model::digest::{residual_digest, sha256_hex};
+use crate::model::digest::residual_digest;
 use crate::model::event::{Body, Damage, Draft, EventKind, FileEntry, FileKind, Residual, text_or_b64, to_log_json};
 use crate::model::files::{Entry, Files, RelPath};
 use crate::model::finding::Findings;
@@ -154,7 +154,7 @@ impl<'a, 's> Conversion<'a, 's> {
             Entry::File(file) => {
                 line.kind = FileKind::File;
                 line.size = Some(file.bytes.len() as u64);
-                let sha256 = sha256_hex(&file.bytes);
+                let sha256 = self.files.sha256(path).unwrap_or_default().to_owned();
                 line.sha256 = Some(sha256.clone());
                 self.summary.hashes.insert(path.clone(), sha256.clone());
                 if let Some(Rebuilding { holds, style, recipe }) = self.recipes.remove(path) {

@@ -236,7 +236,13 @@ fn attempt<'d>(
         temporary.forget_name()?;
     }
     let mut writer = UnsealedLog::new(&temporary);
-    let summary = unit.found.adapter.read(files, check, writer.events(), findings)?;
+    let summary = std::thread::scope(|scope| {
+        // The log says at its end what the hashes are; without a thread they are made then.
+        if files.is_large() {
+            let _ = std::thread::Builder::new().spawn_scoped(scope, || files.hash_all());
+        }
+        unit.found.adapter.read(files, check, writer.events(), findings)
+    })?;
     writer.close()?;
     // From here on only what can be read back counts; that is what is sealed.
     let (mut log, written) = LogView::open(&temporary.file).map_err(ConvertError::Log)?.seal_with(&temporary)?;

@@ -4,8 +4,9 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::hash::{Hash, Hasher};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
+use super::digest::sha256_hex;
 use super::event::{bytes_of, text_or_b64};
 
 /// A path inside a session, as the bytes it has on disk, `/` between its parts.
@@ -208,9 +209,27 @@ pub struct Beside {
 pub struct Files {
     name: String,
     name_bytes: Vec<u8>,
-    entries: BTreeMap<RelPath, Entry>,
+    entries: BTreeMap<RelPath, Held>,
     beside: Beside,
 }
+
+/// What stands at a path, and its hash once that was asked for.
+#[derive(Debug, Clone)]
+struct Held {
+    entry: Entry,
+    sha256: OnceLock<String>,
+}
+
+impl PartialEq for Held {
+    fn eq(&self, other: &Held) -> bool {
+        self.entry == other.entry
+    }
+}
+
+impl Eq for Held {}
+
+/// From so many bytes on a session, or a file, is worth a second thread.
+pub const LARGE: u64 = 4 * 1024 * 1024;
 
 impl Files {
     /// No files yet; `name` is what the source program calls the session.
@@ -257,13 +276,13 @@ impl Files {
 
     /// Puts an entry at a path.
     pub fn insert(&mut self, path: RelPath, entry: Entry) {
-        self.entries.insert(path, entry);
+        self.entries.insert(path, Held { entry, sha256: OnceLock::new() });
     }
 
     /// The regular file at a path, if one is there.
     #[must_use]
     pub fn file(&self, path: &str) -> Option<&SourceFile> {
-        match self.entries.get(&RelPath::new(path)) {
+        match self.entry(&RelPath::new(path)) {
             Some(Entry::File(file)) => Some(file),
             _ => None,
         }
@@ -272,12 +291,30 @@ impl Files {
     /// What stands at a path.
     #[must_use]
     pub fn entry(&self, path: &RelPath) -> Option<&Entry> {
-        self.entries.get(path)
+        self.entries.get(path).map(|held| &held.entry)
+    }
+
+    /// The hash of the regular file at a path, if one is there. It is made once,
+    /// and who asks while it is being made waits for it.
+    #[must_use]
+    pub fn sha256(&self, path: &RelPath) -> Option<&str> {
+        self.entries.get(path)?.sha256()
+    }
+
+    /// Makes the hashes of all files.
+    pub fn hash_all(&self) {
+        self.entries.values().for_each(|held| _ = held.sha256());
     }
 
     /// Every path and what stands there, in byte order.
     pub fn iter(&self) -> impl Iterator<Item = (&RelPath, &Entry)> {
-        self.entries.iter()
+        self.entries.iter().map(|(path, held)| (path, &held.entry))
+    }
+
+    /// Whether the session is worth a second thread.
+    #[must_use]
+    pub fn is_large(&self) -> bool {
+        self.total_bytes() >= LARGE
     }
 
     /// The sum of all file sizes.
@@ -285,11 +322,20 @@ impl Files {
     pub fn total_bytes(&self) -> u64 {
         self.entries
             .values()
-            .map(|entry| match entry {
+            .map(|held| match &held.entry {
                 Entry::File(file) => file.bytes.len() as u64,
                 Entry::Link { .. } | Entry::EmptyFolder => 0,
             })
             .sum()
+    }
+}
+
+impl Held {
+    fn sha256(&self) -> Option<&str> {
+        match &self.entry {
+            Entry::File(file) => Some(self.sha256.get_or_init(|| sha256_hex(&file.bytes))),
+            Entry::Link { .. } | Entry::EmptyFolder => None,
+        }
     }
 }
 
@@ -299,8 +345,8 @@ mod tests {
 
     #[test]
     fn paths_that_share_their_bytes_are_the_ones_that_have_their_own() {
-        let shared: Vec<RelPath> = RelPath::each_of(b"a/bca/d", [3, 0, 1, 3, 9]).collect();
-        assert_eq!(shared, ["a/b", "", "c", "a/d", ""].map(RelPath::new));
+        let shared: Vec<RelPath> = RelPath::each_of(b"a/bca/d", [3, 0, 1, 3, 9, 2]).collect();
+        assert_eq!(shared, ["a/b", "", "c", "a/d", "", ""].map(RelPath::new));
         assert_eq!([0, 2, 3, 4].map(|skip| shared[0].from_byte(skip)), ["a/b", "b", "", ""].map(RelPath::new));
         assert_eq!(shared[3].from_byte(2).below(&shared[2]), RelPath::new("c/d"));
         assert!(shared[0] < shared[3] && shared[0].from_byte(2) > shared[0]);
@@ -316,5 +362,29 @@ mod tests {
             assert_eq!(RelPath::from_key(&key).as_bytes(), path);
             assert!(paths.iter().all(|other| RelPath::new(*other).has_key(&key) == (*other == path)));
         }
+    }
+
+    #[test]
+    fn a_hash_is_of_the_files_own_bytes_and_tells_no_sessions_apart() {
+        let session = || {
+            let mut files = Files::new("s");
+            files.insert(RelPath::new("a"), Entry::File(SourceFile { bytes: b"abc".to_vec(), mtime_ns: 0 }));
+            files.insert(RelPath::new("b"), Entry::File(SourceFile { bytes: Vec::new(), mtime_ns: 0 }));
+            files.insert(RelPath::new("c"), Entry::Link { target: b"abc".to_vec() });
+            files
+        };
+        let (asked, other) = (session(), session());
+        asked.hash_all();
+        let hashes = ["a", "b", "c", "d"].map(|path| asked.sha256(&RelPath::new(path)));
+        let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        let nothing = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+        assert_eq!(hashes, [Some(abc), Some(nothing), None, None]);
+        assert!(asked == other && asked.clone() == other);
+        // What takes the place of a file has a hash of its own.
+        let mut replaced = asked;
+        replaced.insert(RelPath::new("b"), Entry::File(SourceFile { bytes: b"abc".to_vec(), mtime_ns: 0 }));
+        assert_eq!(replaced.sha256(&RelPath::new("b")), Some(abc));
+        let is_b = |path: &RelPath| (path.as_bytes() == b"b").then(|| RelPath::new("d"));
+        assert_eq!(replaced.renamed(is_b).sha256(&RelPath::new("d")), Some(abc));
     }
 }

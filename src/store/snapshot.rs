@@ -1,13 +1,13 @@
 //! A session's files as bytes, all of one moment.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use crate::model::files::{Entry, Files, RelPath, SourceFile};
+use crate::model::files::{Entry, Files, LARGE, RelPath, SourceFile};
 
 use super::disk;
 use super::error::StoreError;
@@ -85,9 +85,65 @@ fn read(path: &Path) -> Result<(Entry, Identity), StoreError> {
         Entry::Link { target: target.as_os_str().as_bytes().to_vec() }
     } else {
         let (mut file, meta) = disk::open_regular(path)?;
-        let mut bytes = Vec::with_capacity(usize::try_from(meta.len()).unwrap_or(0) + 1);
-        file.read_to_end(&mut bytes).map_err(StoreError::io("read", path))?;
+        let size = usize::try_from(meta.len()).unwrap_or(0);
+        let bytes = match read_by_two(&file, size) {
+            Some(bytes) => bytes,
+            None => {
+                let mut bytes = Vec::with_capacity(size + 1);
+                file.read_to_end(&mut bytes).map_err(StoreError::io("read", path))?;
+                bytes
+            }
+        };
         return Ok((Entry::File(SourceFile { bytes, mtime_ns: mtime_ns(&meta) }), Identity::of(&meta)));
     };
     Ok((entry, identity))
+}
+
+/// A large file as two threads read it, each one half: what takes time is that
+/// memory is handed out. Nothing where that fails, or is not worth it.
+fn read_by_two(file: &File, size: usize) -> Option<Vec<u8>> {
+    if (size as u64) < LARGE {
+        return None;
+    }
+    let mut bytes = vec![0; size];
+    let (first, second) = bytes.split_at_mut(size / 2);
+    let middle = first.len() as u64;
+    let is_whole = std::thread::scope(|scope| {
+        let second = std::thread::Builder::new().spawn_scoped(scope, move || file.read_exact_at(second, middle).is_ok());
+        file.read_exact_at(first, 0).is_ok() && second.is_ok_and(|read| read.join().unwrap_or(false))
+    });
+    is_whole.then_some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::disk::{Disk, RealDisk};
+
+    const LARGE: usize = super::LARGE as usize;
+
+    #[test]
+    fn a_file_of_whatever_size_is_read_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        for size in [0, 1, LARGE - 1, LARGE, LARGE + 1, 3 * LARGE + 7] {
+            let path = folder.path().join(size.to_string());
+            // No two places look alike.
+            let bytes: Vec<u8> = (0u32..).flat_map(u32::to_le_bytes).take(size).collect();
+            RealDisk.append(&path, &bytes).unwrap();
+            let (entry, identity) = read(&path).unwrap();
+            assert!(matches!(entry, Entry::File(file) if file.bytes == bytes), "{size}");
+            assert!(is_still(&path, &identity));
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_shorter_than_it_was_is_not_read_by_two() {
+        let named = tempfile::NamedTempFile::new().unwrap();
+        RealDisk.append(named.path(), &vec![b'x'; LARGE]).unwrap();
+        let file = named.as_file();
+        assert!(read_by_two(file, LARGE).is_some());
+        for size in [LARGE + 1, 2 * LARGE, 2 * LARGE + 1, 3 * LARGE] {
+            assert!(read_by_two(file, size).is_none(), "{size}");
+        }
+    }
 }

@@ -40,9 +40,6 @@ const ALWAYS_COMPARED: u64 = 100_000;
 /// How many more, for each event of the log.
 const COMPARED_PER_EVENT: u64 = 4;
 
-/// From this size on a session is worth a second thread for its second proof.
-const LARGE: u64 = 4 * 1024 * 1024;
-
 /// A line that is longer is held only once: each proof holds it in a window of
 /// its own.
 const LONG_LINE: u64 = 16 * 1024 * 1024;
@@ -60,7 +57,7 @@ pub fn prove<R: ReadAt + Clone + Send>(
     if let Some(difference) = seal_difference(log.seal()) {
         return Ok(Err(difference));
     }
-    if files.total_bytes() < LARGE || log.longest_line() > LONG_LINE {
+    if !files.is_large() || log.longest_line() > LONG_LINE {
         let bytes = match files_rebuild(log, adapter, files)? {
             Ok(bytes) => bytes,
             Err(difference) => return Ok(Err(difference)),
