@@ -1,6 +1,6 @@
 //! Asks every adapter about every folder, and refuses to guess between two.
 
-use rayon::prelude::{IntoParallelIterator, ParallelExtend, ParallelIterator};
+use rayon::prelude::{IndexedParallelIterator, IntoParallelIterator, ParallelExtend, ParallelIterator};
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
@@ -12,6 +12,9 @@ use crate::model::location::Location;
 
 /// The folder beside the logs that makes a folder a store, and no source.
 const STORE: &str = ".everlog";
+
+/// So many folders are asked about in one go.
+const FOLDERS_AT_ONCE: usize = 64;
 
 /// One session of a source, with the adapter it belongs to.
 #[derive(Debug, Clone)]
@@ -81,7 +84,7 @@ pub fn discover(listing: &Listing, adapters: &[&'static dyn Adapter], peek: Peek
     while let Some(asked) = open.pop() {
         let inside = search.folder(asked);
         // To ask is to read files, and no folder's answer depends on another's.
-        open.par_extend(inside.into_par_iter().map(|folder| search.asked(folder)));
+        open.par_extend(inside.into_par_iter().with_max_len(FOLDERS_AT_ONCE).map(|folder| search.asked(folder)));
     }
     let mut found = search.found;
     found.units.sort_by(|a, b| a.name.cmp(&b.name));
@@ -106,7 +109,17 @@ enum Answer {
     /// It holds logs, and is no source.
     Store,
     /// What is claimed of it, and what is known to belong to no session.
-    Found(Vec<(&'static dyn Adapter, UnitClaim)>, Vec<Stray>),
+    Found(Vec<Claimed>, Vec<Stray>),
+}
+
+/// A claim, and where its files stand in the listing.
+struct Claimed {
+    adapter: &'static dyn Adapter,
+    claim: UnitClaim,
+    /// The folder that its files' names are relative to.
+    root: RelPath,
+    files: Vec<Place>,
+    left_out: Vec<Place>,
 }
 
 /// Whether the format was named, or is to be found out.
@@ -212,7 +225,24 @@ impl Search<'_> {
         }
         let numbers = view.numbers().clone();
         drop(view);
+        let claims = claims.into_iter().map(|(adapter, claim)| self.claimed(&folder, &numbers, adapter, claim)).collect();
         Asked { numbers, answer: Answer::Found(claims, strays), folder }
+    }
+
+    /// A claim in a folder with these numbers, and where its files stand.
+    fn claimed(&self, folder: &RelPath, numbers: &Range<usize>, adapter: &'static dyn Adapter, mut claim: UnitClaim) -> Claimed {
+        claim.files.shrink_to_fit();
+        claim.left_out.shrink_to_fit();
+        let (root, numbers) = if claim.root.as_bytes().is_empty() {
+            (folder.clone(), numbers.clone())
+        } else {
+            let root = claim.root.below(folder);
+            let numbers = self.listing.numbers_below(&root);
+            (root, numbers)
+        };
+        let files = self.taken.places(&root, numbers.clone(), claim.files.iter()).collect();
+        let left_out = self.taken.places(&root, numbers, claim.left_out.iter().map(|(path, _, _)| path)).collect();
+        Claimed { adapter, claim, root, files, left_out }
     }
 
     /// Whether nobody who claims single files could have one beside this claim:
@@ -242,7 +272,7 @@ impl Search<'_> {
             self.found.findings.add(FindingCode::StoreSkipped, Location::file(folder.to_string()), message);
             return Vec::new();
         };
-        let whole = self.settle(&folder, &numbers, claims);
+        let whole = self.settle(&folder, claims);
         for Stray { path, code, message } in strays {
             let place = self.taken.places(&folder, numbers.clone(), std::iter::once(&path)).next();
             if place.is_some_and(|place| self.taken.insert(place)) {
@@ -254,26 +284,19 @@ impl Search<'_> {
 
     /// Gives each file to the adapter that is surest of it; says whether one
     /// took the folder as a whole.
-    fn settle(&mut self, folder: &RelPath, numbers: &Range<usize>, mut claims: Vec<(&'static dyn Adapter, UnitClaim)>) -> bool {
+    fn settle(&mut self, folder: &RelPath, mut claims: Vec<Claimed>) -> bool {
         // A folder that is one session leaves nothing for anybody less sure.
-        if let Some(surest) = claims.iter().filter(|(_, claim)| is_whole(claim)).map(|(_, claim)| claim.confidence).max() {
-            claims.retain(|(_, claim)| claim.confidence > surest || (is_whole(claim) && claim.confidence == surest));
+        if let Some(surest) =
+            claims.iter().map(|claimed| &claimed.claim).filter(|claim| is_whole(claim)).map(|claim| claim.confidence).max()
+        {
+            claims.retain(|Claimed { claim, .. }| claim.confidence > surest || (is_whole(claim) && claim.confidence == surest));
         }
-        claims.sort_by_key(|(_, b)| std::cmp::Reverse(b.confidence));
+        claims.sort_by_key(|claimed| std::cmp::Reverse(claimed.claim.confidence));
         let mut owners: HashMap<Place, (&'static str, Confidence)> = HashMap::new();
-        let mut whole = false;
-        for (adapter, mut claim) in claims {
-            let (root, numbers) = if claim.root.as_bytes().is_empty() {
-                (folder.clone(), numbers.clone())
-            } else {
-                let root = claim.root.below(folder);
-                let numbers = self.listing.numbers_below(&root);
-                (root, numbers)
-            };
-            let left_out = claim.left_out.iter().map(|(path, _, _)| path);
-            let mut paths: Vec<Place> = self.taken.places(&root, numbers, claim.files.iter().chain(left_out)).collect();
-            let left_out = paths.split_off(claim.files.len());
-            let other = paths.iter().filter_map(|path| owners.get(path)).find(|(id, _)| *id != adapter.id());
+        let (mut whole, mut to_come) = (false, claims.len());
+        for Claimed { adapter, claim, root, files, left_out } in claims {
+            to_come -= 1;
+            let other = files.iter().filter_map(|path| owners.get(path)).find(|(id, _)| *id != adapter.id());
             let name = if is_whole(&claim) { folder.clone() } else { claim.name.below(folder) };
             if let Some((id, confidence)) = other {
                 if *confidence == claim.confidence {
@@ -285,16 +308,18 @@ impl Search<'_> {
                 }
                 continue;
             }
-            if paths.iter().any(|path| self.taken.has(path)) {
+            if files.iter().any(|path| self.taken.has(path)) {
                 continue;
             }
             whole |= is_whole(&claim);
             for place in left_out {
                 self.taken.insert(place);
             }
-            claim.files.shrink_to_fit();
-            claim.left_out.shrink_to_fit();
-            owners.extend(paths.into_iter().map(|path| (path, (adapter.id(), claim.confidence))));
+            if to_come == 0 {
+                files.into_iter().for_each(|place| _ = self.taken.insert(place));
+            } else {
+                owners.extend(files.into_iter().map(|place| (place, (adapter.id(), claim.confidence))));
+            }
             self.found.units.push(Unit {
                 adapter,
                 name,

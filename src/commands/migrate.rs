@@ -28,8 +28,8 @@ use super::error::CommandError;
 use super::migrate_report::{Reports, Status, UnitReport, report_all};
 use super::prune::{say_all_went, say_damaged};
 use super::retire::{self, Finished};
-use super::source::{Place, Selection, Source, SourceUnit};
-use super::unchanged::{Standing as LogStanding, as_before, log_standing};
+use super::source::{ListedSource, Selection, Source, SourceUnit};
+use super::unchanged::{Standing as LogStanding, as_before, at_first_sight, log_standing};
 use super::{batch, retired, unretire};
 
 /// What to migrate, and how.
@@ -94,9 +94,9 @@ pub enum Trust {
 /// When nothing could be done at all.
 pub fn run(job: &MigrateJob<'_>, out: &Printer) -> Result<ExitStatus, CommandError> {
     let store = Store::at(&job.dest);
-    let (mut known, place) = rayon::join(|| Receipts::load(&store), || Place::list(&job.source));
+    let (mut known, listed) = rayon::join(|| Receipts::load(&store), || ListedSource::list(&job.source));
     let believed = (trust(job) == Trust::SizeAndTime).then_some(&known);
-    let mut source = place?.discover(&job.adapters, &job.selection, believed);
+    let mut source = listed?.discover(&job.adapters, &job.selection, believed);
     // What was retired may be gone since: the receipts know of it.
     let has_receipts = job.sources == Sources::Unretire && store.receipts().is_file();
     if source.units.is_empty() && source.recognised > 0 && !has_receipts {
@@ -263,9 +263,20 @@ fn convert_all(
         noted: Mutex::default(),
         failed: Mutex::default(),
     };
-    let locks = HeldLocks::now().besides(store);
+    let locks = HeldLocks::ask();
     let taken = taken_names(source, store);
-    let results = batch::run(&items, job.jobs, job.stop, |unit, bytes| {
+    let mut results: Vec<_> = if trust(job) == Trust::SizeAndTime && taken.is_empty() {
+        let as_before = |bytes: u64, receipt: &Receipt| {
+            progress.session_done(bytes);
+            Ok((UnitReport::of(Outcome::AsBefore(Cow::Borrowed(receipt), Vec::new()), out.form()), None))
+        };
+        at_first_sight(&items, source, &known, store, as_before)
+    } else {
+        items.iter().map(|_| None).collect()
+    };
+    let rest: Vec<usize> = (0..items.len()).filter(|n| results[*n].is_none()).collect();
+    let to_do: Vec<(&SourceUnit, u64)> = rest.iter().map(|n| items[*n]).collect();
+    let done = batch::run(&to_do, job.jobs, job.stop, |unit, bytes| {
         let was = known.get(&unit.name);
         let done = match taken.get(&unit.name) {
             Some(other) => Err(ConvertError::SameName { other: other.to_string() }),
@@ -279,11 +290,13 @@ fn convert_all(
         progress.session_done(bytes);
         Ok(done.unwrap_or_else(|error| (UnitReport::of_error(&error, was.as_ref()), None)))
     });
+    rest.into_iter().zip(done).for_each(|(n, done)| results[n] = done);
     committer.commit();
     drop(progress);
     let failed = committer.failed.into_inner().unwrap_or_else(PoisonError::into_inner);
     known.take_in(store, committer.noted.into_inner().unwrap_or_else(PoisonError::into_inner))?;
     let (mut reports, mut to_retire) = (Vec::with_capacity(items.len()), Vec::new());
+    let locks = locks.answer().besides(store);
     let live: Vec<_> = items.par_iter().map(|(unit, _)| live_process(unit, source, &locks)).collect();
     for (n, (((unit, _), result), by_lock)) in items.iter().zip(results).zip(live).enumerate() {
         let Some(result) = result else { continue };

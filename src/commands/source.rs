@@ -33,7 +33,8 @@ pub struct Selection {
 
 impl Selection {
     pub(super) fn takes(&self, unit: &SourceUnit, listing: &Listing) -> bool {
-        self.takes_name(&unit.name.to_string()) && self.takes_files(unit, listing)
+        let takes_all = self.include.is_empty() && self.exclude.is_empty();
+        (takes_all || self.takes_name(&unit.name.to_string())) && self.takes_files(unit, listing)
     }
 
     /// Whether a session of this name is meant.
@@ -136,19 +137,19 @@ pub struct Source {
 
 /// A source that was listed, and nothing in it looked into.
 #[derive(Debug)]
-pub struct Place {
+pub struct ListedSource {
     root: PathBuf,
     named: PathBuf,
     listing: Listing,
     only_file: Option<RelPath>,
 }
 
-impl Place {
+impl ListedSource {
     /// Lists a source.
     ///
     /// # Errors
     /// When it cannot be read.
-    pub fn list(path: &Path) -> Result<Place, StoreError> {
+    pub fn list(path: &Path) -> Result<ListedSource, StoreError> {
         let whole = std::fs::canonicalize(path).map_err(StoreError::io("find", path))?;
         let only_file = whole.is_file().then(|| RelPath::new(whole.file_name().map(|name| name.as_bytes().to_vec()).unwrap_or_default()));
         let root = match (&only_file, whole.parent()) {
@@ -161,14 +162,14 @@ impl Place {
         };
         let named = std::path::absolute(named).unwrap_or_else(|_| root.clone());
         let listing = listing::list(&root)?;
-        Ok(Place { root, named, listing, only_file })
+        Ok(ListedSource { root, named, listing, only_file })
     }
 
     /// Looks through it; receipts may say of some files what they are, by size
     /// and time.
     #[must_use]
     pub fn discover(self, adapters: &[&'static dyn Adapter], selection: &Selection, receipts: Option<&Receipts>) -> Source {
-        let Place { root, named, listing, only_file } = self;
+        let ListedSource { root, named, listing, only_file } = self;
         let peek = |path: &RelPath, part: Part| listing::part_of(&root, path, part);
         let own = RelPath::new(root.file_name().map(|name| name.as_bytes().to_vec()).unwrap_or_default());
         let known = |folder: &RelPath, format: &str, file: &str, listed: &Listed| {
@@ -200,7 +201,7 @@ impl Source {
     /// # Errors
     /// When it cannot be read.
     pub fn open(path: &Path, adapters: &[&'static dyn Adapter], selection: &Selection) -> Result<Source, StoreError> {
-        Ok(Place::list(path)?.discover(adapters, selection, None))
+        Ok(ListedSource::list(path)?.discover(adapters, selection, None))
     }
 
     /// The programs that work on folders of this source, by folder.

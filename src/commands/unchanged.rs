@@ -1,17 +1,18 @@
 //! Whether a session is still what its receipt says, so that it need not be
 //! converted again.
 
+use rayon::prelude::*;
 use std::borrow::Cow;
 
+use crate::adapters::adapter;
 use crate::log::fork;
-use crate::model::digest::sha256_hex;
 use crate::model::files::{Entry, RelPath};
 use crate::model::finding::{Finding, FindingCode};
-use crate::model::folder::ListedKind;
+use crate::model::folder::{Listed, ListedKind};
 use crate::model::stream::ReadAt;
 use crate::store::disk;
 use crate::store::layout::Store;
-use crate::store::receipts::Receipt;
+use crate::store::receipts::{FileReceipt, Receipt, Receipts};
 use crate::store::snapshot;
 
 use super::convert::{ConvertError, beside_sha256};
@@ -52,6 +53,48 @@ pub(super) fn log_standing(receipt: &Receipt, store: &Store) -> Standing {
     }
 }
 
+/// So many sessions are looked at in one go.
+const AT_ONCE: usize = 256;
+
+/// What is said of those sessions, each with its size, that are what their
+/// receipts say at first sight, as are their logs: nothing but their ends is read.
+pub(super) fn at_first_sight<R: Send>(
+    units: &[(&SourceUnit, u64)],
+    source: &Source,
+    known: &Receipts,
+    store: &Store,
+    say: impl Fn(u64, &Receipt) -> R + Sync,
+) -> Vec<Option<R>> {
+    let some = |units: &[(&SourceUnit, u64)]| -> Vec<Option<R>> {
+        let mut receipts = known.in_order();
+        let is_it = |unit: &SourceUnit, receipt: &Receipt| {
+            let is_its = unit.found.standing != adapter::Standing::Retired && receipt.format == unit.found.adapter.id();
+            is_its && is_as_listed(unit, source, receipt) && log_standing(receipt, store) == Standing::There
+        };
+        units
+            .iter()
+            .map(|(unit, bytes)| receipts.get(&unit.name).filter(|receipt| is_it(unit, receipt)).map(|receipt| say(*bytes, &receipt)))
+            .collect()
+    };
+    units.par_chunks(AT_ONCE).with_max_len(1).flat_map_iter(some).collect()
+}
+
+/// Whether names, sizes, times and permissions are those of a receipt, and all
+/// else that can be known without reading.
+fn is_as_listed(unit: &SourceUnit, source: &Source, receipt: &Receipt) -> bool {
+    let listed = || source.listing.each_below(&unit.found.root, &unit.found.files);
+    let as_listed = |(was, listed): (&FileReceipt, Option<&Listed>)| listed.is_some_and(|listed| was.is_as_listed(listed));
+    has_same_names(unit, receipt) && receipt.files.iter().zip(listed()).all(as_listed) && left_out_as_before(unit, receipt)
+}
+
+/// Whether a session has the same files, and what lies beside it says the same.
+fn has_same_names(unit: &SourceUnit, receipt: &Receipt) -> bool {
+    // Another name is another file, whatever its bytes.
+    let (was, is) = (&receipt.files, &unit.found.files);
+    let same_names = was.len() == is.len() && is.iter().zip(was).all(|(path, file)| path.has_key(&file.path));
+    same_names && receipt.beside_sha256 == beside_sha256(&unit.found.beside)
+}
+
 /// The receipt, brought up to date where it is not, of a source that has not
 /// changed.
 pub(super) fn as_before<'r>(
@@ -60,30 +103,25 @@ pub(super) fn as_before<'r>(
     receipt: &'r Receipt,
     trust: Trust,
 ) -> Result<Option<Cow<'r, Receipt>>, ConvertError> {
-    let same_beside = receipt.beside_sha256 == beside_sha256(&unit.found.beside);
-    // Another name is another file, whatever its bytes.
-    let (was, is) = (&receipt.files, &unit.found.files);
-    let same_names = was.len() == is.len() && is.iter().zip(was).all(|(path, file)| path.has_key(&file.path));
-    if trust == Trust::Nothing || !same_beside || !same_names {
+    if trust == Trust::Nothing {
         return Ok(None);
     }
-    let listed: Vec<_> = source.listing.each_below(&unit.found.root, &unit.found.files).collect();
-    let all_same = receipt.files.iter().zip(&listed).all(|(was, listed)| listed.is_some_and(|listed| was.is_as_listed(listed)));
-    if all_same && left_out_as_before(unit, receipt) {
+    if is_as_listed(unit, source, receipt) {
         return Ok(Some(Cow::Borrowed(receipt)));
     }
     // Another time or mode: the bytes decide, unless a time is part of the log.
+    let listed: Vec<_> = source.listing.each_below(&unit.found.root, &unit.found.files).collect();
     let sizes_same = receipt.files.iter().zip(&listed).all(|(was, listed)| {
         listed.is_some_and(|listed| was.is_as_listed(listed) || (listed.kind == ListedKind::File && was.size == listed.size))
     });
-    if receipt.uses_file_times || !sizes_same || !left_out_as_before(unit, receipt) {
+    if receipt.uses_file_times || !has_same_names(unit, receipt) || !sizes_same || !left_out_as_before(unit, receipt) {
         return Ok(None);
     }
     let files = snapshot::take(&source.folder_of(unit), unit.own_name(), &unit.found.files)?;
     let mut same = receipt.clone();
     for ((was, path), listed) in same.files.iter_mut().zip(&unit.found.files).zip(&listed) {
         if let (Some(Entry::File(file)), Some(listed)) = (files.entry(path), listed) {
-            if was.sha256.as_deref() != Some(sha256_hex(&file.bytes).as_str()) {
+            if was.sha256.as_deref() != files.sha256(path) {
                 return Ok(None);
             }
             was.mtime_ns = file.mtime_ns;

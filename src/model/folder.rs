@@ -1,6 +1,6 @@
 //! A source folder as a listing: names, kinds and sizes, nothing read yet.
 
-use foldhash::fast::FixedState;
+use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -46,22 +46,24 @@ pub struct Listing {
     entries: Vec<Listed>,
     /// The numbers of the folders among them, by path.
     folders: HashTable<u32>,
+    hasher: RandomState,
 }
 
 impl Listing {
     /// A listing of these entries.
     #[must_use]
     pub fn new(mut entries: Vec<Listed>) -> Listing {
-        // They come folder by folder: long runs that are in order already.
+        // They come in long runs that are in order already.
         entries.sort_by(|a, b| a.path.cmp(&b.path));
-        entries.shrink_to_fit();
-        let of_folder = |(n, entry): (usize, &Listed)| if entry.kind == ListedKind::Folder { u32::try_from(n).ok() } else { None };
-        let mut folders = HashTable::new();
-        for n in entries.iter().enumerate().filter_map(of_folder) {
-            let hash_of = |n: &u32| hash(&entries[*n as usize].path);
+        let is_folder = |entry: &Listed| entry.kind == ListedKind::Folder;
+        let mut folders = HashTable::with_capacity(entries.iter().filter(|entry| is_folder(entry)).count());
+        let hasher = RandomState::default();
+        let numbers = entries.iter().enumerate().filter(|(_, entry)| is_folder(entry));
+        for n in numbers.filter_map(|(n, _)| u32::try_from(n).ok()) {
+            let hash_of = |n: &u32| hasher.hash_one(entries[*n as usize].path.as_bytes());
             folders.insert_unique(hash_of(&n), n, hash_of);
         }
-        Listing { entries, folders }
+        Listing { entries, folders, hasher }
     }
 
     /// All entries.
@@ -91,7 +93,7 @@ impl Listing {
         let prefix = [folder.as_bytes(), b"/"].concat();
         let is_below = |entry: &Listed| entry.path.as_bytes().starts_with(&prefix);
         let is_before = |entry: &Listed| entry.path.as_bytes() < prefix.as_slice();
-        let own = self.folders.find(hash(folder), |n| self.entries[*n as usize].path == *folder);
+        let own = self.folders.find(self.hasher.hash_one(folder.as_bytes()), |n| self.entries[*n as usize].path == *folder);
         let from = own.map_or(0, |n| *n as usize + 1);
         let from = from + first_not(&self.entries[from..], is_before);
         from..from + first_not(&self.entries[from..], is_below)
@@ -125,10 +127,6 @@ fn first_not(entries: &[Listed], is_of_it: impl Fn(&Listed) -> bool) -> usize {
         far *= 2;
     }
     entries[..far.min(entries.len())].partition_point(is_of_it)
-}
-
-fn hash(path: &RelPath) -> u64 {
-    FixedState::default().hash_one(path.as_bytes())
 }
 
 /// How much of a path below a folder is the folder's.

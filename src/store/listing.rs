@@ -3,8 +3,9 @@
 use rayon::prelude::*;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
+use std::ffi::CStr;
 use std::fs;
-use std::os::fd::OwnedFd;
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
@@ -19,6 +20,9 @@ use super::layout::path_below;
 /// So many folders are read in one go.
 const FOLDERS_AT_ONCE: usize = 64;
 
+/// With so many more to be read, they are shared with other threads.
+const FOLDERS_TO_SHARE: usize = 4 * FOLDERS_AT_ONCE;
+
 /// Lists everything below a folder.
 ///
 /// # Errors
@@ -27,25 +31,23 @@ const FOLDERS_AT_ONCE: usize = 64;
 pub fn list(root: &Path) -> Result<Listing, StoreError> {
     let failed = |error: Errno| StoreError::io("read the folder", root)(error.into());
     let top = rustix::fs::open(root, FOLDER, Mode::empty()).map_err(failed)?;
-    let mut found = Found::default();
     let opened = rustix::fs::openat(&top, ".", FOLDER, Mode::empty()).map_err(failed)?;
-    found.read(opened, &RelPath::new("")).map_err(failed)?;
-    let mut entries: Vec<Listed> = found.entries().collect();
-    // Level by level, and the folders of a level at once.
-    let mut looked_at = 0;
-    loop {
-        let folders: Vec<usize> = (looked_at..entries.len()).filter(|n| entries[*n].kind == ListedKind::Folder).collect();
-        if folders.is_empty() {
-            return Ok(Listing::new(entries));
-        }
-        looked_at = entries.len();
-        let found: Vec<Found> = folders.par_chunks(FOLDERS_AT_ONCE).map(|some| inside(&top, some, &entries)).collect();
-        entries.reserve_exact(found.iter().map(|found| found.inside.len()).sum());
-        for mut found in found {
-            found.folders.drain(..).for_each(|(n, folder)| entries[n] = folder);
-            entries.extend(found.entries());
+    let mut found = Found::default();
+    found.read(opened, b"").map_err(failed)?;
+    let mut folders = std::mem::take(&mut found.folders);
+    let mut entries = found.in_order();
+    while !folders.is_empty() {
+        folders.par_sort_unstable();
+        let some = folders.par_chunks(FOLDERS_AT_ONCE).with_max_len(1);
+        let inside: Vec<_> = some.map(|some| inside(&top, some)).collect();
+        folders.clear();
+        entries.reserve_exact(inside.iter().map(|(entries, _)| entries.len()).sum());
+        for (mut more, left) in inside {
+            entries.append(&mut more);
+            folders.extend(left);
         }
     }
+    Ok(Listing::new(entries))
 }
 
 /// How folders are opened.
@@ -54,13 +56,13 @@ const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLO
 /// What was found in some folders.
 #[derive(Default)]
 struct Found {
-    /// The folders themselves, each by its place among those to be looked into.
-    folders: Vec<(usize, Listed)>,
-    /// What lies in them, in byte order of name in each; its paths one behind the
-    /// other, so that they share their memory.
-    inside: Vec<State>,
+    /// What lies there; its paths one behind the other, so that they share their
+    /// memory.
+    states: Vec<State>,
     paths: Vec<u8>,
     lengths: Vec<usize>,
+    /// The folders among it, by path: they are looked at when they are open.
+    folders: Vec<Vec<u8>>,
 }
 
 /// What stands at a path: what is listed but for the path.
@@ -71,28 +73,32 @@ struct State {
     mode: u32,
 }
 
-/// Looks into some folders.
-fn inside(top: &OwnedFd, folders: &[usize], entries: &[Listed]) -> Found {
-    let mut found = Found::default();
-    for &n in folders {
-        let path = &entries[n].path;
-        let opened = rustix::fs::openat(top, path.as_bytes(), FOLDER | OFlags::NOFOLLOW, Mode::empty());
+/// Looks into some folders, and those inside. Returns what was found, in byte
+/// order of path, and the folders that are left to others.
+fn inside(top: &OwnedFd, folders: &[Vec<u8>]) -> (Vec<Listed>, Vec<Vec<u8>>) {
+    let mut found = Found { folders: folders.to_vec(), ..Found::default() };
+    while found.folders.len() <= FOLDERS_TO_SHARE
+        && let Some(path) = found.folders.pop()
+    {
+        let opened = rustix::fs::openat(top, path.as_slice(), FOLDER | OFlags::NOFOLLOW, Mode::empty());
         let stat = match &opened {
             Ok(folder) => rustix::fs::fstat(folder),
-            Err(_) => rustix::fs::statat(top, path.as_bytes(), AtFlags::SYMLINK_NOFOLLOW),
+            Err(_) => rustix::fs::statat(top, path.as_slice(), AtFlags::SYMLINK_NOFOLLOW),
         };
-        // Its name alone has told what it is so far.
-        found.folders.extend(stat.ok().map(|stat| (n, State::of(&stat).at(path.clone()))));
-        if let Err(error) = opened.and_then(|folder| found.read(folder, path)) {
-            found.add(&[path.as_bytes()], State::unreadable(error));
+        // One that is gone by now is known by its name alone.
+        found.add(&[&path], stat.map_or(State { kind: ListedKind::Folder, size: 0, mtime_ns: 0, mode: 0 }, |stat| State::of(&stat)));
+        if let Err(error) = opened.and_then(|folder| found.read(folder, &path)) {
+            found.add(&[&path], State::unreadable(error));
         }
     }
-    found
+    let left = std::mem::take(&mut found.folders);
+    (found.in_order(), left)
 }
 
 impl Found {
-    /// Reads the names in an open folder, and looks at what is no folder.
-    fn read(&mut self, folder: OwnedFd, path: &RelPath) -> Result<(), Errno> {
+    /// Reads the names in an open folder, and looks at what they are.
+    fn read(&mut self, folder: OwnedFd, path: &[u8]) -> Result<(), Errno> {
+        let between: &[u8] = if path.is_empty() { b"" } else { b"/" };
         let mut names = Vec::new();
         let mut folder = Dir::new(folder)?;
         let read = folder.by_ref().try_for_each(|entry| {
@@ -102,30 +108,37 @@ impl Found {
             }
             Ok(())
         });
-        names.sort_unstable_by(|a, b| a.file_name().cmp(b.file_name()));
-        let between: &[u8] = if path.as_bytes().is_empty() { b"" } else { b"/" };
         for entry in names {
-            let name = entry.file_name();
-            let state = if entry.file_type() == FileType::Directory {
-                // Looked at when it is open.
-                State { kind: ListedKind::Folder, size: 0, mtime_ns: 0, mode: 0 }
-            } else {
-                let stat = rustix::fs::statat(folder.fd()?, name, AtFlags::SYMLINK_NOFOLLOW);
-                stat.map_or_else(State::unreadable, |stat| State::of(&stat))
-            };
-            self.add(&[path.as_bytes(), between, name.to_bytes()], state);
+            self.look(folder.fd()?, &[path, between], entry.file_name(), entry.file_type());
         }
         read
+    }
+
+    /// Looks at what has a name in an open folder, unless that is said to be a
+    /// folder, too: not every filesystem says what its names are.
+    fn look(&mut self, folder: BorrowedFd<'_>, before: &[&[u8]; 2], name: &CStr, said: FileType) {
+        let path = [before[0], before[1], name.to_bytes()];
+        if said == FileType::Directory {
+            return self.folders.push(path.concat());
+        }
+        let stat = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW);
+        let state = stat.map_or_else(State::unreadable, |stat| State::of(&stat));
+        if state.kind == ListedKind::Folder { self.folders.push(path.concat()) } else { self.add(&path, state) }
     }
 
     fn add(&mut self, path: &[&[u8]], state: State) {
         path.iter().for_each(|part| self.paths.extend_from_slice(part));
         self.lengths.push(path.iter().map(|part| part.len()).sum());
-        self.inside.push(state);
+        self.states.push(state);
     }
 
-    fn entries(self) -> impl Iterator<Item = Listed> {
-        RelPath::each_of(&self.paths, self.lengths).zip(self.inside).map(|(path, state)| state.at(path))
+    /// What was found, in byte order of path.
+    fn in_order(self) -> Vec<Listed> {
+        let paths = RelPath::each_of(&self.paths, self.lengths);
+        let mut entries: Vec<Listed> = paths.zip(self.states).map(|(path, state)| state.at(path)).collect();
+        // Of one path what was found first stays first.
+        entries.sort_by(|a, b| a.path.cmp(&b.path));
+        entries
     }
 }
 
@@ -202,6 +215,7 @@ pub fn part_of(root: &Path, path: &RelPath, part: Part) -> Vec<u8> {
 mod tests {
     use super::*;
     use crate::store::disk::{Disk, RealDisk};
+    use std::os::fd::AsFd;
     use std::os::unix::fs::FileTypeExt;
 
     #[test]
@@ -217,11 +231,19 @@ mod tests {
         RealDisk.symlink(Path::new("nowhere"), &root.join("a/link")).unwrap();
         RealDisk.symlink(Path::new("a"), &root.join("b")).unwrap();
         let _socket = std::os::unix::net::UnixListener::bind(root.join("empty.sock")).unwrap();
+        is_listed_as_it_is(root);
         let listing = list(root).unwrap();
         let names: Vec<String> = listing.entries().iter().map(|entry| entry.path.to_string()).collect();
         let all =
             ["a", "a-b", "a-b/\u{e9}", "a.txt", "a/f", "a/link", "a/x", "a/x/y", "a/x/y/f", "b", "empty", "empty.sock"].map(str::to_owned);
         assert_eq!(names, all);
+        assert!(list(&root.join("nowhere")).is_err() && list(&root.join("a.txt")).is_err());
+    }
+
+    /// Compares a listing with what the system says of each path, and with how
+    /// many there are.
+    fn is_listed_as_it_is(root: &Path) {
+        let listing = list(root).unwrap();
         for entry in listing.entries() {
             let meta = path_below(root, &entry.path).symlink_metadata().unwrap();
             let kind = match meta.file_type() {
@@ -236,6 +258,44 @@ mod tests {
             let is = (&entry.kind, entry.size, entry.mtime_ns, entry.mode);
             assert_eq!(is, (&kind, meta.len(), mtime_ns(&meta), meta.mode() & 0o7777), "{}", entry.path);
         }
-        assert!(list(&root.join("nowhere")).is_err() && list(&root.join("a.txt")).is_err());
+        assert!(listing.entries().is_sorted_by(|a, b| a.path < b.path));
+        let mut open = vec![root.to_owned()];
+        let mut count = 0;
+        while let Some(folder) = open.pop() {
+            for entry in std::fs::read_dir(folder).unwrap().flatten() {
+                count += 1;
+                open.extend(entry.file_type().unwrap().is_dir().then(|| entry.path()));
+            }
+        }
+        assert_eq!(listing.entries().len(), count);
+    }
+
+    #[test]
+    fn what_no_name_tells_is_looked_at() {
+        let folder = tempfile::tempdir().unwrap();
+        RealDisk.create_folder(&folder.path().join("inside")).unwrap();
+        RealDisk.append(&folder.path().join("file"), b"1").unwrap();
+        let opened = rustix::fs::open(folder.path(), FOLDER, Mode::empty()).unwrap();
+        for said in [FileType::Unknown, FileType::Directory] {
+            let mut found = Found::default();
+            found.look(opened.as_fd(), &[b"a", b"/"], c"inside", said);
+            found.look(opened.as_fd(), &[b"a", b"/"], c"file", FileType::Unknown);
+            assert_eq!(found.folders, [b"a/inside"], "{said:?}");
+            let listed = found.in_order();
+            assert_eq!(listed.iter().map(|entry| (entry.path.to_string(), entry.size)).collect::<Vec<_>>(), [("a/file".to_owned(), 1)]);
+        }
+    }
+
+    #[test]
+    fn folders_are_shared_between_threads_and_none_is_passed_over() {
+        let folder = tempfile::tempdir().unwrap();
+        // Many at once below one, which is below one, and some of those deep.
+        for n in 0..FOLDERS_TO_SHARE + 2 * FOLDERS_AT_ONCE {
+            let inside = folder.path().join(format!("only/one/{n}"));
+            let deep = (0..n % 7).fold(inside, |deep, level| deep.join(level.to_string()));
+            RealDisk.create_folders(&deep).unwrap();
+            RealDisk.append(&deep.join("f"), b"1").unwrap();
+        }
+        is_listed_as_it_is(folder.path());
     }
 }

@@ -92,6 +92,13 @@ impl HeldLocks {
         HeldLocks { held: held.collect() }
     }
 
+    /// Asks the system while other work goes on: Linux waits for all processors
+    /// before it tells.
+    #[must_use]
+    pub fn ask() -> AskedLocks {
+        AskedLocks { answer: std::thread::Builder::new().spawn(HeldLocks::now) }
+    }
+
     /// The same without the lock of a store that is being written: where nobody
     /// holds another, no file needs to be asked about.
     #[must_use]
@@ -110,6 +117,21 @@ impl HeldLocks {
         }
         let inode = std::fs::symlink_metadata(path).ok()?.ino();
         self.held.iter().find(|(held, _)| *held == inode).map(|(_, process)| process.as_str())
+    }
+}
+
+/// A question about locks.
+#[derive(Debug)]
+pub struct AskedLocks {
+    answer: std::io::Result<std::thread::JoinHandle<HeldLocks>>,
+}
+
+impl AskedLocks {
+    /// The answer.
+    #[must_use]
+    pub fn answer(self) -> HeldLocks {
+        // No thread to be had, or none that came back: asked here.
+        self.answer.ok().and_then(|asked| asked.join().ok()).unwrap_or_else(HeldLocks::now)
     }
 }
 

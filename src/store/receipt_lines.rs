@@ -26,6 +26,9 @@ use super::replace::temporary_in;
 /// So much of the file is read or written in one go.
 const PIECE: usize = 256 * 1024;
 
+/// So much, where only some of its lines may be wanted.
+const AHEAD: usize = 64 * 1024;
+
 /// What a line begins with, up to the text that is its unit.
 const BEGINNING: &[u8] = b"{\"unit\":\"";
 
@@ -58,11 +61,12 @@ struct Look<'h> {
     sure: Finder<'static>,
     path: Finder<'static>,
     mode: Finder<'static>,
-    hasher: &'h RandomState,
+    /// For what lines say of files, where anybody will ask for that.
+    hasher: Option<&'h RandomState>,
 }
 
 impl<'h> Look<'h> {
-    fn new(hasher: &'h RandomState) -> Look<'h> {
+    fn new(hasher: Option<&'h RandomState>) -> Look<'h> {
         Look {
             retired: Finder::new("\"retired\""),
             sure: Finder::new(",\"sure\":true"),
@@ -84,13 +88,14 @@ impl<'h> Look<'h> {
 
     /// What it says of the files of a session that was recognised for sure.
     fn sure_of(&self, unit: &str, line: &[u8]) -> Option<Box<[u64]>> {
+        let hasher = self.hasher?;
         self.sure.find(line)?;
         let rest = line.get(BEGINNING.len() + unit.len()..)?.strip_prefix(FORMAT)?;
         let format = &rest[..memchr::memchr(b'"', rest)?];
         // Inside a text no quote stands by itself, so these are members.
         let files = self.path.find_iter(rest).filter_map(|from| {
             let to = from + self.mode.find(&rest[from..])?;
-            Some(self.hasher.hash_one((format, &rest[from..to])))
+            Some(hasher.hash_one((format, &rest[from..to])))
         });
         Some(files.collect())
     }
@@ -153,6 +158,12 @@ impl Receipts {
     pub fn get(&self, unit: &RelPath) -> Option<Receipt> {
         let line = self.line_of(&unit.key())?;
         serde_json::from_slice(&line).ok()
+    }
+
+    /// Receipts of units that are asked for in order.
+    #[must_use]
+    pub fn in_order(&self) -> InOrder<'_> {
+        InOrder { receipts: self, piece: Vec::new(), at: 0 }
     }
 
     /// Whether a session of this format was recognised for sure when this file
@@ -292,6 +303,36 @@ impl Receipts {
     }
 }
 
+/// Receipts of units in order: what stands together in the file is read together.
+#[derive(Debug)]
+pub struct InOrder<'r> {
+    receipts: &'r Receipts,
+    /// The piece of the file that was read last, and where it begins.
+    piece: Vec<u8>,
+    at: u64,
+}
+
+impl InOrder<'_> {
+    /// A unit's receipt.
+    pub fn get(&mut self, unit: &RelPath) -> Option<Receipt> {
+        let unit = unit.key();
+        if let Some(line) = self.receipts.changed.get(&unit) {
+            return serde_json::from_slice(line).ok();
+        }
+        let line = self.receipts.place_of(&unit)?;
+        if self.read(line).is_none() {
+            self.at = line.at;
+            self.receipts.file.as_ref()?.fill_at(&mut self.piece, line.at, AHEAD.max(line.bytes as usize)).ok()?;
+        }
+        serde_json::from_slice(self.read(line)?).ok()
+    }
+
+    fn read(&self, line: &Line) -> Option<&[u8]> {
+        let from = usize::try_from(line.at.checked_sub(self.at)?).ok()?;
+        self.piece.get(from..from + line.bytes as usize)
+    }
+}
+
 /// Adds lines at the end of the file while a run goes on, so that a run that is
 /// cut short need not be done again; the end of the run sorts them in.
 ///
@@ -303,8 +344,8 @@ pub fn append(store: &Store, disk: &dyn Disk, lines: &[(String, Vec<u8>)]) -> Re
     let mut at = size_of(&path)?;
     let all: Vec<u8> = lines.iter().flat_map(|(_, line)| line).copied().collect();
     disk.append(&path, &all)?;
-    let hasher = RandomState::default();
-    let look = Look::new(&hasher);
+    // Discovery is over by now.
+    let look = Look::new(None);
     let places = lines.iter().filter_map(|(_, line)| {
         let place = look.at(at, line);
         at += line.len() as u64;
@@ -325,7 +366,7 @@ fn size_of(path: &Path) -> Result<u64, StoreError> {
 fn lines_of(file: &File, hasher: &RandomState) -> (Vec<Line>, u64, Standing) {
     let mut reader = BufReader::with_capacity(PIECE, file);
     let (mut lines, mut standing, mut at) = (Vec::new(), Standing::Written, 0);
-    let (look, mut line) = (Look::new(hasher), Vec::new());
+    let (look, mut line) = (Look::new(Some(hasher)), Vec::new());
     // What cannot be read to its end is judged by what there is.
     while reader.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
         let found = look.at(at, &line);

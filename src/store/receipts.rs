@@ -8,7 +8,7 @@ use crate::model::finding::Finding;
 use crate::model::folder::{Listed, ListedKind};
 
 use super::error::StoreError;
-pub use super::receipt_lines::{Line, Receipts, append};
+pub use super::receipt_lines::{InOrder, Line, Receipts, append};
 
 /// One unit's receipt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -220,6 +220,27 @@ mod tests {
         let after = store.receipts().metadata().unwrap();
         assert_eq!(std::os::unix::fs::MetadataExt::ino(&before), std::os::unix::fs::MetadataExt::ino(&after));
         assert!(Receipts::load(&store).are_those_of(&store));
+    }
+
+    #[test]
+    fn in_order_or_not_each_unit_has_its_own_receipt() {
+        let numbered = |n: u64| Receipt { log_bytes: n, ..receipt(&format!("u{n:03}")) };
+        // Longer than what is read in one go, among many that are short.
+        let long = Receipt { log_sha256: "f".repeat(200_000), ..numbered(500) };
+        let receipts: Vec<Receipt> = (0..500).map(numbered).chain([long]).chain((501..1_000).map(numbered)).collect();
+        let lines: Vec<Vec<u8>> = receipts.iter().map(|receipt| receipt.line().unwrap()).collect();
+        let (_folder, store) = store_with(&lines.concat());
+        let mut known = Receipts::load(&store);
+        let changed = Receipt { log_bytes: 7_000, ..numbered(70) };
+        known.put(&changed).unwrap();
+        let is = |n: usize| Some(if n == 70 { &changed } else { &receipts[n] });
+        let unit = |n: usize| RelPath::new(format!("u{n:03}"));
+        let mut asked = known.in_order();
+        for n in (0..1_000).chain([998, 3, 500, 70, 499]) {
+            assert_eq!(asked.get(&unit(n)).as_ref(), is(n), "u{n:03}");
+        }
+        assert_eq!(asked.get(&unit(1_000)), None);
+        assert_eq!(Receipts::default().in_order().get(&unit(0)), None);
     }
 
     #[test]
