@@ -1,27 +1,20 @@
-//! `everlog tree`: what it draws, for people and for programs, and how long that
-//! takes.
+//! `everlog tree`: what it draws, for people and for programs.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stderr, clippy::disallowed_methods)]
 
 mod support;
 
-use everlog::commands::replay::{ReplayJob, Salvage, Shape, View};
 use everlog::commands::tree::{Nodes, TreeJob};
-use everlog::log::LogWriter;
-use everlog::model::event::{Body, Draft, EventKind};
-use everlog::model::heads::{Head, HeadKind, HeadName, HeadOp};
-use everlog::model::ids::Seq;
-use everlog::model::stream::EventSink;
 use everlog::report::printer::{Form, Printer, Talk};
 use everlog::report::terminal::{Colours, Terminal};
 use serde_json::Value;
 use std::fs;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
 use support::bench::{Bench, code, line, lines};
+use support::growth::large_log;
 use support::pi::{self, entry, header, said};
 use support::{everlog, stderr, stdout};
 
@@ -263,110 +256,11 @@ fn a_log_that_is_not_whole_is_drawn_and_said_to_be_none() {
     assert_eq!(code(&everlog(&["tree", "/nowhere"])), Some(2));
 }
 
-/// A log of so many nodes on a hundredth as many branches, which part from
-/// each other anywhere, and as many heads.
-fn large(nodes: u32) -> Vec<u8> {
-    let mut writer = LogWriter::new(Vec::new());
-    let session = br#"{"version":1,"kind":"session","format":"pi","id":"large"}"#;
-    writer.put(Draft { ts: None, parent: None, body: Body::Json(EventKind::Session, session) }).unwrap();
-    let (mut seed, mut above) = (7_u64, Seq::ROOT);
-    let mut ends = Vec::new();
-    for n in 0..nodes {
-        if n % 200 == 199 {
-            ends.push(above);
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            above = ends[(seed >> 33) as usize % ends.len()];
-        }
-        let payload = format!(
-            "{{\"role\":\"user\",\"content\":[{{\"type\":\"text\",\"text\":\"message {n} {}\"}}],\"source_id\":\"{n:08x}\"}}",
-            "x".repeat(60)
-        );
-        above = writer.put(Draft { ts: None, parent: Some(above), body: Body::Json(EventKind::Message, payload.as_bytes()) }).unwrap();
-    }
-    for (n, end) in ends.iter().enumerate() {
-        let head = Head::to(&HeadName::new(HeadKind::Branch, format!("head-{n}")), *end, HeadOp::Append);
-        writer.put(Draft { ts: None, parent: None, body: Body::Head(&head) }).unwrap();
-    }
-    writer.close_facts("branch:main").unwrap();
-    writer.finish().unwrap().0
-}
-
-/// The time that this thread has had a processor, where the system tells: others
-/// may be busy on the same machine.
-fn busy() -> Duration {
-    static BEGAN: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
-    let told = fs::read_to_string("/proc/thread-self/schedstat").ok();
-    let nanoseconds = told.and_then(|text| text.split_whitespace().next().and_then(|word| word.parse().ok()));
-    nanoseconds.filter(|n| *n > 0).map_or_else(|| BEGAN.get_or_init(Instant::now).elapsed(), Duration::from_nanos)
-}
-
-/// The least time of some runs over all of these logs.
-fn least(logs: &[PathBuf], work: impl Fn(&Path)) -> Duration {
-    let timed = |_| {
-        let began = busy();
-        logs.iter().for_each(|log| work(log));
-        busy() - began
-    };
-    (0..4).map(timed).min().unwrap()
-}
-
-#[test]
-fn ten_times_the_nodes_take_at_most_twelve_times_as_long() {
-    let scratch = tempfile::TempDir::new().unwrap();
-    let written = |name: String, nodes: u32| {
-        let path = scratch.path().join(name);
-        fs::write(&path, large(nodes)).unwrap();
-        path
-    };
-    // Ten small ones together, so that both sides use as much memory: what is
-    // measured is the work, not the caches.
-    let small: Vec<PathBuf> = (0..10).map(|n| written(format!("{n}.everlog.jsonl"), 20_000)).collect();
-    let one = [written("large.everlog.jsonl".to_owned(), 200_000)];
-    let silent = |form| Printer::to(Box::new(std::io::sink()), form, Talk::Quiet);
-    let draw = |log: &Path, nodes, form| {
-        let job = TreeJob { log: log.to_owned(), nodes, terminal: Terminal { columns: 80, colours: Colours::None } };
-        everlog::commands::tree::run(&job, &silent(form)).unwrap();
-    };
-    let show = |log: &Path| {
-        let job = ReplayJob {
-            log: log.to_owned(),
-            head: Some(HeadName::parse("head-50")),
-            leaf: None,
-            at: None,
-            last: None,
-            view: View::Whole,
-            shape: Shape::Log,
-            salvage: Salvage::Hidden,
-        };
-        everlog::commands::replay::run(&job, &silent(Form::Text)).unwrap();
-    };
-    type Work<'w> = &'w dyn Fn(&Path);
-    let works: [(&str, Work<'_>); 4] = [
-        ("tree", &|log| draw(log, Nodes::OfNote, Form::Text)),
-        ("tree --all", &|log| draw(log, Nodes::All, Form::Text)),
-        ("tree --json", &|log| draw(log, Nodes::OfNote, Form::Json)),
-        ("replay --head", &show),
-    ];
-    for (name, work) in works {
-        let (ten, large) = (least(&small, work), least(&one, work));
-        eprintln!("{name}: {ten:?} for ten logs of 20,000 nodes, {large:?} for one of 200,000");
-        assert!(
-            large.as_secs_f64() < ten.as_secs_f64() * 1.2,
-            "{name}: {ten:?} for ten logs of 20,000 nodes, {large:?} for one of 200,000"
-        );
-    }
-    let drawn = stdout(&tree(&one[0], None, &[]));
-    assert!(drawn.starts_with("pi session: 200,000 nodes, 1,001 heads"), "{}", drawn.lines().next().unwrap());
-    // However the branches part, lines are set in only as far as halving goes.
-    let deepest = drawn.lines().map(|row| row.matches('│').count()).max().unwrap();
-    assert!(deepest <= 18, "{deepest} levels");
-}
-
 #[test]
 fn a_reader_that_goes_away_is_no_error() {
     let bench = Bench::new();
     let log = bench.path("large.everlog.jsonl");
-    fs::write(&log, large(20_000)).unwrap();
+    fs::write(&log, large_log(20_000)).unwrap();
     for more in [&["--all"][..], &["--json"]] {
         let mut child = Command::new(env!("CARGO_BIN_EXE_everlog"))
             .arg("tree")

@@ -19,6 +19,7 @@ pub mod forged;
 pub mod fuzz_stores;
 pub mod fuzzing;
 pub mod generated;
+pub mod growth;
 pub mod mending;
 pub mod pi;
 pub mod power;
