@@ -104,12 +104,12 @@ impl Value {
         out.push(open);
         for (n, (key, value)) in items.iter().enumerate() {
             if n > 0 {
-                out.extend_from_slice(style.comma());
+                style.push_comma(out);
             }
             style.push_break(depth + 1, out);
             if open == b'{' {
                 out.extend_from_slice(key.as_bytes());
-                out.extend_from_slice(style.colon());
+                style.push_colon(out);
             }
             value.write(style, depth + 1, out);
         }

@@ -102,7 +102,7 @@ impl<'a> Document<'a> {
 
     /// The payload of the event that stands for the frame, without its closing
     /// brace; `front` are members of our own.
-    pub(super) fn payload(&self, table: &Table, front: &[(&str, &str)], writer: Escapes) -> Vec<u8> {
+    pub(super) fn payload(&self, table: &Table, front: &[(&'static str, &str)], writer: Escapes) -> Vec<u8> {
         let mut out = Vec::new();
         // It has no key twice, so it can always be said.
         table.push_object(&self.members, front, writer, &mut out);

@@ -83,7 +83,7 @@ fn rendered(payload: &[u8], style: Style) -> Vec<u8> {
     let mut out = Vec::new();
     let get = |name: &str| json::members(payload).find(|member| member.is(name)).map(|member| member.value);
     style.push_value_at(get("key").unwrap_or_default(), 1, &mut out);
-    out.extend_from_slice(style.colon());
+    style.push_colon(&mut out);
     style.push_value_at(get("value").unwrap_or_default(), 1, &mut out);
     out
 }

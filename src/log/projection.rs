@@ -141,7 +141,7 @@ impl Projection {
             }
             None => None,
         };
-        Ok(Shown { event: log.event(item.seq)?, place: item.place, edit })
+        Ok(Shown { event: log.event(item.seq)?, place: item.place, edit, record: None })
     }
 
     fn advance<R: ReadAt>(&mut self, log: &mut LogView<R>) -> Result<Option<(Seq, Place)>, StreamError> {

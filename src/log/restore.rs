@@ -19,6 +19,14 @@ pub trait ByteSink {
     /// When they are wrong, or cannot be written.
     fn bytes(&mut self, bytes: &[u8]) -> Result<(), StreamError>;
 
+    /// Takes the next bytes, which are a record that an event was rendered to.
+    ///
+    /// # Errors
+    /// The same.
+    fn record(&mut self, record: &[u8]) -> Result<(), StreamError> {
+        self.bytes(record)
+    }
+
     /// Hears which event the next bytes come from: the line of the log to look
     /// at where they are wrong.
     fn comes_from(&mut self, _seq: Seq) {}
@@ -157,7 +165,8 @@ fn residual<R: ReadAt>(
     let is_kept = residual_digest(&rendered.0) == kept.digest;
     lines.sink.comes_from(if is_kept { seq } else { last });
     let bytes = if is_kept { bytes } else { rendered.0 };
-    if kept.piece.is_some() { lines.text(&bytes) } else { lines.record(&bytes) }
+    lines.raw(&bytes)?;
+    if kept.piece.is_some() { Ok(()) } else { lines.end_line() }
 }
 
 /// Records in memory, without line ends.
@@ -192,6 +201,13 @@ impl Lines<'_> {
         self.left = self.left.checked_sub(bytes.len() as u64).ok_or(StreamError::TooLong)?;
         self.sink.bytes(bytes)
     }
+
+    fn end_line(&mut self) -> Result<(), StreamError> {
+        let end = std::mem::take(&mut self.line_end);
+        let done = self.raw(&end);
+        self.line_end = end;
+        done
+    }
 }
 
 impl RecordSink for Lines<'_> {
@@ -200,11 +216,9 @@ impl RecordSink for Lines<'_> {
     }
 
     fn record(&mut self, record: &[u8]) -> Result<(), StreamError> {
-        self.raw(record)?;
-        let end = std::mem::take(&mut self.line_end);
-        let done = self.raw(&end);
-        self.line_end = end;
-        done
+        self.left = self.left.checked_sub(record.len() as u64).ok_or(StreamError::TooLong)?;
+        self.sink.record(record)?;
+        self.end_line()
     }
 
     fn text(&mut self, text: &[u8]) -> Result<(), StreamError> {

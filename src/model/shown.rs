@@ -28,13 +28,15 @@ pub struct Shown<'a> {
     /// The `edit` event that replaces something of it. One that leaves it out
     /// does not come here.
     pub edit: Option<EventRef<'a>>,
+    /// What the event is rendered to in its file, where that is known already.
+    pub record: Option<&'a [u8]>,
 }
 
 impl<'a> Shown<'a> {
     /// A node by itself.
     #[must_use]
     pub fn plain(event: EventRef<'a>) -> Shown<'a> {
-        Shown { event, place: Place::Plain, edit: None }
+        Shown { event, place: Place::Plain, edit: None, record: None }
     }
 }
 

@@ -28,16 +28,22 @@ impl<const N: usize> Stops<N> {
         Stops { bytes, below: 0, beyond_ascii: false }
     }
 
+    /// Stops at all bytes below this one too.
+    #[must_use]
+    pub const fn and_below(self, byte: u8) -> Stops<N> {
+        Stops { below: byte, ..self }
+    }
+
     /// Stops at control characters too.
     #[must_use]
     pub const fn and_controls(self) -> Stops<N> {
-        Stops { below: 0x20, ..self }
+        self.and_below(0x20)
     }
 
     /// Stops at blanks too, and at control characters, most of which are some.
     #[must_use]
     pub const fn and_blanks(self) -> Stops<N> {
-        Stops { below: 0x21, ..self }
+        self.and_below(0x21)
     }
 
     /// Stops at what is not ASCII too.

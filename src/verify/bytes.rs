@@ -9,11 +9,15 @@ use crate::model::location::Location;
 use crate::model::stream::StreamError;
 
 use super::difference::{Difference, Place, Sides, USUAL_CONTEXT, Window};
+use super::records::{Records, Turn};
 
 /// Compares what comes with what should come.
 #[derive(Debug)]
-pub struct Compare<'a> {
+pub struct Compare<'a, 'r> {
     expected: &'a [u8],
+    /// Where records are noted that are as they should be.
+    records: &'r mut Records<'a>,
+    turn: Turn,
     at: usize,
     /// The event that bytes come from.
     event: Option<Seq>,
@@ -21,11 +25,11 @@ pub struct Compare<'a> {
     parted: Option<Window>,
 }
 
-impl<'a> Compare<'a> {
-    /// Compares with these bytes.
+impl<'a, 'r> Compare<'a, 'r> {
+    /// Compares with these bytes, and notes the records that are in them.
     #[must_use]
-    pub fn with(expected: &'a [u8]) -> Compare<'a> {
-        Compare { expected, at: 0, event: None, parted: None }
+    pub fn with(expected: &'a [u8], records: &'r mut Records<'a>) -> Compare<'a, 'r> {
+        Compare { expected, records, turn: Turn::First, at: 0, event: None, parted: None }
     }
 
     /// The difference, if there was one or if bytes are missing at the end.
@@ -46,7 +50,7 @@ impl<'a> Compare<'a> {
     }
 }
 
-impl ByteSink for Compare<'_> {
+impl ByteSink for Compare<'_, '_> {
     fn bytes(&mut self, bytes: &[u8]) -> Result<(), StreamError> {
         let rest = &self.expected[self.at..];
         if rest.starts_with(bytes) {
@@ -61,8 +65,19 @@ impl ByteSink for Compare<'_> {
         Err(StreamError::Differs)
     }
 
+    fn record(&mut self, record: &[u8]) -> Result<(), StreamError> {
+        let from = self.at;
+        self.bytes(record)?;
+        let turn = std::mem::replace(&mut self.turn, Turn::Further);
+        if let Some(event) = self.event {
+            self.records.add(event, &self.expected[from..self.at], turn);
+        }
+        Ok(())
+    }
+
     fn comes_from(&mut self, seq: Seq) {
         self.event = Some(seq);
+        self.turn = Turn::First;
     }
 }
 

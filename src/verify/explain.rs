@@ -21,6 +21,7 @@ use crate::model::stream::{ReadAt, StreamError};
 use super::difference::{Difference, Place, Sides, Window};
 use super::messages::{Comparison, Replayed, message_difference};
 use super::proof::{budget, head_difference, heads_difference, one_file, only_in_log, only_in_source, outcome_difference};
+use super::records::Records;
 
 /// Files up to this size are compared to their end; of larger ones only the
 /// first difference is shown.
@@ -83,7 +84,7 @@ pub fn file_differences<R: ReadAt>(
                 found.add(Difference { event: Some(seq), ..gone }, limits);
             }
             Some(entry) => {
-                if let Some(difference) = one_file(log, adapter, &plan, entry)? {
+                if let Some(difference) = one_file(log, adapter, &plan, entry, &mut Records::default())? {
                     found.add(to_the_end(log, adapter, &plan, entry, difference, limits.context)?, limits);
                 }
             }
@@ -160,8 +161,8 @@ pub fn replay_differences<R: ReadAt>(
     limits: Limits,
     found: &mut Explained,
 ) -> Result<(), StreamError> {
-    let shower = adapter.shower(log.shapes());
-    let mut comparison = Comparison::new(shower.as_ref());
+    let (shower, records) = (adapter.shower(log.shapes()), Records::default());
+    let mut comparison = Comparison::new(shower.as_ref(), &records);
     let mut loader = adapter.loader(files);
     let active = log.active();
     let compared = comparison.head(log, loader.as_mut(), None, &active)?;

@@ -9,15 +9,17 @@ use crate::model::heads::HeadName;
 use crate::model::ids::Seq;
 use crate::model::json;
 use crate::model::loaded::{LoadOutcome, Loader};
-use crate::model::shown::Shower;
+use crate::model::shown::{Shower, Shown};
 use crate::model::stream::{ReadAt, StreamError};
 
 use super::difference::{Difference, Sides};
+use super::records::Records;
 use super::structure::{Changes, changes};
 
 /// Heads of one log against what the source program loads, one after the other.
 pub struct Comparison<'s> {
     shower: &'s Shower,
+    records: &'s Records<'s>,
     proven: Proven,
 }
 
@@ -74,6 +76,8 @@ impl<R: ReadAt> Lockstep<'_, R> {
 pub(super) struct Replayed<'v, R> {
     log: &'v mut LogView<R>,
     shower: &'v Shower,
+    /// What events are known to be rendered to.
+    records: Option<&'v Records<'v>>,
     projection: Projection,
     /// What items are known to show, where that is of use.
     proven: Option<&'v mut Proven>,
@@ -95,7 +99,7 @@ impl<'v, R: ReadAt> Replayed<'v, R> {
     pub(super) fn of(log: &'v mut LogView<R>, shower: &'v Shower, node: Seq) -> Result<Replayed<'v, R>, StreamError> {
         let projection = Projection::of(log, node, Reach::Shown, Salvage::Hidden)?;
         let (lines, ends) = (Vec::new(), Vec::new());
-        Ok(Replayed { log, shower, projection, proven: None, item: None, next: None, lines, ends, taken: 0, count: 0 })
+        Ok(Replayed { log, shower, records: None, projection, proven: None, item: None, next: None, lines, ends, taken: 0, count: 0 })
     }
 
     /// What it took so far: lines that were taken, or nodes on the path.
@@ -117,7 +121,8 @@ impl<'v, R: ReadAt> Replayed<'v, R> {
                 looked_at => looked_at,
             };
             let Some(item) = self.item else { return Ok(None) };
-            let shown = self.projection.read(item, self.log)?;
+            let record = self.records.and_then(|records| records.of(item.seq));
+            let shown = Shown { record, ..self.projection.read(item, self.log)? };
             let mut seen = None;
             (self.shower)(&shown, &mut |line| match look.take() {
                 Some(look) => seen = Some(look(item.seq, line)),
@@ -205,10 +210,10 @@ pub struct Compared {
 }
 
 impl<'s> Comparison<'s> {
-    /// Nothing is compared yet.
+    /// Nothing is compared yet; these records need not be rendered for it.
     #[must_use]
-    pub fn new(shower: &'s Shower) -> Comparison<'s> {
-        Comparison { shower, proven: Proven::default() }
+    pub fn new(shower: &'s Shower, records: &'s Records<'s>) -> Comparison<'s> {
+        Comparison { shower, records, proven: Proven::default() }
     }
 
     /// Compares one head; `None` is the program's default load.
@@ -225,7 +230,7 @@ impl<'s> Comparison<'s> {
         let node = log.state().head(head).unwrap_or(Seq::ROOT);
         // What is shown of one head alone is never asked for again.
         let proven = (log.state().head_count() > 1).then_some(&mut self.proven);
-        let replayed = Replayed { proven, ..Replayed::of(log, self.shower, node)? };
+        let replayed = Replayed { proven, records: Some(self.records), ..Replayed::of(log, self.shower, node)? };
         let mut lockstep = Lockstep { replayed, loaded: 0, head: head.to_string(), first: None };
         let outcome = loader.load(ask, &mut |message| lockstep.loaded(message));
         let Lockstep { mut replayed, loaded, first, .. } = lockstep;

@@ -10,6 +10,7 @@ pub mod explain;
 pub mod golden;
 pub mod messages;
 pub mod proof;
+pub mod records;
 pub mod structure;
 
 pub use alone::{Level, check_log};

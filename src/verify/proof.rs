@@ -18,6 +18,7 @@ use super::alone::seal_difference;
 use super::bytes::Compare;
 use super::difference::Difference;
 use super::messages::{Compared, Comparison};
+use super::records::Records;
 
 /// What was proven.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -58,17 +59,18 @@ pub fn prove<R: ReadAt + Clone + Send>(
         return Ok(Err(difference));
     }
     if !files.is_large() || log.longest_line() > LONG_LINE {
-        let bytes = match files_rebuild(log, adapter, files)? {
+        let mut records = Records::default();
+        let bytes = match records_rebuild(log, adapter, files, &mut records)? {
             Ok(bytes) => bytes,
             Err(difference) => return Ok(Err(difference)),
         };
-        return Ok(replays(log, adapter, files)?.map(|replayed| Proof { bytes, ..replayed }));
+        return Ok(replays(log, adapter, files, &records)?.map(|replayed| Proof { bytes, ..replayed }));
     }
     let mut second = log.second();
     // A thread of its own, not one of the pool: a pool's thread that waits
     // takes up another session, which may have to wait for this one's memory.
     let (rebuilt, replayed) = std::thread::scope(|scope| {
-        let replay = scope.spawn(|| replays(&mut second, adapter, files));
+        let replay = scope.spawn(|| replays(&mut second, adapter, files, &Records::default()));
         let rebuilt = files_rebuild(log, adapter, files);
         (rebuilt, replay.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
     });
@@ -89,6 +91,16 @@ pub fn files_rebuild<R: ReadAt>(
     adapter: &dyn Adapter,
     files: &Files,
 ) -> Result<Result<u64, Difference>, StreamError> {
+    records_rebuild(log, adapter, files, &mut Records::default())
+}
+
+/// The same; notes what events were rendered to.
+fn records_rebuild<'f, R: ReadAt>(
+    log: &mut LogView<R>,
+    adapter: &dyn Adapter,
+    files: &'f Files,
+    records: &mut Records<'f>,
+) -> Result<Result<u64, Difference>, StreamError> {
     let mut proven = BTreeSet::new();
     let mut bytes = 0;
     for seq in log.files().to_vec() {
@@ -97,7 +109,7 @@ pub fn files_rebuild<R: ReadAt>(
         let Some(entry) = files.entry(&plan.path) else {
             return Ok(Err(Difference::in_file(only_in_log(&plan), Location::file(name))));
         };
-        if let Some(difference) = one_file(log, adapter, &plan, entry)? {
+        if let Some(difference) = one_file(log, adapter, &plan, entry, records)? {
             return Ok(Err(difference));
         }
         if let Entry::File(file) = entry {
@@ -127,11 +139,13 @@ pub(super) fn only_in_source(entry: &Entry) -> &'static str {
     }
 }
 
-pub(super) fn one_file<R: ReadAt>(
+/// Compares one file; notes what events were rendered to.
+pub(super) fn one_file<'f, R: ReadAt>(
     log: &mut LogView<R>,
     adapter: &dyn Adapter,
     plan: &FilePlan,
-    entry: &Entry,
+    entry: &'f Entry,
+    records: &mut Records<'f>,
 ) -> Result<Option<Difference>, StreamError> {
     let name = plan.path.to_string();
     let differs = |what: &str| Some(Difference::in_file(what, Location::file(name.clone())));
@@ -145,7 +159,7 @@ pub(super) fn one_file<R: ReadAt>(
                 let same = plan.entry.size == Some(file.bytes.len() as u64) && sha256_hex(&file.bytes) == *blob;
                 return Ok(if same { None } else { differs("the attachment has other bytes than the log says") });
             }
-            let mut sink = Compare::with(&file.bytes);
+            let mut sink = Compare::with(&file.bytes, records);
             match rebuild(log, plan, &|holds, style, shapes| adapter.renderer(holds, style, shapes), &mut sink) {
                 Ok(()) | Err(StreamError::Differs) => Ok(sink.difference(&name)),
                 Err(StreamError::TooLong) => Ok(sink.difference(&name).or_else(|| differs("the rebuilt file is longer than its source"))),
@@ -158,9 +172,14 @@ pub(super) fn one_file<R: ReadAt>(
 
 /// Compares replay and load of every head, as far as that takes no time
 /// without end.
-fn replays<R: ReadAt>(log: &mut LogView<R>, adapter: &dyn Adapter, files: &Files) -> Result<Result<Proof, Difference>, StreamError> {
+fn replays<R: ReadAt>(
+    log: &mut LogView<R>,
+    adapter: &dyn Adapter,
+    files: &Files,
+    records: &Records<'_>,
+) -> Result<Result<Proof, Difference>, StreamError> {
     let shower = adapter.shower(log.shapes());
-    let mut comparison = Comparison::new(shower.as_ref());
+    let mut comparison = Comparison::new(shower.as_ref(), records);
     let mut loader = adapter.loader(files);
     let active = log.active();
     let Compared { outcome, messages, difference, .. } = comparison.head(log, loader.as_mut(), None, &active)?;

@@ -287,7 +287,7 @@ impl<'a> Reader<'a, '_> {
             Step::EditAt(index, message) => {
                 key("index", style, &mut out);
                 out.extend_from_slice(index.to_string().as_bytes());
-                out.extend_from_slice(style.comma());
+                style.push_comma(&mut out);
                 key("message", style, &mut out);
                 self.push_rendered(message, style, &mut out);
             }
@@ -302,7 +302,7 @@ impl<'a> Reader<'a, '_> {
                 out.push(b'[');
                 for (n, message) in messages.iter().enumerate() {
                     if n > 0 {
-                        out.extend_from_slice(style.comma());
+                        style.push_comma(&mut out);
                     }
                     self.push_rendered(message, style, &mut out);
                 }

@@ -83,7 +83,7 @@ pub(super) fn open(number: u64, ts: &str, kind: &str, style: Style, out: &mut Ve
     for (name, value) in fields {
         key(name, style, out);
         out.extend_from_slice(value.as_bytes());
-        out.extend_from_slice(style.comma());
+        style.push_comma(out);
     }
     key("payload", style, out);
     out.push(b'{');
@@ -94,5 +94,5 @@ pub(super) fn key(name: &str, style: Style, out: &mut Vec<u8>) {
     out.push(b'"');
     out.extend_from_slice(name.as_bytes());
     out.push(b'"');
-    out.extend_from_slice(style.colon());
+    style.push_colon(out);
 }

@@ -27,20 +27,20 @@ impl<'o> Object<'o> {
     fn key(&mut self, key: &[u8]) -> &mut Vec<u8> {
         self.before_key();
         self.style.push_string(key, self.out);
-        self.out.extend_from_slice(self.style.colon());
+        self.style.push_colon(self.out);
         self.out
     }
 
     fn before_key(&mut self) {
         if !std::mem::take(&mut self.empty) {
-            self.out.extend_from_slice(self.style.comma());
+            self.style.push_comma(self.out);
         }
     }
 
     fn named(&mut self, name: &str) -> &mut Vec<u8> {
         self.before_key();
         self.style.push_name(name, self.out);
-        self.out.extend_from_slice(self.style.colon());
+        self.style.push_colon(self.out);
         self.out
     }
 
@@ -100,7 +100,7 @@ fn field(parts: &Parts<'_>, ts: Option<&str>, key: &str, inside: Option<&Order>,
             out.push(b'[');
             for (n, file) in parts.files.iter().enumerate() {
                 if n > 0 {
-                    out.extend_from_slice(style.comma());
+                    style.push_comma(out);
                 }
                 style.push_value(file.name, out);
             }
@@ -266,7 +266,7 @@ fn shown_files(parts: &Parts<'_>, object: &mut Object<'_>) {
     out.push(b'[');
     for (n, file) in parts.files.iter().enumerate() {
         if n > 0 {
-            out.extend_from_slice(style.comma());
+            style.push_comma(out);
         }
         let text = json::unescape(file.name);
         let normal = pytext::path_text(&text);

@@ -74,7 +74,7 @@ impl Events {
         out.push(b'[');
         for (n, seq) in log.path(node)?.into_iter().enumerate() {
             if n > 0 {
-                out.extend_from_slice(self.messages.style.comma());
+                self.messages.style.push_comma(out);
             }
             self.messages.push(log, seq, out)?;
             if out.len() as u64 > room {
@@ -113,7 +113,7 @@ impl Events {
                     Some(index) => {
                         key("index", style, &mut out);
                         out.extend_from_slice(index.to_string().as_bytes());
-                        out.extend_from_slice(style.comma());
+                        style.push_comma(&mut out);
                         key("message", style, &mut out);
                         let path = log.path(head.node)?;
                         let message = usize::try_from(index).ok().and_then(|at| path.get(at).copied());

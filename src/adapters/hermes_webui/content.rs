@@ -4,6 +4,9 @@
 //! twice), tool calls, and on the row of a tool its name (often twice) and the
 //! call that it answers.
 
+use memchr::memmem::Finder;
+use std::sync::LazyLock;
+
 use crate::adapters::mapping::{Beside, Content, To};
 use crate::model::json::{self, Escapes, Kind, Member};
 
@@ -240,10 +243,15 @@ fn is_usual_call(call: &[u8]) -> bool {
     has_function && member(call, "id").is_some() && member(call, "type") == Some(b"\"function\"") && in_order(call, &CALL_KEYS)
 }
 
+/// For the types that are looked for in every message.
+static FINDERS: LazyLock<[Finder<'static>; 3]> = LazyLock::new(|| ["thinking", "tool_call", "tool_result"].map(Finder::new));
+
 /// The parts of one type. Most lists have none of most types, which to look for
 /// the word itself tells faster than to go from part to part.
 fn parts_of_type<'p>(parts: &'p [u8], wanted: &'static str) -> impl Iterator<Item = &'p [u8]> {
-    let list = if memchr::memmem::find(parts, wanted.as_bytes()).is_some() { parts } else { b"[]" };
+    let finder = FINDERS.iter().find(|finder| finder.needle() == wanted.as_bytes());
+    let is_there = finder.is_none_or(|finder| finder.find(parts).is_some());
+    let list = if is_there { parts } else { b"[]" };
     json::elements(list).filter(move |part| part_type(part) == Some(wanted))
 }
 

@@ -1,7 +1,9 @@
 //! Rows to messages: their normal form, and what tells two of them apart.
 
 use foldhash::fast::FixedState;
+use memchr::memmem::Finder;
 use std::hash::BuildHasher;
+use std::sync::LazyLock;
 
 use crate::adapters::mapping::{self, NoIds, ParentId, Parents, Rendered, Setting, has_a_name_twice};
 use crate::model::ids::Seq;
@@ -147,7 +149,8 @@ pub(super) fn render(payload: &[u8], ts: Option<&str>, shapes: &Shapes, style: S
 /// What the program compares two unfinished answers by; `None` for rows that
 /// are none.
 pub(super) fn partial_signature(row: &[u8]) -> Option<Vec<u8>> {
-    if json::kind_of(row) != Kind::Object || memchr::memmem::find(row, b"_partial").is_none() {
+    static PARTIAL: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"_partial"));
+    if json::kind_of(row) != Kind::Object || PARTIAL.find(row).is_none() {
         return None;
     }
     let members: Vec<Member<'_>> = json::all_members(row);

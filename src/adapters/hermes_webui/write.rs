@@ -1,5 +1,8 @@
 //! The inverse of reading: messages, turns and runs back to rows and lines.
 
+use memchr::memmem::Finder;
+use std::sync::LazyLock;
+
 use crate::adapters::document::render_part;
 use crate::adapters::mapping::{self, Ids, NoContent, Parents, Rendered, Table};
 use crate::model::event::{EventKind, EventRef, Session};
@@ -34,7 +37,7 @@ pub(super) fn renderer(holds: &str, style: Option<&str>, shapes: &[Order]) -> Op
         Holds::Sidecar | Holds::Index | Holds::Store => DOCUMENT_STYLE,
         Holds::Turns | Holds::Runs => JOURNAL_STYLE,
     };
-    Some(Box::new(Files { kind, style: Style::named(style, usual)?, shapes, session: None, record: Vec::new() }))
+    Some(Box::new(Files { kind, style: Style::named(style, usual)?, shapes, session: None, record: Vec::new(), whole: Vec::new() }))
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -53,6 +56,8 @@ struct Files {
     /// The session's id as a JSON text, once it was asked for.
     session: Option<Vec<u8>>,
     record: Vec<u8>,
+    /// A record with its transcript.
+    whole: Vec<u8>,
 }
 
 impl RecordRenderer for Files {
@@ -68,8 +73,9 @@ impl RecordRenderer for Files {
                 let session = self.session(log)?;
                 let event = log.event(seq)?;
                 push_line(&event, &session, &self.shapes, self.style, &mut record)?;
-                if kind == EventKind::Run {
-                    record = with_transcript(log, record, &self.shapes, self.style, out.room())?;
+                if kind == EventKind::Run && with_transcript(log, &record, &self.shapes, self.style, out.room(), &mut self.whole)?.is_some()
+                {
+                    std::mem::swap(&mut record, &mut self.whole);
                 }
             }
             _ => {
@@ -204,24 +210,33 @@ pub(super) fn push_line(event: &EventRef<'_>, session: &[u8], shapes: &Shapes, s
 
 /// How a transcript in a run's data begins, where it stands for a path.
 pub(super) const PATH: &str = "$path";
-const MARK: &[u8] = b"\"messages\":{\"$path\":";
+static PLACE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\"messages\":{\"$path\":"));
 
 /// Where a rendered line names a path in place of a transcript.
 pub(super) fn transcript_place(line: &[u8]) -> Option<(usize, usize)> {
     // Inside a string the quotes would be escaped.
-    let open = memchr::memmem::find(line, MARK)? + b"\"messages\":".len();
+    let open = PLACE.find(line)? + b"\"messages\":".len();
     let len = memchr::memchr(b'}', &line[open..])?;
     Some((open, open + len + 1))
 }
 
-/// A run's line with the transcript that its data stands for.
-fn with_transcript(log: &mut dyn LogAccess, line: Vec<u8>, shapes: &Shapes, style: Style, room: u64) -> Result<Vec<u8>, StreamError> {
-    let Some((open, end)) = transcript_place(&line) else { return Ok(line) };
+/// Writes a run's line with the transcript that its data stands for; nothing where
+/// it has none.
+fn with_transcript(
+    log: &mut dyn LogAccess,
+    line: &[u8],
+    shapes: &Shapes,
+    style: Style,
+    room: u64,
+    out: &mut Vec<u8>,
+) -> Result<Option<()>, StreamError> {
+    let Some((open, end)) = transcript_place(line) else { return Ok(None) };
     let named = &line[open..end];
     let node = json::members(named).next().and_then(|member| std::str::from_utf8(member.value).ok()?.parse::<u32>().ok());
-    let Some(node) = node else { return Ok(line) };
+    let Some(node) = node else { return Ok(None) };
     let is_sent = json::members(named).any(|member| member.name() == "as" && member.value == b"\"sent\"");
-    let mut out = line[..open].to_vec();
+    out.clear();
+    out.extend_from_slice(&line[..open]);
     out.push(b'[');
     for (n, seq) in log.path(Seq::new(node))?.into_iter().enumerate() {
         if n > 0 {
@@ -230,9 +245,9 @@ fn with_transcript(log: &mut dyn LogAccess, line: Vec<u8>, shapes: &Shapes, styl
         let event = log.event(seq)?;
         if is_sent {
             let payload = sent_payload(event.payload);
-            push_row(&EventRef { payload: &payload, ..event }, shapes, style, 0, None, &mut out)?;
+            push_row(&EventRef { payload: &payload, ..event }, shapes, style, 0, None, out)?;
         } else {
-            push_row(&event, shapes, style, 0, None, &mut out)?;
+            push_row(&event, shapes, style, 0, None, out)?;
         }
         if out.len() as u64 > room {
             return Err(StreamError::TooLong);
@@ -240,12 +255,12 @@ fn with_transcript(log: &mut dyn LogAccess, line: Vec<u8>, shapes: &Shapes, styl
     }
     out.push(b']');
     out.extend_from_slice(&line[end..]);
-    Ok(out)
+    Ok(Some(()))
 }
 
 /// Shows a row as the program has it in memory.
 pub(super) fn show(item: &Shown<'_>, shapes: &Shapes, line: &mut dyn FnMut(&[u8])) -> Result<(), StreamError> {
-    let mut out = Vec::new();
+    let mut out = Vec::with_capacity(item.event.payload.len());
     if item.event.kind == EventKind::Message {
         push_row(&item.event, shapes, JOURNAL_STYLE, 0, None, &mut out)?;
     } else if item.event.kind == EventKind::Custom {

@@ -17,6 +17,10 @@ pub(super) struct Ext(pub Vec<u8>);
 
 impl Ext {
     pub(super) fn key(&mut self, key: &str) {
+        if self.0.is_empty() {
+            // Room for what most records have.
+            self.0.reserve(128);
+        }
         self.0.push(if self.0.is_empty() { b'{' } else { b',' });
         json::push_string(key, &mut self.0);
         self.0.push(b':');

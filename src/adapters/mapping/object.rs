@@ -30,12 +30,12 @@ impl Table {
     pub(in crate::adapters) fn push_object(
         &self,
         record: &[Member<'_>],
-        front: &[(&str, &str)],
+        front: &[(&'static str, &str)],
         writer: Escapes,
         out: &mut Vec<u8>,
     ) -> bool {
         let start = out.len();
-        let mut taken: Vec<Option<&[u8]>> = vec![None; self.0.len()];
+        let mut taken: Vec<Option<Cow<'_, [u8]>>> = vec![None; self.0.len()];
         let mut ext = Ext::default();
         let (mut next, mut near, mut usual) = (0, 0, true);
         if has_a_name_twice(record) {
@@ -46,9 +46,8 @@ impl Table {
                 Some((at, goes)) => {
                     usual &= at >= next;
                     next = at.saturating_add(1).max(next);
-                    if goes.takes_whole(member.value, writer) {
-                        taken[at] = Some(member.value);
-                    } else {
+                    taken[at] = goes.takes_whole(member.value, writer);
+                    if taken[at].is_none() {
                         ext.carried(member, writer);
                     }
                 }
@@ -71,9 +70,9 @@ impl Table {
             if let Goes::To(name, _) = goes {
                 member_key(name, start, out);
                 json::push_carried_value(value, writer, out);
-            } else if let Goes::Object(name, table) = goes {
+            } else if let Goes::Object(name, _) = goes {
                 member_key(name, start, out);
-                out.extend_from_slice(&table.object(value, writer).unwrap_or_default());
+                out.extend_from_slice(value);
             }
         }
         if !ext.0.is_empty() {
@@ -188,24 +187,25 @@ impl Goes {
         }
     }
 
-    /// Whether a value has a place of its own in an object, all of it.
-    fn takes_whole(&self, value: &[u8], writer: Escapes) -> bool {
-        if let Goes::Constant(text) = self {
+    /// What goes into an object of the payload, where a value has a place of its
+    /// own there, all of it: an object as it will stand there, else the value.
+    fn takes_whole<'v>(&self, value: &'v [u8], writer: Escapes) -> Option<Cow<'v, [u8]>> {
+        let fits = if let Goes::Object(_, table) = self {
+            return table.object(value, writer).map(Cow::Owned);
+        } else if let Goes::Constant(text) = self {
             value == text.as_bytes()
         } else if let Goes::To(_, takes) = self {
             takes.accepts(value)
-        } else if let Goes::Object(_, table) = self {
-            table.object(value, writer).is_some()
         } else {
             matches!(self, Goes::List) && json::kind_of(value) == Kind::Array
-        }
+        };
+        fits.then_some(Cow::Borrowed(value))
     }
 }
 
-fn member_key(name: &str, start: usize, out: &mut Vec<u8>) {
+fn member_key(name: &'static str, start: usize, out: &mut Vec<u8>) {
     if out.len() > start + 1 {
         out.push(b',');
     }
-    json::push_string(name, out);
-    out.push(b':');
+    json::push_own_key(name, out);
 }

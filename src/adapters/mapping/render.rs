@@ -70,27 +70,6 @@ impl Table {
         object.close();
         Some(())
     }
-
-    /// Renders only the object that the table opens, which costs less: `false`,
-    /// and nothing, where what stands around it is not as usual.
-    pub(in crate::adapters) fn render_opened(
-        &self,
-        event: &Rendered<'_>,
-        given: &[Member<'_>],
-        content: &dyn Content,
-        ids: &mut dyn Ids,
-        to: To<'_>,
-    ) -> bool {
-        let has = |members: &[Member<'_>], name: &str| members.iter().any(|member| member.is(name));
-        let Some((_, table)) = self.opens().filter(|_| !has(given, "shape")) else { return false };
-        let ext = given.iter().rev().find(|member| member.is("ext")).map(|ext| json::all_members(ext.value));
-        let ext = ext.unwrap_or_default();
-        if has(&ext, AROUND) {
-            return false;
-        }
-        Scope { event, given, content }.opened(&Keys { table, shaped: None }, &ext, ids, to);
-        true
-    }
 }
 
 /// The keys of an object in order: those of a shape, or of the table itself.
@@ -237,7 +216,7 @@ impl<'o> Rendering<'o> {
 
     fn before_key(&mut self) {
         if !std::mem::take(&mut self.empty) {
-            self.out.extend_from_slice(self.style.comma());
+            self.style.push_comma(self.out);
         }
         self.style.push_break(self.depth, self.out);
     }
@@ -246,7 +225,7 @@ impl<'o> Rendering<'o> {
     pub(in crate::adapters) fn key(&mut self, name: &str) -> To<'_> {
         self.before_key();
         self.style.push_name(name, self.out);
-        self.out.extend_from_slice(self.style.colon());
+        self.style.push_colon(self.out);
         To { style: self.style, depth: self.depth, out: self.out }
     }
 
@@ -260,7 +239,7 @@ impl<'o> Rendering<'o> {
     pub(in crate::adapters) fn member(&mut self, member: &Member<'_>) {
         self.before_key();
         self.style.push_string(member.key, self.out);
-        self.out.extend_from_slice(self.style.colon());
+        self.style.push_colon(self.out);
         self.style.push_value_at(member.value, self.depth, self.out);
     }
 

@@ -43,7 +43,8 @@ impl Table {
         setting: Setting<'_>,
         ids: &dyn Ids,
     ) -> Option<Taken<'a>> {
-        let mut taken = Taken::default();
+        // Most records need no more.
+        let mut taken = Taken { members: Vec::with_capacity(8), ext: Vec::with_capacity(4), ..Taken::default() };
         let opened = self.opens();
         let mut next = 0;
         for member in record {
@@ -216,12 +217,11 @@ impl<'a> Taken<'a> {
     ) {
         out.push(b'{');
         let mut first = true;
-        let mut open = |name: &str, out: &mut Vec<u8>| {
+        let mut open = |name: &'static str, out: &mut Vec<u8>| {
             if !std::mem::take(&mut first) {
                 out.push(b',');
             }
-            json::push_string(name, out);
-            out.push(b':');
+            json::push_own_key(name, out);
         };
         let mut beside = Beside::default();
         for name in order {

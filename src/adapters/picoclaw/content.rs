@@ -290,7 +290,11 @@ fn decode_list(parts: &[u8], to: To<'_>, which: &dyn Fn(&[u8]) -> Option<&[u8]>,
     let mut any = false;
     for part in json::elements(parts) {
         let Some(part) = which(part) else { continue };
-        out.extend_from_slice(if any { style.comma() } else { b"[" });
+        if any {
+            style.push_comma(out)
+        } else {
+            out.push(b'[')
+        }
         any = true;
         style.push_break(depth + 1, out);
         push(part, To { style, depth: depth + 1, out });

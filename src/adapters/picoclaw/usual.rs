@@ -164,7 +164,11 @@ fn list<T>(object: &mut Rendering<'_>, key: &str, items: &[T], push: &dyn Fn(&T,
     }
     let To { style, depth, out } = object.key(key);
     for (n, item) in items.iter().enumerate() {
-        out.extend_from_slice(if n > 0 { style.comma() } else { b"[" });
+        if n > 0 {
+            style.push_comma(out)
+        } else {
+            out.push(b'[')
+        }
         style.push_break(depth + 1, out);
         push(item, To { style, depth: depth + 1, out });
     }

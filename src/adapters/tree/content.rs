@@ -195,7 +195,7 @@ fn push_content(list: &[u8], marked: &dyn Fn(&str) -> bool, to: To<'_>) {
     out.push(b'[');
     for (n, (_, part)) in parts.enumerate() {
         if n > 0 {
-            out.extend_from_slice(style.comma());
+            style.push_comma(out);
         }
         style.push_break(depth + 1, out);
         let by_input = first(&part, "by").is_some();

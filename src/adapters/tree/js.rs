@@ -2,8 +2,9 @@
 //! same, how a number is printed, when a time is.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
-use crate::model::json::{self, Dialect, Kind};
+use crate::model::json::{self, Bare, Dialect, Kind};
 
 use super::date::{clipped, date};
 
@@ -159,28 +160,18 @@ pub(in crate::adapters) fn printed(value: &[u8], numbers: Numbers) -> Cow<'_, [u
 /// stands; says from where on the rest stays.
 fn push_changed(value: &[u8], numbers: Numbers, out: &mut Vec<u8>) -> usize {
     // What is printed as it stands is copied in one piece.
-    let (mut at, mut copied) = (0, 0);
-    while let Some(&byte) = value.get(at) {
-        match byte {
-            b'"' => at = json::token_end(value, at),
-            b'-' | b'0'..=b'9' => {
-                let len = value[at..].iter().take_while(|b| matches!(b, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E')).count();
-                let text = &value[at..at + len];
-                if !stays(text, numbers) {
-                    out.extend_from_slice(&value[copied..at]);
-                    push_number(text, out);
-                    copied = at + len;
-                }
-                at += len;
-            }
-            b' ' | b'\t' | b'\n' | b'\r' => {
-                out.extend_from_slice(&value[copied..at]);
-                at += 1;
-                copied = at;
-            }
-            _ => at += 1,
+    let mut copied = 0;
+    json::each_bare(value, |bare, Range { start, end }| {
+        let text = &value[start..end];
+        if bare == Bare::Number && stays(text, numbers) {
+            return;
         }
-    }
+        out.extend_from_slice(&value[copied..start]);
+        copied = end;
+        if bare == Bare::Number {
+            push_number(text, out);
+        }
+    });
     copied
 }
 

@@ -175,6 +175,11 @@ impl<'a, 's> Reader<'a, 's> {
         placed: &Placed,
     ) -> Result<Vec<Seq>, StreamError> {
         let mut file = File::new(path, scan, placed);
+        // Most entries are new, and most are messages.
+        let count = scan.entries.len();
+        self.known.reserve(count);
+        self.messages.reserve(count);
+        self.id_of.reserve(count);
         self.early_edits.clear();
         let mut recipe = Vec::new();
         for piece in &scan.pieces {

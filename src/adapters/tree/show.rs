@@ -1,10 +1,13 @@
 //! What a program shows of a node: the entry as it was, in the shape of its
 //! context.
 
+use memchr::memmem::Finder;
+use std::sync::LazyLock;
+
 use crate::adapters::mapping::{NoIds, Parents, Rendered, To};
 use crate::model::event::{EventKind, EventRef};
 use crate::model::ids::Seq;
-use crate::model::json::{self, Dialect, Kind, Member};
+use crate::model::json::{self, Kind, Member};
 use crate::model::shape::Shapes;
 use crate::model::shown::{Place, Shown};
 use crate::model::stream::StreamError;
@@ -52,6 +55,11 @@ pub(in crate::adapters) fn show(
     if !matches!(event.kind, EventKind::Message | EventKind::Compaction | EventKind::BranchSummary | EventKind::Custom) {
         return Ok(());
     }
+    // Whose words a message is in it says only where they are not pi's own.
+    if let Some(record) = shown.record.filter(|_| event.kind == EventKind::Message && !says_whose_words(event.payload)) {
+        show_record(shown, record, habits, hand_on);
+        return Ok(());
+    }
     let given: Vec<Member<'_>> = json::all_members(event.payload);
     let Some((record, words)) = record_of(event.kind, event.parent, &given) else { return Ok(()) };
     let habits = match words {
@@ -66,13 +74,6 @@ pub(in crate::adapters) fn show(
         show_record(shown, &out, habits, hand_on);
         return Ok(());
     };
-    // Of most messages nothing is needed but the message.
-    let to = To { style: USUAL, depth: 0, out: &mut out };
-    if event.kind == EventKind::Message && table.render_opened(&rendered, &given, &Parts, &mut NoIds, to) {
-        let entry = Entry { members: &[], habits };
-        entry.message(&out, Said::once(&out), shown, hand_on);
-        return Ok(());
-    }
     let to = To { style: USUAL, depth: 0, out: &mut out };
     table
         .render_members(&rendered, &given, shapes, &Parts, &mut NoIds, to)
@@ -81,13 +82,20 @@ pub(in crate::adapters) fn show(
     Ok(())
 }
 
+/// Whether a message may say whose words it is in.
+fn says_whose_words(payload: &[u8]) -> bool {
+    static WORDS: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\"words\":"));
+    WORDS.find(payload).is_some()
+}
+
 /// Hands on what is shown of a record.
 fn show_record(shown: &Shown<'_>, record: &[u8], habits: Habits, hand_on: &mut dyn FnMut(&[u8])) {
     // What is carried whole need not be an object.
     if json::kind_of(record) != Kind::Object {
         return;
     }
-    let members: Vec<Member<'_>> = json::all_members(record);
+    let mut of_message = Vec::new();
+    let members = json::all_members_opening(record, "message", &mut of_message);
     let entry = Entry { members: &members, habits };
     let shows_more = habits != Habits::Tutorial;
     if shown.event.kind == EventKind::Compaction {
@@ -103,33 +111,11 @@ fn show_record(shown: &Shown<'_>, record: &[u8], habits: Habits, hand_on: &mut d
             Some(b"\"custom_message\"") if shows_more => entry.custom_message(shown.edit.as_ref(), hand_on),
             Some(b"\"message\"") => {
                 if let Some(message) = get(&members, "message").filter(|message| *message != b"null") {
-                    entry.message(message, Said::last(message), shown, hand_on);
+                    entry.message(message, &of_message, shown, hand_on);
                 }
             }
             _ => {}
         }
-    }
-}
-
-/// What decides how a message is shown.
-struct Said<'m> {
-    role: Option<&'m [u8]>,
-    /// From where the content begins: it may go on behind its end.
-    content: Option<&'m [u8]>,
-}
-
-impl<'m> Said<'m> {
-    /// Of equal keys the last counts.
-    fn last(message: &'m [u8]) -> Said<'m> {
-        let members = if json::kind_of(message) == Kind::Object { json::all_members(message) } else { Vec::new() };
-        Said { role: get(&members, "role"), content: get(&members, "content") }
-    }
-
-    /// Of an object in which no key stands twice: what stands behind both need
-    /// not be looked at.
-    fn once(message: &'m [u8]) -> Said<'m> {
-        let role = json::members(message).find(|member| member.is("role")).map(|member| member.value);
-        Said { role, content: json::from_member(message, "content") }
     }
 }
 
@@ -223,9 +209,10 @@ impl Entry<'_> {
         hand_on(&object.close());
     }
 
-    fn message(&self, message: &[u8], said: Said<'_>, shown: &Shown<'_>, hand_on: &mut dyn FnMut(&[u8])) {
-        let Said { role, content } = said;
-        let role = js::map_key(role).unwrap_or_default();
+    /// A message with these members.
+    fn message(&self, message: &[u8], members: &[Member<'_>], shown: &Shown<'_>, hand_on: &mut dyn FnMut(&[u8])) {
+        let content = get(members, "content");
+        let role = js::map_key(get(members, "role")).unwrap_or_default();
         if shown.place == Place::Kept && role.as_ref() == b"\"system\"" && self.habits == Habits::Pi {
             return;
         }
@@ -242,8 +229,7 @@ impl Entry<'_> {
         if new.is_none() && !is_renamed {
             return hand_on(&js::printed(message, self.habits.numbers()));
         }
-        let members = if json::kind_of(message) == Kind::Object { json::all_members(message) } else { Vec::new() };
-        hand_on(&self.with_content(&members, new.as_ref(), is_renamed.then_some(role)));
+        hand_on(&self.with_content(members, new.as_ref(), is_renamed.then_some(role)));
     }
 
     /// A message with other content, or none, and perhaps another role.
@@ -290,10 +276,9 @@ fn mended(role: &[u8], content: Option<&[u8]>) -> Option<Vec<u8>> {
 /// Content of answers and results as a list.
 fn listed(role: &[u8], content: Option<&[u8]>) -> Option<Vec<u8>> {
     let content = content?;
-    let whole = || &content[..json::scan_value(content, Dialect::Strict).map_or(content.len(), |scan| scan.end)];
     match (role, json::kind_of(content)) {
-        (b"\"assistant\"" | b"\"toolResult\"", Kind::String) => Some(text_part(whole())),
-        (b"\"toolResult\"", Kind::Object) => Some([b"[", whole(), b"]"].concat()),
+        (b"\"assistant\"" | b"\"toolResult\"", Kind::String) => Some(text_part(content)),
+        (b"\"toolResult\"", Kind::Object) => Some([b"[", content, b"]"].concat()),
         _ => None,
     }
 }

@@ -47,19 +47,10 @@ pub(super) fn container_end(text: &[u8], start: usize) -> Option<usize> {
     const OPENERS: Stops<2> = Stops::at([b'{', b'[']);
     const CLOSERS: Stops<2> = Stops::at([b'}', b']']);
     let mut depth = 0;
-    let mut escapes = Escaped::default();
-    // All bits where the stretch before ended in a string.
-    let mut in_string = 0;
+    let mut strings = Strings::default();
     each_stretch(text, start, |stretch| {
-        // Most stretches are inside of one string.
-        if in_string != 0 && !QUOTES.is_in_stretch(stretch) {
-            escapes.pass(stretch);
-            return None;
-        }
-        let quotes = QUOTES.marks_of(stretch) & !escapes.marks(BACKSLASHES.marks_of(stretch));
-        let strings = toggled(quotes) ^ in_string;
-        in_string = if strings >> (STRETCH - 1) == 1 { u64::MAX } else { 0 };
-        let (openers, mut closers) = (OPENERS.marks_of(stretch) & !strings, CLOSERS.marks_of(stretch) & !strings);
+        let outside = strings.outside(stretch)?;
+        let (openers, mut closers) = (OPENERS.marks_of(stretch) & outside, CLOSERS.marks_of(stretch) & outside);
         if openers | closers != 0 {
             let closed = closers.count_ones();
             if closed >= depth {
@@ -78,10 +69,34 @@ pub(super) fn container_end(text: &[u8], start: usize) -> Option<usize> {
     })
 }
 
+/// Which bytes of one stretch after the other stand in no string.
+#[derive(Default)]
+pub(super) struct Strings {
+    escapes: Escaped,
+    /// All bits where the stretch before ended in one.
+    in_string: u64,
+}
+
+impl Strings {
+    /// Those of the next stretch, quotes not among them; nothing where it is
+    /// inside of one string, as most are.
+    #[inline(always)]
+    pub(super) fn outside(&mut self, stretch: &[u8; STRETCH]) -> Option<u64> {
+        if self.in_string != 0 && !QUOTES.is_in_stretch(stretch) {
+            self.escapes.pass(stretch);
+            return None;
+        }
+        let quotes = QUOTES.marks_of(stretch) & !self.escapes.marks(BACKSLASHES.marks_of(stretch));
+        let strings = toggled(quotes) ^ self.in_string;
+        self.in_string = if strings >> (STRETCH - 1) == 1 { u64::MAX } else { 0 };
+        Some(!(strings | quotes))
+    }
+}
+
 /// Looks at a text stretch by stretch, the last one filled up with NULs, until
 /// something is found in one; gives its place in the text.
 #[inline(always)]
-fn each_stretch(text: &[u8], from: usize, mut find: impl FnMut(&[u8; STRETCH]) -> Option<usize>) -> Option<usize> {
+pub(super) fn each_stretch(text: &[u8], from: usize, mut find: impl FnMut(&[u8; STRETCH]) -> Option<usize>) -> Option<usize> {
     let mut at = from;
     let mut last;
     // Looked at in one place, or what is looked for would not stay in registers.

@@ -69,6 +69,14 @@ pub fn push_string(text: &str, out: &mut Vec<u8>) {
     out.push(b'"');
 }
 
+/// Writes a key of the log's own and its colon: a plain word.
+#[inline]
+pub fn push_own_key(word: &'static str, out: &mut Vec<u8>) {
+    out.push(b'"');
+    out.extend_from_slice(word.as_bytes());
+    out.extend_from_slice(b"\":");
+}
+
 /// A lone surrogate, which no UTF-8 string can hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct LoneSurrogate;

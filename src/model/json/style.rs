@@ -49,21 +49,21 @@ pub struct Style {
 }
 
 impl Style {
-    /// What stands between two members.
-    #[must_use]
-    pub fn comma(self) -> &'static [u8] {
-        match self.separators {
-            Separators::Spaced => b", ",
-            Separators::Compact | Separators::Indented => b",",
+    /// Writes what stands between two members.
+    #[inline]
+    pub fn push_comma(self, out: &mut Vec<u8>) {
+        out.push(b',');
+        if self.separators == Separators::Spaced {
+            out.push(b' ');
         }
     }
 
-    /// What stands behind a key.
-    #[must_use]
-    pub fn colon(self) -> &'static [u8] {
-        match self.separators {
-            Separators::Spaced | Separators::Indented => b": ",
-            Separators::Compact => b":",
+    /// Writes what stands behind a key.
+    #[inline]
+    pub fn push_colon(self, out: &mut Vec<u8>) {
+        out.push(b':');
+        if self.separators != Separators::Compact {
+            out.push(b' ');
         }
     }
 
@@ -100,17 +100,16 @@ impl Style {
     #[must_use]
     pub fn of_file(bytes: &[u8], usual: Style) -> Style {
         let head = &bytes[..bytes.len().min(64 * 1024)];
-        let first_in = |text: &[u8], most: usize| text.split(|b| *b == b'\n').take(most).find_map(separators_of);
-        let Some(separators) = first_in(head, 64) else {
+        let Some(separators) = lines(head).take(64).find_map(separators_of) else {
             // A line that fills the beginning is as good a witness as any.
-            let first = bytes.split(|b| *b == b'\n').find_map(|line| Some((separators_of(line)?, line)));
-            return first.map_or(usual, |(separators, line)| Style { separators, escapes: escapes_of(std::iter::once(line)) });
+            let first = lines(bytes).find_map(|line| Some((separators_of(line)?, line)));
+            return first.map_or(usual, |(separators, line)| Style { separators, escapes: escapes_of(std::iter::once(line), |_| true) });
         };
         if head.is_ascii() {
             return Style { separators, escapes: Escapes::Ascii };
         }
-        let records = head.split(|b| *b == b'\n').take(64).filter(|line| std::str::from_utf8(line).is_ok()).filter(|line| is_record(line));
-        Style { separators, escapes: escapes_of(records) }
+        let counts = |line: &[u8]| std::str::from_utf8(line).is_ok() && is_record(line);
+        Style { separators, escapes: escapes_of(lines(head).take(64), counts) }
     }
 
     /// Renders a string token of the log as this style writes it.
@@ -177,10 +176,10 @@ impl Style {
                     continue;
                 }
                 b',' => {
-                    out.extend_from_slice(self.comma());
+                    self.push_comma(out);
                     self.push_break(depth, out);
                 }
-                b':' => out.extend_from_slice(self.colon()),
+                b':' => self.push_colon(out),
                 b'{' if value[at..].starts_with(RAW_PREFIX) => {
                     let end = token_end(value, at + RAW_PREFIX.len() - 1);
                     let text = &value[at + RAW_PREFIX.len() - 1..end];
@@ -220,15 +219,31 @@ fn separators_of(line: &[u8]) -> Option<Separators> {
     Some(if line.get(behind) == Some(&b' ') { Separators::Spaced } else { Separators::Compact })
 }
 
-/// Whether the characters beyond ASCII in these records stand for themselves.
-fn escapes_of<'l>(records: impl Iterator<Item = &'l [u8]>) -> Escapes {
-    let (raw, escaped) = records.fold((0, 0), |(raw, escaped), line| {
+fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut rest = Some(text);
+    std::iter::from_fn(move || {
+        let text = rest?;
+        let end = memchr::memchr(b'\n', text);
+        rest = end.map(|end| &text[end + 1..]);
+        Some(&text[..end.unwrap_or(text.len())])
+    })
+}
+
+/// Whether the characters beyond ASCII stand for themselves in those of these
+/// lines that count.
+fn escapes_of<'l>(lines: impl Iterator<Item = &'l [u8]>, counts: impl Fn(&[u8]) -> bool) -> Escapes {
+    let (raw, escaped) = lines.fold((0, 0), |(raw, escaped), line| {
         let is_beyond_ascii = |at: usize| {
             let digits = line.get(at + 2..at + 6).and_then(|digits| std::str::from_utf8(digits).ok());
             digits.and_then(|digits| u16::from_str_radix(digits, 16).ok()).is_some_and(|unit| unit > 0x9f)
         };
         let has_escape = memchr::memmem::find_iter(line, b"\\u").any(is_beyond_ascii);
-        (raw + usize::from(!line.is_ascii()), escaped + usize::from(has_escape))
+        let has_raw = !line.is_ascii();
+        // Most lines say nothing about it: whether they count does not matter.
+        if !(has_escape || has_raw) || !counts(line) {
+            return (raw, escaped);
+        }
+        (raw + usize::from(has_raw), escaped + usize::from(has_escape))
     });
     if raw > escaped { Escapes::Utf8 } else { Escapes::Ascii }
 }

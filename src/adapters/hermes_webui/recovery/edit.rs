@@ -54,7 +54,7 @@ impl<'a> Edit<'a> {
         if let Some(last) = last {
             let mut text = Vec::new();
             for row in rows {
-                text.extend_from_slice(self.style.comma());
+                self.style.push_comma(&mut text);
                 self.style.push_break(2, &mut text);
                 self.style.push_value_at(row, 2, &mut text);
             }
@@ -74,10 +74,10 @@ impl<'a> Edit<'a> {
         if let Some(last) = self.document.members.last() {
             let mut text = Vec::new();
             for (key, value) in &self.added {
-                text.extend_from_slice(self.style.comma());
+                self.style.push_comma(&mut text);
                 self.style.push_break(1, &mut text);
                 text.extend_from_slice(format!("\"{key}\"").as_bytes());
-                text.extend_from_slice(self.style.colon());
+                self.style.push_colon(&mut text);
                 self.style.push_value_at(value, 1, &mut text);
             }
             let end = range_in(self.document.bytes, last.value).end;

@@ -1,11 +1,13 @@
 //! A transcript's lines as parsed values, in file order. What does not parse is
 //! skipped, as both generations of the program do.
 
+use std::borrow::Cow;
+
 use crate::model::json::{Dialect, Kind, Member, kind_of, scan_opened, scan_value};
 
 use super::keys::{Key, Keys};
 use super::text::{decode, trim};
-use super::value::{is_text, is_truthy, member};
+use super::value::{is_text, is_truthy, member, written};
 
 /// What kind of entry an object says it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,6 +106,8 @@ pub struct Said {
     pub role: Role,
     /// What its content is; nothing where it has none.
     pub content: Option<Kind>,
+    /// Whether it is written as it stands: a message may be on many branches.
+    pub stands: bool,
 }
 
 /// The roles that the program minds.
@@ -120,7 +124,7 @@ pub enum Role {
 }
 
 impl Said {
-    fn of(members: &[Member<'_>]) -> Said {
+    fn of(message: Option<&[u8]>, members: &[Member<'_>]) -> Said {
         let get = |name: &str| members.iter().rev().find(|member| member.is(name)).map(|member| member.value);
         let role = get("role").filter(|role| kind_of(role) == Kind::String).map(decode);
         let role = match role.as_deref() {
@@ -129,7 +133,8 @@ impl Said {
             Some(b"hookMessage") => Role::Hook,
             Some(_) | None => Role::Other,
         };
-        Said { role, content: get("content").map(kind_of) }
+        let stands = message.is_some_and(|message| matches!(written(message), Cow::Borrowed(_)));
+        Said { role, content: get("content").map(kind_of), stands }
     }
 }
 
@@ -270,7 +275,7 @@ fn object<'a>(line: &'a [u8], members: &mut Members<'a>, keys: &mut Keys<'a>) ->
         parent: keys.of(parent),
         mode: if mode.is_some_and(|mode| is_text(mode, "side")) { Mode::Side } else { Mode::Active },
         message,
-        said: Said::of(&members.of_message),
+        said: Said::of(message, &members.of_message),
     })
 }
 
@@ -289,5 +294,5 @@ fn bare(line: &[u8]) -> Option<Row<'_>> {
             }
         }
     };
-    Some(Row { text: value, what, id: Key::ABSENT, parent: Key::ABSENT, mode: Mode::Active, message: None, said: Said::of(&[]) })
+    Some(Row { text: value, what, id: Key::ABSENT, parent: Key::ABSENT, mode: Mode::Active, message: None, said: Said::of(None, &[]) })
 }

@@ -37,7 +37,7 @@ pub fn push_summary(row: &Row<'_>, out: &mut Vec<u8>) {
 #[must_use]
 pub fn stored_message<'a>(row: &Row<'a>, age: Age) -> Option<Cow<'a, [u8]>> {
     let message = row.message.filter(|message| row.kind() == Type::Message && change(message, row.said, age).is_none())?;
-    Some(written(message))
+    Some(if row.said.stands { Cow::Borrowed(message) } else { written(message) })
 }
 
 /// The message of an entry; nothing where it has none.

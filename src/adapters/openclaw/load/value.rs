@@ -2,8 +2,9 @@
 //! how `JSON.stringify` writes them again. All on the text of accepted values.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
-use crate::model::json::{Kind, kind_of, lossy, members, token_end};
+use crate::model::json::{Bare, Kind, each_bare, kind_of, lossy, members, token_end};
 
 use super::text::{decode, shown, trim};
 
@@ -168,36 +169,23 @@ pub fn written(value: &[u8]) -> Cow<'_, [u8]> {
 
 fn as_written(text: &[u8]) -> Cow<'_, [u8]> {
     let mut out = Vec::new();
-    let piece = |from: usize, to: usize| text.get(from..to).unwrap_or_default();
     // Where the bytes begin that are written as they stand, and are not yet.
     let mut kept = 0;
-    let mut at = 0;
-    while let Some(&byte) = text.get(at) {
-        let end = match byte {
-            b'"' => token_end(text, at),
-            b'-' | b'0'..=b'9' => text
-                .iter()
-                .skip(at)
-                .position(|b| !matches!(b, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E'))
-                .map_or(text.len(), |len| at + len),
-            _ => at + 1,
-        };
-        let instead = match byte {
-            b' ' | b'\t' | b'\n' | b'\r' => Some(&b""[..]),
-            b'-' | b'0'..=b'9' => number_instead(piece(at, end)),
-            _ => None,
+    each_bare(text, |bare, Range { start, end }| {
+        let instead = match bare {
+            Bare::Blanks => Some(&b""[..]),
+            Bare::Number => number_instead(&text[start..end]),
         };
         if let Some(instead) = instead {
-            out.extend_from_slice(piece(kept, at));
+            out.extend_from_slice(&text[kept..start]);
             out.extend_from_slice(instead);
             kept = end;
         }
-        at = end;
-    }
+    });
     if kept == 0 {
         return Cow::Borrowed(text);
     }
-    out.extend_from_slice(piece(kept, text.len()));
+    out.extend_from_slice(&text[kept..]);
     Cow::Owned(out)
 }
 

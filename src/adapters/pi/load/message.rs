@@ -89,6 +89,10 @@ impl Projection {
     pub(super) fn message(&mut self, message: Value<'_>, said: Said, edit: Edit<'_>, show: &mut dyn FnMut(&[u8])) -> Result<(), Failure> {
         let migration = match self.flavour {
             Flavour::Pi(migration) => migration,
+            Flavour::Harness | Flavour::Tutorial if said.stands => {
+                show(message.token());
+                return Ok(());
+            }
             Flavour::Harness | Flavour::Tutorial => return self.print(message, Role::Stored, Content::Stored, show),
         };
         let is_hook = matches!(migration, Migration::Chain | Migration::Hooks) && said.role == Some("hookMessage");
@@ -99,6 +103,10 @@ impl Projection {
             Edit::None => Content::Stored,
         }
         .or_repaired(name, said.body);
+        if said.stands && role == Role::Stored && matches!(content, Content::Stored) {
+            show(message.token());
+            return Ok(());
+        }
         self.print(message, role, content, show)
     }
 

@@ -1,8 +1,9 @@
 //! Printing a value so that it reads as what `JSON.stringify` would print.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
-use crate::model::json::token_end;
+use crate::model::json::{Bare, each_bare, token_end};
 
 use super::number;
 use super::text;
@@ -37,45 +38,57 @@ pub(super) fn printed<'a>(value: Value<'a>) -> Cow<'a, [u8]> {
     }
 }
 
+/// Whether a value is printed as it stands in the file.
+pub(super) fn stands(value: Value<'_>) -> bool {
+    matches!(printed(value), Cow::Borrowed(_))
+}
+
 /// Prints a value up to behind the last token that is printed otherwise than it
 /// stands; says from where on the rest stays.
 fn push_changed(token: &[u8], spelling: Spelling, out: &mut Vec<u8>) -> usize {
     // Nearly every value is UTF-8 as a whole, and then each string in it: what is
     // printed as it stands is copied in long pieces.
-    let keeps_strings = spelling == Spelling::AsInFile && std::str::from_utf8(token).is_ok();
-    let (mut at, mut copied) = (0, 0);
+    if spelling == Spelling::Canonical || std::str::from_utf8(token).is_err() {
+        return push_strings_too(token, spelling, out);
+    }
+    let mut copied = 0;
+    each_bare(token, |bare, Range { start, end }| {
+        let number = &token[start..end];
+        if bare == Bare::Number && number::stays(number) {
+            return;
+        }
+        out.extend_from_slice(&token[copied..start]);
+        copied = end;
+        if bare == Bare::Number {
+            push_number(number, spelling, out);
+        }
+    });
+    copied
+}
+
+/// The same where each string may be printed otherwise than it stands.
+fn push_strings_too(token: &[u8], spelling: Spelling, out: &mut Vec<u8>) -> usize {
+    let mut at = 0;
     while let Some(&byte) = token.get(at) {
         let start = at;
         match byte {
             b'"' => {
                 at = token_end(token, start).max(start + 1);
-                if keeps_strings {
-                    continue;
-                }
+                push_string(&token[start..at], spelling, out);
             }
             b'-' | b'0'..=b'9' => {
                 let digits = token[start..].iter().take_while(|b| matches!(b, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E'));
                 at = start + digits.count();
-                if spelling == Spelling::AsInFile && number::stays(&token[start..at]) {
-                    continue;
-                }
+                push_number(&token[start..at], spelling, out);
             }
             b' ' | b'\t' | b'\n' | b'\r' => at += 1,
             _ => {
                 at += 1;
-                continue;
+                out.push(byte);
             }
         }
-        // What is printed otherwise than it stands, or not at all.
-        out.extend_from_slice(&token[copied..start]);
-        copied = at;
-        match byte {
-            b'"' => push_string(&token[start..at], spelling, out),
-            b'-' | b'0'..=b'9' => push_number(&token[start..at], spelling, out),
-            _ => {}
-        }
     }
-    copied
+    at
 }
 
 fn push_string(token: &[u8], spelling: Spelling, out: &mut Vec<u8>) {

@@ -6,6 +6,7 @@ use std::borrow::Borrow;
 use crate::model::json::{Dialect, Member, scan_opened};
 
 use super::lines::{first_line, lines};
+use super::print::stands;
 use super::value::{Type, Value, pick};
 
 /// What a record is, by its `type`.
@@ -79,6 +80,8 @@ pub(super) struct Said {
     /// Its role, where that is one of those that matter.
     pub(super) role: Option<&'static str>,
     pub(super) body: Body,
+    /// Whether it is printed as it stands: a message may be on many paths.
+    pub(super) stands: bool,
 }
 
 /// Whether a message has content.
@@ -90,16 +93,18 @@ pub(super) enum Body {
 }
 
 impl Said {
-    /// What a message says of itself, by its members.
-    pub(super) fn of<'a>(members: impl IntoIterator<Item = impl Borrow<Member<'a>>>) -> Said {
+    const NOTHING: Said = Said { role: None, body: Body::Missing, stands: false };
+
+    /// What a message says of itself, by its members too.
+    fn of<'a>(message: Value<'a>, members: impl IntoIterator<Item = impl Borrow<Member<'a>>>) -> Said {
         let [role, content] = pick(members, ["role", "content"]);
         let body = if content.is_nullish() { Body::Missing } else { Body::There };
-        Said { role: KNOWN_ROLES.into_iter().find(|name| role.is(name)), body }
+        Said { role: KNOWN_ROLES.into_iter().find(|name| role.is(name)), body, stands: stands(message) }
     }
 
     /// The same of a message that stands elsewhere.
     pub(super) fn of_value(message: Value<'_>) -> Said {
-        Said::of(message.raw_members())
+        Said::of(message, message.raw_members())
     }
 }
 
@@ -124,8 +129,7 @@ struct Members<'a> {
 impl Record {
     fn read<'a>(start: usize, line: &'a [u8], members: &mut Members<'a>) -> Option<Record> {
         let nowhere = Span::default();
-        let nothing = Said { role: None, body: Body::Missing };
-        let bare = |kind| Record { start, kind, id: nowhere, parent: nowhere, message: nowhere, said: nothing };
+        let bare = |kind| Record { start, kind, id: nowhere, parent: nowhere, message: nowhere, said: Said::NOTHING };
         if !line.trim_ascii_start().starts_with(b"{") {
             let value = Value::parse(line).filter(|value| value.is_truthy())?;
             return Some(bare(if value.type_of() == Type::Array { Kind::Other } else { Kind::Scalar }));
@@ -133,7 +137,7 @@ impl Record {
         scan_opened(line, Dialect::Strict, "message", &mut members.own, &mut members.of_message).ok()?;
         let [kind, id, parent, message] = pick(&members.own, ["type", "id", "parentId", "message"]);
         let (id, parent, span) = (Span::of(id, line), Span::of(parent, line), Span::of(message, line));
-        Some(Record { id, parent, message: span, said: Said::of(&members.of_message), ..bare(Kind::of(kind, message)) })
+        Some(Record { id, parent, message: span, said: Said::of(message, &members.of_message), ..bare(Kind::of(kind, message)) })
     }
 }
 
@@ -186,7 +190,7 @@ impl<'a> Records<'a> {
 
     /// What the `message` of a record says of itself.
     pub(super) fn said(&self, index: Index) -> Said {
-        self.all.get(index).map_or(Said { role: None, body: Body::Missing }, |record| record.said)
+        self.all.get(index).map_or(Said::NOTHING, |record| record.said)
     }
 
     fn span(&self, index: Index, of: impl Fn(&Record) -> Span) -> Value<'a> {
