@@ -68,12 +68,33 @@ pub(super) fn normalise(record: &Record<'_>, writer: Escapes, file_time: &str, n
     ext.finish(out);
 }
 
-/// The number of the shape that renders this record, a new one if need be.
-pub(super) fn shape_of(text: &[u8], record: &Record<'_>, shapes: &mut Shapes) -> Option<usize> {
-    let usual_metadata = record.metadata.is_none_or(|meta| json::kind_of(meta) != Kind::Object || wire::metadata_is_usual(meta));
-    if !record.unusual_order && usual_metadata {
-        return Some(0);
+/// The shape of the last record that was in an unusual one: where keys and the
+/// kinds of their values are the same, so is the shape.
+#[derive(Debug, Default)]
+pub(super) struct LastShape {
+    keys: Vec<u8>,
+    number: usize,
+}
+
+impl LastShape {
+    /// The number of the shape that renders this record, a new one if need be.
+    pub(super) fn of(&mut self, text: &[u8], record: &Record<'_>, shapes: &mut Shapes) -> Option<usize> {
+        let usual_metadata = record.metadata.is_none_or(|meta| json::kind_of(meta) != Kind::Object || wire::metadata_is_usual(meta));
+        if !record.unusual_order && usual_metadata {
+            return Some(0);
+        }
+        let mut keys = Vec::with_capacity(self.keys.len());
+        wire::push_keys(text, &mut keys);
+        if keys != self.keys {
+            // What has no shape now may have one later.
+            let number = shape_of(text, record, shapes)?;
+            *self = LastShape { keys, number };
+        }
+        Some(self.number)
     }
+}
+
+fn shape_of(text: &[u8], record: &Record<'_>, shapes: &mut Shapes) -> Option<usize> {
     let order = wire::order_of(text);
     let metadata = Metadata::of(record.metadata);
     let flat: Vec<&str> = match metadata.flat {
@@ -353,5 +374,41 @@ impl Ext {
             out.extend_from_slice(b",\"ext\":");
             out.extend_from_slice(&self.into_object());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_shape_of_the_record_before_counts_only_for_the_same_keys_and_kinds() {
+        let metadata = |inside: &str| format!(r#"{{"content": "x", "role": "user", "metadata": {{{inside}}}}}"#);
+        let records = [
+            r#"{"content": "x", "role": "user"}"#.to_owned(),
+            r#"{"content": "y", "role": "system"}"#.to_owned(),
+            r#"{"content": "x", "timestamp": "2026-01-01T00:00:00", "role": "user"}"#.to_owned(),
+            metadata(r#""input_tokens": 1"#),
+            metadata(r#""input_tokens": "1""#),
+            metadata(r#""input_tokens": 2, "model": "m""#),
+            metadata(r#""usage": {"output_tokens": 1, "input_tokens": 2}"#),
+            metadata(r#""usage": {"output_tokens": 1}, "input_tokens": 2"#),
+            metadata(r#""usage": "output_tokens""#),
+            r#"{"role": "user", "content": "usual"}"#.to_owned(),
+        ];
+        let (mut shapes, mut again) = (Shapes::new(wire::usual_order()), Shapes::new(wire::usual_order()));
+        let mut last = LastShape::default();
+        let mut numbers = std::collections::BTreeSet::new();
+        // In every order of two, and each twice.
+        for (one, other) in records.iter().flat_map(|one| records.iter().map(move |other| (one, other))) {
+            for text in [one, one, other] {
+                let mut spare = Vec::new();
+                let record = Record::parse(text.as_bytes(), &mut spare).ok().unwrap();
+                let fresh = LastShape::default().of(text.as_bytes(), &record, &mut again);
+                assert_eq!(last.of(text.as_bytes(), &record, &mut shapes), fresh, "{text}");
+                numbers.insert(fresh);
+            }
+        }
+        assert!(numbers.len() > 3, "{numbers:?}");
     }
 }

@@ -15,7 +15,7 @@ use crate::model::shape::Shapes;
 use crate::model::stream::{EventSink, StreamError};
 
 use super::layout::{self, Marker, Role, TRANSCRIPT};
-use super::message::Normal;
+use super::message::{LastShape, Normal};
 use super::wire;
 use crate::adapters::known::Known;
 use crate::adapters::place::Repeats;
@@ -38,6 +38,7 @@ pub(super) struct Reader<'a, 's> {
     file_times: Vec<String>,
     pub outcome: Outcome,
     pub normal: Normal,
+    pub last_shape: LastShape,
 }
 
 /// A path in the log's words.
@@ -57,6 +58,7 @@ pub(super) fn read(files: &Files, check: Check, events: &mut dyn EventSink, find
         file_times: Vec::new(),
         outcome: Outcome::default(),
         normal: Normal::default(),
+        last_shape: LastShape::default(),
     };
     let roles = reader.roles();
     reader.session()?;

@@ -16,7 +16,7 @@ use crate::model::stream::{EventSink, StreamError};
 
 use super::damage::dissect;
 use super::layout::TRANSCRIPT;
-use super::message::{Normal, normalise, shape_of};
+use super::message::{Normal, normalise};
 use super::read::{DEEPEST_MAIN, DEEPEST_OTHER, Reader, shown};
 use super::render;
 use super::wire::{Record, Rejection, Time};
@@ -196,7 +196,7 @@ impl<'a> Reader<'a, '_> {
         (normal, hash): (&mut Normal, NormalHash),
         parent: Seq,
     ) -> Result<Seq, StreamError> {
-        let shape = shape_of(text, record, &mut self.shapes).unwrap_or(0);
+        let shape = self.last_shape.of(text, record, &mut self.shapes).unwrap_or(0);
         let unfinished = normal.payload.len();
         normal.finish(shape);
         let ts = Some(normal.ts.as_str()).filter(|ts| !ts.is_empty());
@@ -269,7 +269,7 @@ impl<'a> Reader<'a, '_> {
         self.to.findings.add(FindingCode::Salvaged, Location::at(shown(list.path), line.number, byte as u64 + 1), message);
         let mut normal = Normal::default();
         normalise(&record, list.style.escapes, &list.file_time.0, &mut normal);
-        normal.finish(shape_of(text.as_bytes(), &record, &mut self.shapes).unwrap_or(0));
+        normal.finish(self.last_shape.of(text.as_bytes(), &record, &mut self.shapes).unwrap_or(0));
         self.summary_times(&record);
         let current = list.placing.made_head().cloned();
         self.switch(None)?;

@@ -269,9 +269,28 @@ fn in_order(object: &[u8], usual: &[&str], is_usual: impl Fn(&Member<'_>) -> boo
     })
 }
 
+/// What is opened of a record for its shape, one inside the other.
+const OPENED: [&str; 2] = ["metadata", "usage"];
+
 /// The order of a record's keys, metadata and usage opened, for its shape.
 pub(super) fn order_of(text: &[u8]) -> Order {
-    keys(text, &["metadata", "usage"])
+    keys(text, &OPENED)
+}
+
+/// Writes the same keys as they are spelt, each with how its value begins.
+pub(super) fn push_keys(text: &[u8], out: &mut Vec<u8>) {
+    push_opened_keys(text, &OPENED, out);
+}
+
+fn push_opened_keys(object: &[u8], opened: &[&str], out: &mut Vec<u8>) {
+    for member in json::members(object) {
+        out.extend_from_slice(member.key);
+        out.push(json::kind_of(member.value) as u8);
+        if let Some((_, inner)) = opened.split_first().filter(|(open, _)| json::kind_of(member.value) == Kind::Object && member.is(open)) {
+            push_opened_keys(member.value, inner, out);
+            out.push(b'}');
+        }
+    }
 }
 
 fn keys(object: &[u8], opened: &[&str]) -> Order {

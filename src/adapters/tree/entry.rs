@@ -124,7 +124,8 @@ pub(in crate::adapters) fn read(line: Line<'_>, manner: Manner) -> Result<Entry<
         return Err(NoEntry::Blank);
     }
     let decoded = js::decoded(line.text);
-    let (mut members, mut of_message) = (Vec::new(), Vec::new());
+    // Most lines and messages have no more.
+    let (mut members, mut of_message) = (Vec::with_capacity(8), Vec::with_capacity(12));
     if let Err(error) = json::scan_opened(&decoded, Dialect::Strict, "message", &mut members, &mut of_message) {
         return no_object(line, &decoded, error, manner);
     }

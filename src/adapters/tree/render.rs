@@ -81,14 +81,15 @@ pub(in crate::adapters) fn record_of(kind: EventKind, parent: Option<Seq>, membe
 
 impl RecordRenderer for Entries {
     fn render(&mut self, log: &mut dyn LogAccess, seq: Seq, out: &mut dyn RecordSink) -> Result<(), StreamError> {
-        let event = log.event(seq)?;
-        let parent = event.parent;
+        let mut parent = None;
+        let mut message = None;
         // A message that stands here once more.
-        let message = if event.kind == EventKind::Repeat { repeated(event.payload) } else { None };
-        let event = match message {
-            Some(message) if message < seq => log.event(message)?,
-            _ => log.event(seq)?,
-        };
+        if log.kind(seq) == EventKind::Repeat {
+            let repeat = log.event(seq)?;
+            (parent, message) = (repeat.parent, repeated(repeat.payload).filter(|message| *message < seq));
+        }
+        let event = log.event(message.unwrap_or(seq))?;
+        let parent = if message.is_some() { parent } else { event.parent };
         let kind = event.kind;
         let ts = event.ts.map(str::to_owned);
         self.payload.clear();
