@@ -23,7 +23,7 @@ use crate::verify::difference::Place;
 use crate::verify::explain::{Explained, Limits, altered_line, file_differences, is_conversion, replay_differences};
 use crate::verify::golden::{golden_difference, replay_text};
 use crate::verify::proof::files_rebuild;
-use crate::verify::{Difference, Level, Proof, prove};
+use crate::verify::{Difference, Level, Proof, Records, prove_records};
 
 use super::batch;
 use super::error::CommandError;
@@ -315,8 +315,9 @@ impl Checker<'_> {
 
     /// A log against its source, and by itself as far as that is not the same.
     fn against(&self, view: &mut View, adapter: &dyn Adapter, files: &Files) -> Result<Result<Proof, Difference>, StreamError> {
+        let mut records = Records::default();
         let proven = if self.job.level == Level::Full {
-            prove(view, adapter, files)?
+            prove_records(view, adapter, files, &mut records)?
         } else {
             files_rebuild(view, adapter, files)?.map(|bytes| Proof { bytes, ..Proof::default() })
         };
@@ -329,7 +330,7 @@ impl Checker<'_> {
             return Ok(Err(difference));
         }
         if self.job.level == Level::Full
-            && let Err(difference) = check_heads(view, adapter)?
+            && let Err(difference) = check_heads(view, adapter, &records)?
         {
             return Ok(Err(difference));
         }

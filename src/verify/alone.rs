@@ -17,6 +17,7 @@ use crate::model::stream::{LogAccess, ReadAt, StreamError};
 use super::bytes::Hash;
 use super::difference::Difference;
 use super::proof::Proof;
+use super::records::Records;
 
 /// What is wrong with a seal.
 #[must_use]
@@ -84,7 +85,7 @@ pub fn check_log_to<R: ReadAt>(
         }
     }
     if level == Level::Full {
-        return Ok(check_heads(log, adapter)?.map(|heads| Proof { bytes: proof.bytes, ..heads }));
+        return Ok(check_heads(log, adapter, &Records::default())?.map(|heads| Proof { bytes: proof.bytes, ..heads }));
     }
     Ok(Ok(proof))
 }
@@ -190,11 +191,16 @@ fn attachment_missing(plan: &FilePlan) -> Difference {
 }
 
 /// Checks that every head stands on a node, that the last checkpoint is true,
-/// and that everything can be walked and shown.
+/// and that everything can be walked and shown. What events are known to be
+/// rendered to is not rendered for it.
 ///
 /// # Errors
 /// When the log cannot be read.
-pub fn check_heads<R: ReadAt>(log: &mut LogView<R>, adapter: &dyn Adapter) -> Result<Result<Proof, Difference>, StreamError> {
+pub fn check_heads<R: ReadAt>(
+    log: &mut LogView<R>,
+    adapter: &dyn Adapter,
+    records: &Records<'_>,
+) -> Result<Result<Proof, Difference>, StreamError> {
     let shower = adapter.shower(log.shapes());
     let active = log.active();
     let heads: Vec<(HeadName, Seq)> = log.state().heads().map(|(name, node)| (name.clone(), node)).collect();
@@ -208,20 +214,25 @@ pub fn check_heads<R: ReadAt>(log: &mut LogView<R>, adapter: &dyn Adapter) -> Re
         return Ok(Err(Difference::at_event("the last checkpoint does not say what the events before it come to", seq)));
     }
     log.check_repeats()?;
-    let messages = everything_shown(log, &shower, &active)?;
+    let messages = everything_shown(log, &shower, &active, records)?;
     Ok(Ok(Proof { messages, heads: heads.len() as u64, ..Proof::default() }))
 }
 
 /// Shows the default head as its program would, and counts the messages; then
 /// every other node, which must be possible too.
-fn everything_shown<R: ReadAt>(log: &mut LogView<R>, shower: &Shower, active: &HeadName) -> Result<u64, StreamError> {
+fn everything_shown<R: ReadAt>(
+    log: &mut LogView<R>,
+    shower: &Shower,
+    active: &HeadName,
+    records: &Records<'_>,
+) -> Result<u64, StreamError> {
     let mut messages = 0;
     let mut is_shown = vec![false; log.last().index() + 1];
     let node = log.state().head(active).unwrap_or(Seq::ROOT);
     let mut projection = Projection::of(log, node, Reach::Shown, Salvage::Hidden)?;
     while let Some(shown) = projection.next_shown(log)? {
         is_shown[shown.event.seq.index()] = true;
-        shower(&shown, &mut |_| messages += 1)?;
+        shower(&Shown { record: records.of(shown.event.seq), ..shown }, &mut |_| messages += 1)?;
     }
     for seq in (1..=log.last().number()).map(Seq::new).filter(|seq| !is_shown[seq.index()]) {
         if !log.is_node(seq) || log.kind(seq) == EventKind::Repeat {
@@ -236,7 +247,7 @@ fn everything_shown<R: ReadAt>(log: &mut LogView<R>, shower: &Shower, active: &H
             readable::<Compaction>(&event)?;
             shower(&Shown { place: Place::Compaction, ..Shown::plain(event) }, &mut |_| {})?;
         } else {
-            shower(&Shown::plain(event), &mut |_| {})?;
+            shower(&Shown { record: records.of(seq), ..Shown::plain(event) }, &mut |_| {})?;
         }
     }
     Ok(messages)

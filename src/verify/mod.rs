@@ -15,4 +15,5 @@ pub mod structure;
 
 pub use alone::{Level, check_log};
 pub use difference::Difference;
-pub use proof::{Proof, prove};
+pub use proof::{Proof, prove, prove_records};
+pub use records::Records;

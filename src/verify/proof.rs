@@ -55,16 +55,28 @@ pub fn prove<R: ReadAt + Clone + Send>(
     adapter: &dyn Adapter,
     files: &Files,
 ) -> Result<Result<Proof, Difference>, StreamError> {
+    prove_records(log, adapter, files, &mut Records::default())
+}
+
+/// The same; notes what events were rendered to, but for large sessions.
+///
+/// # Errors
+/// When the log cannot be read.
+pub fn prove_records<'f, R: ReadAt + Clone + Send>(
+    log: &mut LogView<R>,
+    adapter: &dyn Adapter,
+    files: &'f Files,
+    records: &mut Records<'f>,
+) -> Result<Result<Proof, Difference>, StreamError> {
     if let Some(difference) = seal_difference(log.seal()) {
         return Ok(Err(difference));
     }
     if !files.is_large() || log.longest_line() > LONG_LINE {
-        let mut records = Records::default();
-        let bytes = match records_rebuild(log, adapter, files, &mut records)? {
+        let bytes = match records_rebuild(log, adapter, files, records)? {
             Ok(bytes) => bytes,
             Err(difference) => return Ok(Err(difference)),
         };
-        return Ok(replays(log, adapter, files, &records)?.map(|replayed| Proof { bytes, ..replayed }));
+        return Ok(replays(log, adapter, files, records)?.map(|replayed| Proof { bytes, ..replayed }));
     }
     let mut second = log.second();
     // A thread of its own, not one of the pool: a pool's thread that waits
