@@ -18,6 +18,7 @@ KIND, at scale 1:
     pi, openclaw     400 trees of entries, 100 MB; openclaw with its list of sessions beside them
     hermes           200 sidecars of the Hermes web UI with the journals of their turns and last runs, 100 MB
     growth-1, -10    one session of 20,000 and of 200,000 messages
+    tree-1, -10      one tree of pi with 5 and with 50 MB of entries
     sessions-1, -10  1,000 and 10,000 small sessions
 """
 
@@ -442,6 +443,8 @@ def make(kind, root, scale):
     elif kind in ("growth-1", "growth-10"):
         messages = max(int(20_000 * scale), 10) * (10 if kind == "growth-10" else 1)
         conversation(root, rng, texts, 0, messages=messages)
+    elif kind in ("tree-1", "tree-10"):
+        tree_sessions(root, rng, texts, "pi", 1, max(int(5_000_000 * scale), 1) * (10 if kind == "tree-10" else 1))
     else:
         sys.exit(f"bench_folders: no folder is called {kind}")
 

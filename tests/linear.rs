@@ -1,5 +1,7 @@
-//! A session ten times as long takes at most twelve times as long. Alone in its
-//! program, so that the processor time is its own.
+//! The time that a session takes grows with its length, not with its square.
+//! Alone in its program, so that the processor time is its own. How closely it
+//! follows the length, `scripts/instructions` counts and `scripts/bench` measures:
+//! here any machine must pass, whatever else it does.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stderr, clippy::disallowed_methods)]
 
@@ -50,30 +52,34 @@ fn processor_time() -> Duration {
 }
 
 #[test]
-fn ten_times_the_entries_take_at_most_twelve_times_as_long() {
+fn the_time_grows_with_the_entries_and_not_with_their_square() {
     if !fs::exists("/proc/self/stat").unwrap() {
         eprintln!("no /proc here: the time that a long session takes is not measured");
         return;
     }
     for (format, growth) in [("pi", Growth::Deep), ("openclaw", Growth::Forked)] {
         let adapter = ALL.iter().find(|adapter| adapter.id() == format).unwrap();
-        let time = |count: usize| {
-            let files = session(count, growth);
-            let before = processor_time();
+        let prove = |files: &Files, count: usize| {
             // A small stack: nothing may go as deep as the session does.
             let run = std::thread::Builder::new().stack_size(512 * 1024);
             std::thread::scope(|scope| {
                 let proven = run
-                    .spawn_scoped(scope, || convert_and_prove(*adapter, &files).map(|(_, proof)| proof).map_err(Box::new))
+                    .spawn_scoped(scope, || convert_and_prove(*adapter, files).map(|(_, proof)| proof).map_err(Box::new))
                     .unwrap()
                     .join()
                     .unwrap();
                 assert!(proven.unwrap().messages as usize >= count / 2);
             });
+        };
+        // Ten short ones one after the other, so that both sides are measured for as long.
+        let time = |sessions: usize, count: usize| {
+            let files = session(count, growth);
+            let before = processor_time();
+            (0..sessions).for_each(|_| prove(&files, count));
             (processor_time() - before).max(Duration::from_millis(50))
         };
-        let taken = at_most(12.0, || time(20_000), || time(200_000));
-        eprintln!("{format} {growth:?}: for 20,000 entries, and for 200,000: {taken:?}");
+        let taken = at_most(2.0, || time(10, 20_000), || time(1, 200_000));
+        eprintln!("{format} {growth:?}: for ten sessions of 20,000 entries, and for one of 200,000: {taken:?}");
         assert!(taken.is_ok(), "{format} {growth:?}: {taken:?}");
     }
 }

@@ -1,5 +1,5 @@
-//! A log with ten times as many nodes is drawn and replayed in at most twelve
-//! times as long. Alone in its program, so that nobody else is in its caches.
+//! The time to draw and to replay a log grows with its nodes, not with their
+//! square. Alone in its program, so that nobody else is in its caches.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stderr, clippy::disallowed_methods)]
 
@@ -34,7 +34,7 @@ fn time(logs: &[PathBuf], work: impl Fn(&Path)) -> Duration {
 }
 
 #[test]
-fn ten_times_the_nodes_take_at_most_twelve_times_as_long() {
+fn the_time_grows_with_the_nodes_and_not_with_their_square() {
     let scratch = tempfile::TempDir::new().unwrap();
     let written = |name: String, nodes: u32| {
         let path = scratch.path().join(name);
@@ -71,7 +71,7 @@ fn ten_times_the_nodes_take_at_most_twelve_times_as_long() {
         ("replay --head", &show),
     ];
     for (name, work) in works {
-        let taken = at_most(1.2, || time(&small, work), || time(&one, work));
+        let taken = at_most(2.0, || time(&small, work), || time(&one, work));
         eprintln!("{name}: for ten logs of 20,000 nodes, and for one of 200,000: {taken:?}");
         assert!(taken.is_ok(), "{name}: {taken:?}");
     }
