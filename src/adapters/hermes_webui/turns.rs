@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use crate::model::files::{RelPath, SourceFile};
-use crate::model::json::{self, Dialect, Member};
+use crate::model::json::{self, Dialect, Facts, Member};
 use crate::model::jsonl::{Lines, Newlines, trim_unicode};
 
 use super::journal::broken;
@@ -181,18 +181,15 @@ fn lines(bytes: &[u8]) -> impl Iterator<Item = (u64, &[u8])> {
 }
 
 fn read(text: &[u8]) -> Read<'_> {
+    let gives_up = |facts: Facts| facts.depth >= DEEPEST || facts.longest_integer > LONGEST_INTEGER;
+    let mut members = Vec::new();
+    if let Ok(facts) = json::scan_object(text, Dialect::Python, &mut members) {
+        return if gives_up(facts) { Read::Fatal } else { Read::Object(members) };
+    }
     match json::scan_value(text, Dialect::Python) {
         Err(error) if opens_too_deep(&text[..error.at.min(text.len())]) => Read::Fatal,
-        Err(_) => Read::Malformed,
-        Ok(scan) if scan.facts.depth >= DEEPEST || scan.facts.longest_integer > LONGEST_INTEGER => Read::Fatal,
-        Ok(scan) if !text[scan.end..].iter().all(|b| matches!(b, b' ' | b'\t' | b'\r' | b'\n')) => Read::Malformed,
-        Ok(_) => {
-            let mut members = Vec::new();
-            match json::scan_object(text, Dialect::Python, &mut members) {
-                Ok(_) => Read::Object(members),
-                Err(_) => Read::Malformed,
-            }
-        }
+        Ok(scan) if gives_up(scan.facts) => Read::Fatal,
+        Ok(_) | Err(_) => Read::Malformed,
     }
 }
 

@@ -130,19 +130,20 @@ pub fn is_space(c: char) -> bool {
 /// `str.strip()`.
 #[must_use]
 pub fn strip(text: &[u8]) -> &[u8] {
-    let begins_blank = text.first().is_some_and(|first| !first.is_ascii_graphic());
-    let head = match pieces(text).next().filter(|_| begins_blank) {
-        Some(Piece::Text(first)) => first.len() - first.trim_start_matches(is_space).len(),
-        Some(Piece::Lone(_)) | None => 0,
-    };
-    let text = text.get(head..).unwrap_or_default();
-    let mut end = text.len();
-    // From behind, one character at a time: a text of 1 MB rarely ends in more
-    // than one blank.
-    while let Some(c) = last_char(text.get(..end).unwrap_or_default()).filter(|c| is_space(*c)) {
-        end -= c.len_utf8();
+    // One character at a time: a text of 1 MB rarely has more than one blank at an end.
+    let (mut from, mut to) = (0, text.len());
+    while let Some(c) = first_char(text.get(from..).unwrap_or_default()).filter(|c| is_space(*c)) {
+        from += c.len_utf8();
     }
-    text.get(..end).unwrap_or_default()
+    while let Some(c) = last_char(text.get(from..to).unwrap_or_default()).filter(|c| is_space(*c)) {
+        to -= c.len_utf8();
+    }
+    text.get(from..to).unwrap_or_default()
+}
+
+/// The first character, if it is one that Rust can hold.
+fn first_char(text: &[u8]) -> Option<char> {
+    text.get(..text.len().min(4))?.utf8_chunks().next()?.valid().chars().next()
 }
 
 /// The last character, if it is one that Rust can hold.
