@@ -7,7 +7,7 @@ use std::ops::Range;
 use crate::adapters::adapter::{Adapter, Claims, Confidence, Found, Standing, Stray, UnitClaim};
 use crate::model::files::{Beside, RelPath};
 use crate::model::finding::{Finding, FindingCode, Findings};
-use crate::model::folder::{FolderView, Known, Listed, ListedKind, Listing, Peek};
+use crate::model::folder::{FolderView, Known, ListedKind, Listing, Peek};
 use crate::model::location::Location;
 
 /// The folder beside the logs that makes a folder a store, and no source.
@@ -25,6 +25,8 @@ pub struct Unit {
     pub name: RelPath,
     /// The folder that its files' names are relative to, below the source.
     pub root: RelPath,
+    /// The numbers of what is below that in the listing.
+    pub numbers: Range<usize>,
     /// Its files, relative to `root`.
     pub files: Vec<RelPath>,
     /// Files that lie there and belong to no session, and what they are.
@@ -80,11 +82,12 @@ pub fn discover(listing: &Listing, adapters: &[&'static dyn Adapter], peek: Peek
     let choice = if adapters.len() == 1 { Choice::Made } else { Choice::Open };
     let taken = Taken { listing, by_place: vec![false; listing.entries().len()], others: HashSet::new() };
     let mut search = Search { listing, of_folders, of_files, choice, peek, known, taken, found: Discovery::default() };
-    let mut open = vec![search.asked(RelPath::new(""))];
+    let mut open = vec![search.asked(RelPath::new(""), 0..listing.entries().len())];
     while let Some(asked) = open.pop() {
         let inside = search.folder(asked);
         // To ask is to read files, and no folder's answer depends on another's.
-        open.par_extend(inside.into_par_iter().with_max_len(FOLDERS_AT_ONCE).map(|folder| search.asked(folder)));
+        let asked = |(n, folder)| search.asked(folder, listing.numbers_below_number(n));
+        open.par_extend(inside.into_par_iter().with_max_len(FOLDERS_AT_ONCE).map(asked));
     }
     let mut found = search.found;
     found.units.sort_by(|a, b| a.name.cmp(&b.name));
@@ -116,8 +119,9 @@ enum Answer {
 struct Claimed {
     adapter: &'static dyn Adapter,
     claim: UnitClaim,
-    /// The folder that its files' names are relative to.
+    /// The folder that its files' names are relative to, and what is below it.
     root: RelPath,
+    numbers: Range<usize>,
     files: Vec<Place>,
     left_out: Vec<Place>,
 }
@@ -202,10 +206,10 @@ impl Taken<'_> {
 impl Search<'_> {
     /// Asks adapters about a folder: all of them, unless what the first ones say
     /// leaves nothing for the others.
-    fn asked(&self, folder: RelPath) -> Asked {
-        let view = FolderView::new(self.listing, &folder, self.peek).knowing(self.known);
+    fn asked(&self, folder: RelPath, numbers: Range<usize>) -> Asked {
+        let view = FolderView::among(self.listing, &folder, numbers.clone(), self.peek).knowing(self.known);
         if view.get(STORE).is_some_and(|entry| entry.kind == ListedKind::Folder) {
-            return Asked { numbers: view.numbers().clone(), answer: Answer::Store, folder };
+            return Asked { numbers, answer: Answer::Store, folder };
         }
         let mut claims = Vec::new();
         let mut strays = Vec::new();
@@ -223,7 +227,6 @@ impl Search<'_> {
         if !ask(&self.of_folders) {
             ask(&self.of_files);
         }
-        let numbers = view.numbers().clone();
         drop(view);
         let claims = claims.into_iter().map(|(adapter, claim)| self.claimed(&folder, &numbers, adapter, claim)).collect();
         Asked { numbers, answer: Answer::Found(claims, strays), folder }
@@ -241,8 +244,8 @@ impl Search<'_> {
             (root, numbers)
         };
         let files = self.taken.places(&root, numbers.clone(), claim.files.iter()).collect();
-        let left_out = self.taken.places(&root, numbers, claim.left_out.iter().map(|(path, _, _)| path)).collect();
-        Claimed { adapter, claim, root, files, left_out }
+        let left_out = self.taken.places(&root, numbers.clone(), claim.left_out.iter().map(|(path, _, _)| path)).collect();
+        Claimed { adapter, claim, root, numbers, files, left_out }
     }
 
     /// Whether nobody who claims single files could have one beside this claim:
@@ -266,7 +269,7 @@ impl Search<'_> {
 
     /// Settles what was said of a folder; gives the folders inside that are still
     /// to be asked about.
-    fn folder(&mut self, Asked { folder, numbers, answer }: Asked) -> Vec<RelPath> {
+    fn folder(&mut self, Asked { folder, numbers, answer }: Asked) -> Vec<(usize, RelPath)> {
         let Answer::Found(claims, strays) = answer else {
             let message = "a folder of everlog logs; not looked into";
             self.found.findings.add(FindingCode::StoreSkipped, Location::file(folder.to_string()), message);
@@ -294,7 +297,7 @@ impl Search<'_> {
         claims.sort_by_key(|claimed| std::cmp::Reverse(claimed.claim.confidence));
         let mut owners: HashMap<Place, (&'static str, Confidence)> = HashMap::new();
         let (mut whole, mut to_come) = (false, claims.len());
-        for Claimed { adapter, claim, root, files, left_out } in claims {
+        for Claimed { adapter, claim, root, numbers, files, left_out } in claims {
             to_come -= 1;
             let other = files.iter().filter_map(|path| owners.get(path)).find(|(id, _)| *id != adapter.id());
             let name = if is_whole(&claim) { folder.clone() } else { claim.name.below(folder) };
@@ -324,6 +327,7 @@ impl Search<'_> {
                 adapter,
                 name,
                 root,
+                numbers,
                 files: claim.files,
                 left_out: claim.left_out,
                 beside: claim.beside,
@@ -338,16 +342,15 @@ impl Search<'_> {
         whole
     }
 
-    /// Goes on with the folders inside, and says what else lies there.
-    fn descend(&mut self, folder: &RelPath, numbers: Range<usize>) -> Vec<RelPath> {
+    /// Goes on with the folders inside, by number and path, and says what else lies
+    /// there.
+    fn descend(&mut self, folder: &RelPath, numbers: Range<usize>) -> Vec<(usize, RelPath)> {
         let mut inside = Vec::new();
-        let skip = if folder.as_bytes().is_empty() { 0 } else { folder.as_bytes().len() + 1 };
-        let direct = |entry: &&Listed| !entry.path.as_bytes()[skip..].contains(&b'/');
-        for (n, entry) in numbers.clone().zip(&self.listing.entries()[numbers]).filter(|(_, entry)| direct(entry)) {
+        for (n, entry) in self.listing.direct(numbers, folder) {
             let place = || Location::file(entry.path.to_string());
             let findings = &mut self.found.findings;
             match &entry.kind {
-                ListedKind::Folder => inside.push(entry.path.clone()),
+                ListedKind::Folder => inside.push((n, entry.path.clone())),
                 _ if self.taken.has_number(n) => {}
                 ListedKind::File | ListedKind::Link => {
                     findings.add(FindingCode::UnknownFile, place(), "belongs to no session that is known here");
@@ -356,15 +359,17 @@ impl Search<'_> {
                 ListedKind::Unreadable(why) => findings.add(FindingCode::Unreadable, place(), format!("cannot be read: {why}")),
             }
         }
+        // Where there are many folders, most are a session.
+        self.found.units.reserve(inside.len());
         inside
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{FindingCode, Known, Listed, ListedKind, Listing, RelPath, discover};
+    use super::{FindingCode, Known, ListedKind, Listing, RelPath, discover};
     use crate::adapters::ALL;
-    use crate::model::folder::Part;
+    use crate::model::folder::{Listed, Part};
     use std::sync::Mutex;
 
     /// What is found in some files.

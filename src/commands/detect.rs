@@ -117,7 +117,7 @@ fn look_at(unit: &SourceUnit, source: &Source, locks: &HeldLocks) -> Detected {
             Err(error) => findings.add(FindingCode::Unreadable, Location::file(""), error.to_string()),
         }
     }
-    let live_process = unit.found.left_out.iter().find_map(|(path, _, _)| locks.holder(&path_below(&folder, path)).map(str::to_owned));
+    let live_process = unit.found.left_out.iter().find_map(|(path, _, _)| locks.holder(|| path_below(&folder, path)).map(str::to_owned));
     Detected {
         unit: unit.name.to_string(),
         folder: unit.reported_folder().to_string(),

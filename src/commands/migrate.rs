@@ -136,10 +136,13 @@ pub fn run(job: &MigrateJob<'_>, out: &Printer) -> Result<ExitStatus, CommandErr
     retired::settle(&mut source, &store, &known);
     let (reports, interrupted) = convert_all(&source, &store, (known, finished), &running, job, out)?;
     report_all(&source, &reports, job, out);
-    match interrupted {
+    let status = match interrupted {
         Some(done) => Err(CommandError::Interrupted { done, of: source.units.len() }),
         None => Ok(exit_status(&source, &reports)),
-    }
+    };
+    // Of many sessions much was found. Nobody need wait until all of it is freed.
+    rayon::spawn(move || drop((source, reports)));
+    status
 }
 
 /// What is believed. Before a source is renamed nothing is: its log must be
@@ -301,11 +304,10 @@ fn convert_all(
     for (n, (((unit, _), result), by_lock)) in items.iter().zip(results).zip(live).enumerate() {
         let Some(result) = result else { continue };
         let (mut report, line) = result.unwrap_or_else(|bug| (UnitReport::of_error(&bug, known.get(&unit.name).as_ref()), None));
-        if let Some(files) = finished.get(&unit.name.key()) {
-            report.retired(files.clone());
-        }
-        if let Some(error) = failed.get(&unit.name.key()) {
-            report.fail(error);
+        if !finished.is_empty() || !failed.is_empty() {
+            let key = unit.name.key();
+            finished.get(&key).into_iter().for_each(|files| report.retired(files.clone()));
+            failed.get(&key).into_iter().for_each(|error| report.fail(error));
         }
         let by_file = running.get(&unit.found.root).map(|running| running.process.to_string());
         let live = by_lock.or(by_file.as_deref());
@@ -415,9 +417,8 @@ fn one_unit<'r>(
 
 /// The process that has the session open.
 fn live_process<'l>(unit: &SourceUnit, source: &Source, locks: &'l HeldLocks) -> Option<&'l str> {
-    let folder = source.folder_of(unit);
     let lock_files = unit.found.left_out.iter().filter(|(_, code, _)| *code == FindingCode::LockFile);
-    lock_files.into_iter().find_map(|(path, _, _)| locks.holder(&path_below(&folder, path)))
+    lock_files.into_iter().find_map(|(path, _, _)| locks.holder(|| path_below(&source.folder_of(unit), path)))
 }
 
 fn exit_status(source: &Source, reports: &Reports) -> ExitStatus {

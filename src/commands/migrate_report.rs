@@ -100,8 +100,7 @@ struct ReportLine<'r> {
 
 impl Log {
     fn of(unit: &str, log: &str) -> Log {
-        let log = RelPath::from_key(log);
-        if Store::log_name(&RelPath::from_key(unit)) == log { Log::Own } else { Log::Other(Box::new(log)) }
+        if Store::is_log_name(unit, log) { Log::Own } else { Log::Other(Box::new(RelPath::from_key(log))) }
     }
 
     /// Its name for reports.

@@ -173,6 +173,7 @@ fn settle_one(source: &mut Source, receipt: &Receipt, root: RelPath, retired: &R
     let found = Unit {
         adapter,
         name: name.clone(),
+        numbers: source.listing.numbers_below(&root),
         root,
         files,
         left_out: Vec::new(),

@@ -46,7 +46,7 @@ impl Selection {
 
     /// Whether a session with files of these times is meant.
     pub(super) fn takes_files(&self, unit: &SourceUnit, listing: &Listing) -> bool {
-        self.since_ns.is_none() || unit.listed(listing).any(|entry| self.takes_time(entry.mtime_ns))
+        self.since_ns.is_none() || unit.listed(listing).flatten().any(|entry| self.takes_time(entry.mtime_ns))
     }
 
     /// Whether something that was written then is meant.
@@ -82,9 +82,9 @@ impl SourceUnit {
         Related { canonical: name(&self.found.beside.canonical), promoted_from: name(&self.found.beside.promoted_from) }
     }
 
-    /// The listing's entries for its files, in their order.
-    pub fn listed<'a>(&'a self, listing: &'a Listing) -> impl Iterator<Item = &'a Listed> {
-        listing.each_below(&self.found.root, &self.found.files).flatten()
+    /// The listing's entry for each of its files, where there is one.
+    pub fn listed<'a>(&'a self, listing: &'a Listing) -> impl Iterator<Item = Option<&'a Listed>> {
+        listing.each_below(self.found.numbers.clone(), &self.found.root, &self.found.files)
     }
 
     /// The name of its own folder or file.
@@ -96,7 +96,7 @@ impl SourceUnit {
     /// Its size on disk.
     #[must_use]
     pub fn bytes(&self, listing: &Listing) -> u64 {
-        self.listed(listing).map(|entry| entry.size).sum()
+        self.listed(listing).flatten().map(|entry| entry.size).sum()
     }
 
     /// A file's path as reports have it: below the source, or below the

@@ -3,6 +3,7 @@
 
 use rayon::prelude::*;
 use std::borrow::Cow;
+use std::fs::File;
 
 use crate::adapters::adapter;
 use crate::log::fork;
@@ -10,7 +11,7 @@ use crate::model::files::{Entry, RelPath};
 use crate::model::finding::{Finding, FindingCode};
 use crate::model::folder::{Listed, ListedKind};
 use crate::model::stream::ReadAt;
-use crate::store::disk;
+use crate::store::disk::{self, OpenFolder};
 use crate::store::layout::Store;
 use crate::store::receipts::{FileReceipt, Receipt, Receipts};
 use crate::store::snapshot;
@@ -36,19 +37,25 @@ const TAIL: u64 = 256;
 /// Whether the log of a receipt is the one that was written then, or begins
 /// with it: its size, and the hash in its last line.
 pub(super) fn log_standing(receipt: &Receipt, store: &Store) -> Standing {
-    let path = store.path(&RelPath::from_key(&receipt.log));
-    let Ok(file) = disk::open(&path) else { return Standing::Other };
+    let opened = disk::open(&store.path(&RelPath::from_key(&receipt.log)));
+    opened.map_or(Standing::Other, |file| standing_of(&file, receipt))
+}
+
+/// The same of a file that has the log's name.
+fn standing_of(file: &File, receipt: &Receipt) -> Standing {
     let end = receipt.log_bytes;
     // The end as it was, and a byte more: whether there is one tells the size too.
     let length = end.min(TAIL) as usize;
     let mut read = [0; TAIL as usize + 1];
     let have = file.read_some_at(&mut read[..=length], end - length as u64).unwrap_or(0);
     let tail = &read[..length];
-    let is_it = have >= length && tail.ends_with(b"\n") && memchr::memmem::find(tail, receipt.log_sha256.as_bytes()).is_some();
+    // The hash is the last that a seal says.
+    let hash = tail.strip_suffix(b"\"}}\n").and_then(|line| line.get(line.len().checked_sub(receipt.log_sha256.len())?..));
+    let is_it = have >= length && !receipt.log_sha256.is_empty() && hash == Some(receipt.log_sha256.as_bytes());
     match is_it {
         false => Standing::Other,
         true if have == length => Standing::There,
-        true if fork::ends_in_seal(&file, end).unwrap_or(false) => Standing::There,
+        true if fork::ends_in_seal(file, end).unwrap_or(false) => Standing::There,
         true => Standing::Unfinished,
     }
 }
@@ -65,11 +72,16 @@ pub(super) fn at_first_sight<R: Send>(
     store: &Store,
     say: impl Fn(u64, &Receipt) -> R + Sync,
 ) -> Vec<Option<R>> {
+    let Ok(logs) = OpenFolder::at(store.root()) else { return units.iter().map(|_| None).collect() };
+    let log_is_there = |receipt: &Receipt| {
+        let opened = logs.open(&RelPath::from_key(&receipt.log));
+        opened.is_ok_and(|file| standing_of(&file, receipt) == Standing::There)
+    };
     let some = |units: &[(&SourceUnit, u64)]| -> Vec<Option<R>> {
         let mut receipts = known.in_order();
         let is_it = |unit: &SourceUnit, receipt: &Receipt| {
             let is_its = unit.found.standing != adapter::Standing::Retired && receipt.format == unit.found.adapter.id();
-            is_its && is_as_listed(unit, source, receipt) && log_standing(receipt, store) == Standing::There
+            is_its && is_as_listed(unit, source, receipt) && log_is_there(receipt)
         };
         units
             .iter()
@@ -82,9 +94,10 @@ pub(super) fn at_first_sight<R: Send>(
 /// Whether names, sizes, times and permissions are those of a receipt, and all
 /// else that can be known without reading.
 fn is_as_listed(unit: &SourceUnit, source: &Source, receipt: &Receipt) -> bool {
-    let listed = || source.listing.each_below(&unit.found.root, &unit.found.files);
     let as_listed = |(was, listed): (&FileReceipt, Option<&Listed>)| listed.is_some_and(|listed| was.is_as_listed(listed));
-    has_same_names(unit, receipt) && receipt.files.iter().zip(listed()).all(as_listed) && left_out_as_before(unit, receipt)
+    has_same_names(unit, receipt)
+        && receipt.files.iter().zip(unit.listed(&source.listing)).all(as_listed)
+        && left_out_as_before(unit, receipt)
 }
 
 /// Whether a session has the same files, and what lies beside it says the same.
@@ -110,7 +123,7 @@ pub(super) fn as_before<'r>(
         return Ok(Some(Cow::Borrowed(receipt)));
     }
     // Another time or mode: the bytes decide, unless a time is part of the log.
-    let listed: Vec<_> = source.listing.each_below(&unit.found.root, &unit.found.files).collect();
+    let listed: Vec<_> = unit.listed(&source.listing).collect();
     let sizes_same = receipt.files.iter().zip(&listed).all(|(was, listed)| {
         listed.is_some_and(|listed| was.is_as_listed(listed) || (listed.kind == ListedKind::File && was.size == listed.size))
     });

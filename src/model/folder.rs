@@ -1,10 +1,9 @@
 //! A source folder as a listing: names, kinds and sizes, nothing read yet.
 
-use foldhash::fast::RandomState;
-use hashbrown::HashTable;
-use std::cell::RefCell;
+use rayon::prelude::*;
+use std::cell::{OnceCell, RefCell};
+use std::cmp::Ordering;
 use std::collections::HashMap;
-use std::hash::BuildHasher;
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -44,26 +43,17 @@ pub struct Listed {
 #[derive(Debug, Clone, Default)]
 pub struct Listing {
     entries: Vec<Listed>,
-    /// The numbers of the folders among them, by path.
-    folders: HashTable<u32>,
-    hasher: RandomState,
 }
 
 impl Listing {
     /// A listing of these entries.
     #[must_use]
     pub fn new(mut entries: Vec<Listed>) -> Listing {
-        // They come in long runs that are in order already.
-        entries.sort_by(|a, b| a.path.cmp(&b.path));
-        let is_folder = |entry: &Listed| entry.kind == ListedKind::Folder;
-        let mut folders = HashTable::with_capacity(entries.iter().filter(|entry| is_folder(entry)).count());
-        let hasher = RandomState::default();
-        let numbers = entries.iter().enumerate().filter(|(_, entry)| is_folder(entry));
-        for n in numbers.filter_map(|(n, _)| u32::try_from(n).ok()) {
-            let hash_of = |n: &u32| hasher.hash_one(entries[*n as usize].path.as_bytes());
-            folders.insert_unique(hash_of(&n), n, hash_of);
+        // They come in long runs that are in order already, or in one.
+        if !entries.par_windows(2).all(|two| two[0].path <= two[1].path) {
+            entries.sort_by(|a, b| a.path.cmp(&b.path));
         }
-        Listing { entries, folders, hasher }
+        Listing { entries }
     }
 
     /// All entries.
@@ -90,13 +80,25 @@ impl Listing {
         if folder.as_bytes().is_empty() {
             return 0..self.entries.len();
         }
-        let prefix = [folder.as_bytes(), b"/"].concat();
-        let is_below = |entry: &Listed| entry.path.as_bytes().starts_with(&prefix);
-        let is_before = |entry: &Listed| entry.path.as_bytes() < prefix.as_slice();
-        let own = self.folders.find(self.hasher.hash_one(folder.as_bytes()), |n| self.entries[*n as usize].path == *folder);
-        let from = own.map_or(0, |n| *n as usize + 1);
-        let from = from + first_not(&self.entries[from..], is_before);
-        from..from + first_not(&self.entries[from..], is_below)
+        self.numbers_behind(self.entries.partition_point(|entry| entry.path < *folder), folder)
+    }
+
+    /// The same for the folder that has this number.
+    #[must_use]
+    pub fn numbers_below_number(&self, n: usize) -> Range<usize> {
+        self.entries.get(n).map_or(0..0, |folder| self.numbers_behind(n, &folder.path))
+    }
+
+    /// The numbers of what is below a folder, all of which stands behind this one.
+    fn numbers_behind(&self, n: usize, folder: &RelPath) -> Range<usize> {
+        let folder = folder.as_bytes();
+        // Against the folder and a slash behind it, without putting them together.
+        let against = |entry: &Listed| {
+            let (start, rest) = entry.path.as_bytes().split_at(folder.len().min(entry.path.as_bytes().len()));
+            start.cmp(folder).then_with(|| if rest.starts_with(b"/") { Ordering::Equal } else { rest.cmp(b"/") })
+        };
+        let from = n + first_not(&self.entries[n..], |entry| against(entry) == Ordering::Less);
+        from..from + first_not(&self.entries[from..], |entry| against(entry) == Ordering::Equal)
     }
 
     /// The number of the first entry at a path below a folder, which these
@@ -109,9 +111,22 @@ impl Listing {
         is_it.then_some(numbers.start + first)
     }
 
-    /// What stands at each of these paths below a folder.
-    pub fn each_below<'l>(&'l self, folder: &RelPath, paths: &[RelPath]) -> impl Iterator<Item = Option<&'l Listed>> {
-        let (below, skip) = (self.below(folder), skip(folder));
+    /// What lies in a folder itself, which these numbers are below, each with its
+    /// number.
+    pub fn direct(&self, numbers: Range<usize>, folder: &RelPath) -> impl Iterator<Item = (usize, &Listed)> {
+        let first = numbers.start;
+        Near { below: &self.entries[numbers], at: 0, skip: skip(folder), inside: &[] }.map(move |(n, _, entry)| (first + n, entry))
+    }
+
+    /// What stands at each of these paths below a folder, which these numbers are
+    /// below.
+    pub fn each_below<'l>(
+        &'l self,
+        numbers: Range<usize>,
+        folder: &RelPath,
+        paths: &[RelPath],
+    ) -> impl Iterator<Item = Option<&'l Listed>> {
+        let (below, skip) = (&self.entries[numbers], skip(folder));
         paths.iter().map(move |path| at(below, skip, path.as_bytes()))
     }
 }
@@ -127,6 +142,36 @@ fn first_not(entries: &[Listed], is_of_it: impl Fn(&Listed) -> bool) -> usize {
         far *= 2;
     }
     entries[..far.min(entries.len())].partition_point(is_of_it)
+}
+
+/// What lies in a folder itself, and in some of the folders in it: the others are
+/// passed over, however much is in them.
+struct Near<'a> {
+    below: &'a [Listed],
+    at: usize,
+    skip: usize,
+    /// The names of those folders, each with a slash behind it.
+    inside: &'static [&'static str],
+}
+
+impl<'a> Iterator for Near<'a> {
+    /// Its number, its path below the folder, and itself.
+    type Item = (usize, &'a [u8], &'a Listed);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let (n, entry) = (self.at, self.below.get(self.at)?);
+            let path = &entry.path.as_bytes()[self.skip..];
+            let folder = memchr::memchr(b'/', path).map(|end| &path[..=end]);
+            match folder.filter(|folder| !self.inside.iter().any(|name| name.as_bytes() == *folder)) {
+                Some(other) => self.at += first_not(&self.below[n..], |entry| entry.path.as_bytes()[self.skip..].starts_with(other)),
+                None => {
+                    self.at += 1;
+                    return Some((n, path, entry));
+                }
+            }
+        }
+    }
 }
 
 /// How much of a path below a folder is the folder's.
@@ -147,6 +192,8 @@ pub struct FolderView<'a> {
     numbers: Range<usize>,
     peek: Peek<'a>,
     known: Option<Known<'a>>,
+    /// The numbers below this folder of what lies in it itself.
+    direct: OnceCell<Vec<usize>>,
     seen: RefCell<Seen>,
 }
 
@@ -185,8 +232,20 @@ pub const FIRST_BYTES: usize = 64 * 1024;
 impl<'a> FolderView<'a> {
     /// A view of `folder`; `peek` reads the first bytes of a file.
     pub fn new(listing: &'a Listing, folder: &'a RelPath, peek: Peek<'a>) -> FolderView<'a> {
-        let numbers = listing.numbers_below(folder);
-        FolderView { folder, below: &listing.entries[numbers.clone()], numbers, peek, known: None, seen: RefCell::default() }
+        FolderView::among(listing, folder, listing.numbers_below(folder), peek)
+    }
+
+    /// The same of a folder that these numbers are below.
+    pub fn among(listing: &'a Listing, folder: &'a RelPath, numbers: Range<usize>, peek: Peek<'a>) -> FolderView<'a> {
+        FolderView {
+            folder,
+            below: &listing.entries[numbers.clone()],
+            numbers,
+            peek,
+            known: None,
+            direct: OnceCell::new(),
+            seen: RefCell::default(),
+        }
     }
 
     /// The same, where something is known of it already.
@@ -267,6 +326,31 @@ impl<'a> FolderView<'a> {
         Rc::new((self.peek)(&RelPath::new(path).below(self.folder), part))
     }
 
+    /// What lies in this folder itself, by name.
+    pub fn direct(&self) -> impl Iterator<Item = (&'a [u8], &'a Listed)> {
+        let (below, skip) = (self.below, skip(self.folder));
+        // Every adapter asks for it.
+        let numbers = self.direct.get_or_init(|| Near { below, at: 0, skip, inside: &[] }.map(|(n, _, _)| n).collect());
+        numbers.iter().map(move |n| (&below[*n].path.as_bytes()[skip..], &below[*n]))
+    }
+
+    /// The same, and everything below these of the folders in it, which have a
+    /// slash behind their names; each with its path relative to this one.
+    pub fn near(&self, inside: &'static [&'static str]) -> impl Iterator<Item = (&'a [u8], &'a Listed)> {
+        let has_them = inside.iter().any(|start| self.beginning(start).next().is_some());
+        let below = if has_them { self.below } else { &[] };
+        let all = Near { below, at: 0, skip: skip(self.folder), inside }.map(|(_, path, entry)| (path, entry));
+        all.chain((!has_them).then(|| self.direct()).into_iter().flatten())
+    }
+
+    /// Everything whose path relative to this folder begins so, with that path.
+    pub fn beginning(&self, start: &'static str) -> impl Iterator<Item = (&'a [u8], &'a Listed)> + use<'a> {
+        let skip = skip(self.folder);
+        let from = self.below.partition_point(|entry| &entry.path.as_bytes()[skip..] < start.as_bytes());
+        let rest = self.below[from..].iter().map(move |entry| (&entry.path.as_bytes()[skip..], entry));
+        rest.take_while(move |(path, _)| path.starts_with(start.as_bytes()))
+    }
+
     /// Everything below this folder, each with its path relative to it.
     pub fn entries(&self) -> impl Iterator<Item = (&'a [u8], &'a Listed)> + use<'a> {
         let skip = skip(self.folder);
@@ -312,6 +396,29 @@ mod tests {
         assert_eq!(sizes, [3, 3, FIRST_BYTES, 100_000, 3, 3, FIRST_BYTES, 100_000]);
         // The small one once, and of the large one its beginning and the whole.
         assert_eq!(reads.into_inner(), 3);
+    }
+
+    #[test]
+    fn what_is_near_is_found_among_all_that_is_below() {
+        let listed = |path: &str| Listed { path: RelPath::new(path), kind: ListedKind::File, size: 0, mtime_ns: 0, mode: 0 };
+        let many = (0..40).map(|n| format!("f/a/{n}"));
+        let few = ["f", "f/a", "f/a-b", "f/a-b/x", "f/a.x", "f/b/c/d", "f/b-/e", "f/z", "g/y", "fa"].map(str::to_owned);
+        let listing = Listing::new(many.chain(few).map(|path| listed(&path)).collect());
+        let (folder, root, peek) = (RelPath::new("f"), RelPath::new(""), |_: &RelPath, _: Part| Vec::new());
+        let names = |found: &mut dyn Iterator<Item = (&[u8], &Listed)>| -> Vec<String> {
+            found.map(|(path, _)| String::from_utf8_lossy(path).into_owned()).collect()
+        };
+        let view = FolderView::new(&listing, &folder, &peek);
+        assert_eq!(names(&mut view.direct()), ["a", "a-b", "a.x", "z"]);
+        assert_eq!(names(&mut view.near(&["b/", "a-b/"])), ["a", "a-b", "a-b/x", "a.x", "b/c/d", "z"]);
+        assert_eq!(names(&mut view.near(&["a/"])).len(), 44);
+        assert_eq!(names(&mut view.beginning("b/")), ["b/c/d"]);
+        assert_eq!(names(&mut view.beginning("a-")), ["a-b", "a-b/x"]);
+        assert_eq!(names(&mut FolderView::new(&listing, &root, &peek).direct()), ["f", "fa"]);
+        for (n, entry) in listing.direct(view.numbers().clone(), &folder) {
+            assert_eq!(listing.entries()[n], *entry);
+            assert_eq!(listing.numbers_below_number(n), listing.numbers_below(&entry.path));
+        }
     }
 
     #[test]

@@ -6,10 +6,12 @@
 
 use std::fs::{self, File};
 use std::io;
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::{FileExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use crate::model::files::RelPath;
 use crate::model::stream::ReadAt;
 
 use super::error::StoreError;
@@ -266,6 +268,29 @@ pub fn read(path: &Path) -> Result<Vec<u8>, StoreError> {
 /// When it cannot.
 pub fn open(path: &Path) -> Result<File, StoreError> {
     File::open(path).map_err(StoreError::io("open", path))
+}
+
+/// A folder that is open: what lies in it is found without going all the way.
+#[derive(Debug)]
+pub struct OpenFolder(OwnedFd);
+
+impl OpenFolder {
+    /// Opens a folder.
+    ///
+    /// # Errors
+    /// When it cannot.
+    pub fn at(path: &Path) -> Result<OpenFolder, StoreError> {
+        open(path).map(|file| OpenFolder(file.into()))
+    }
+
+    /// Opens a file below it for reading.
+    ///
+    /// # Errors
+    /// When it cannot.
+    pub fn open(&self, path: &RelPath) -> io::Result<File> {
+        let flags = rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::CLOEXEC;
+        Ok(rustix::fs::openat(&self.0, path.as_bytes(), flags, rustix::fs::Mode::empty())?.into())
+    }
 }
 
 /// Opens a regular file of a source. What stands there may have changed since

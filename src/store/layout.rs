@@ -77,6 +77,18 @@ impl Store {
         RelPath::new(log)
     }
 
+    /// Whether a log lies where a unit's log does; both by key.
+    #[must_use]
+    pub fn is_log_name(unit: &str, log: &str) -> bool {
+        // Most are not so long that they would be shortened.
+        let is_plain = unit.len() <= LONGEST_NAME && !unit.starts_with('\0');
+        if is_plain {
+            log.strip_suffix(LOG_SUFFIX) == Some(unit)
+        } else {
+            Store::log_name(&RelPath::from_key(unit)) == RelPath::from_key(log)
+        }
+    }
+
     /// A path below the store.
     #[must_use]
     pub fn path(&self, relative: &RelPath) -> PathBuf {
@@ -163,5 +175,12 @@ mod tests {
         assert!(long.starts_with(&format!("a/{}~", "é".repeat(90))), "{long}");
         assert_eq!(long.len(), 2 + 180 + 1 + 16 + LOG_SUFFIX.len());
         assert_ne!(name(&"x".repeat(201)), name(&"x".repeat(202)));
+        let units = ["my-chat".to_owned(), "a/b".to_owned(), "x".repeat(200), "x".repeat(201), format!("a/{}", "x".repeat(200))];
+        let keys = units.iter().map(RelPath::new).chain([RelPath::new(b"\xff"), RelPath::new([0xff; 201])]);
+        for unit in keys {
+            let log = Store::log_name(&unit).key();
+            assert!(Store::is_log_name(&unit.key(), &log), "{unit}");
+            assert!(!Store::is_log_name(&unit.key(), &format!("{log}x")) && !Store::is_log_name("b", &log), "{unit}");
+        }
     }
 }

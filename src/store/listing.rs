@@ -1,11 +1,11 @@
 //! What lies in a source folder. Links are never followed.
 
 use rayon::prelude::*;
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 use std::ffi::CStr;
 use std::fs;
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
@@ -33,7 +33,7 @@ pub fn list(root: &Path) -> Result<Listing, StoreError> {
     let top = rustix::fs::open(root, FOLDER, Mode::empty()).map_err(failed)?;
     let opened = rustix::fs::openat(&top, ".", FOLDER, Mode::empty()).map_err(failed)?;
     let mut found = Found::default();
-    found.read(opened, b"").map_err(failed)?;
+    found.read(&opened, b"").map_err(failed)?;
     let mut folders = std::mem::take(&mut found.folders);
     let mut entries = found.in_order();
     while !folders.is_empty() {
@@ -63,6 +63,10 @@ struct Found {
     lengths: Vec<usize>,
     /// The folders among it, by path: they are looked at when they are open.
     folders: Vec<Vec<u8>>,
+    /// How many were found before each of those that were given.
+    begun: Vec<usize>,
+    /// For names as the system hands them out.
+    names: Vec<u8>,
 }
 
 /// What stands at a path: what is listed but for the path.
@@ -76,10 +80,14 @@ struct State {
 /// Looks into some folders, and those inside. Returns what was found, in byte
 /// order of path, and the folders that are left to others.
 fn inside(top: &OwnedFd, folders: &[Vec<u8>]) -> (Vec<Listed>, Vec<Vec<u8>>) {
-    let mut found = Found { folders: folders.to_vec(), ..Found::default() };
+    let mut found = Found { folders: folders.iter().rev().cloned().collect(), ..Found::default() };
+    let mut given = folders.iter().peekable();
     while found.folders.len() <= FOLDERS_TO_SHARE
         && let Some(path) = found.folders.pop()
     {
+        if given.next_if(|next| **next == path).is_some() {
+            found.begun.push(found.states.len());
+        }
         let opened = rustix::fs::openat(top, path.as_slice(), FOLDER | OFlags::NOFOLLOW, Mode::empty());
         let stat = match &opened {
             Ok(folder) => rustix::fs::fstat(folder),
@@ -87,7 +95,7 @@ fn inside(top: &OwnedFd, folders: &[Vec<u8>]) -> (Vec<Listed>, Vec<Vec<u8>>) {
         };
         // One that is gone by now is known by its name alone.
         found.add(&[&path], stat.map_or(State { kind: ListedKind::Folder, size: 0, mtime_ns: 0, mode: 0 }, |stat| State::of(&stat)));
-        if let Err(error) = opened.and_then(|folder| found.read(folder, &path)) {
+        if let Err(error) = opened.and_then(|folder| found.read(&folder, &path)) {
             found.add(&[&path], State::unreadable(error));
         }
     }
@@ -97,26 +105,21 @@ fn inside(top: &OwnedFd, folders: &[Vec<u8>]) -> (Vec<Listed>, Vec<Vec<u8>>) {
 
 impl Found {
     /// Reads the names in an open folder, and looks at what they are.
-    fn read(&mut self, folder: OwnedFd, path: &[u8]) -> Result<(), Errno> {
+    fn read(&mut self, folder: &OwnedFd, path: &[u8]) -> Result<(), Errno> {
         let between: &[u8] = if path.is_empty() { b"" } else { b"/" };
-        let mut names = Vec::new();
-        let mut folder = Dir::new(folder)?;
-        let read = folder.by_ref().try_for_each(|entry| {
-            let entry = entry?;
-            if !matches!(entry.file_name().to_bytes(), b"." | b"..") {
-                names.push(entry);
+        let mut names = std::mem::take(&mut self.names);
+        let read = each_name(folder, &mut names, |name, said| {
+            if !matches!(name.to_bytes(), b"." | b"..") {
+                self.look(folder, &[path, between], name, said);
             }
-            Ok(())
         });
-        for entry in names {
-            self.look(folder.fd()?, &[path, between], entry.file_name(), entry.file_type());
-        }
+        self.names = names;
         read
     }
 
     /// Looks at what has a name in an open folder, unless that is said to be a
     /// folder, too: not every filesystem says what its names are.
-    fn look(&mut self, folder: BorrowedFd<'_>, before: &[&[u8]; 2], name: &CStr, said: FileType) {
+    fn look(&mut self, folder: &OwnedFd, before: &[&[u8]; 2], name: &CStr, said: FileType) {
         let path = [before[0], before[1], name.to_bytes()];
         if said == FileType::Directory {
             return self.folders.push(path.concat());
@@ -136,10 +139,43 @@ impl Found {
     fn in_order(self) -> Vec<Listed> {
         let paths = RelPath::each_of(&self.paths, self.lengths);
         let mut entries: Vec<Listed> = paths.zip(self.states).map(|(path, state)| state.at(path)).collect();
-        // Of one path what was found first stays first.
-        entries.sort_by(|a, b| a.path.cmp(&b.path));
+        // Folders were given in order: sorted one by one they are so together, but
+        // for names like `a-b`, which comes before `a/x`. Of one path what was
+        // found first stays first.
+        let mut ends = self.begun.iter().skip(1).copied().chain([entries.len()]);
+        for from in &self.begun {
+            entries[*from..ends.next().unwrap_or(*from)].sort_by(|a, b| a.path.cmp(&b.path));
+        }
+        if !entries.is_sorted_by(|a, b| a.path <= b.path) {
+            entries.sort_by(|a, b| a.path.cmp(&b.path));
+        }
         entries
     }
+}
+
+/// Hands on the names in an open folder, each with what it is said to be. Where
+/// not all of them can be read, those that were have been handed on.
+#[cfg(target_os = "linux")]
+fn each_name(folder: &OwnedFd, buffer: &mut Vec<u8>, mut hand_on: impl FnMut(&CStr, FileType)) -> Result<(), Errno> {
+    /// Many names of the greatest length.
+    const AT_ONCE: usize = 32 * 1024;
+    buffer.reserve(AT_ONCE);
+    let mut names = rustix::fs::RawDir::new(folder, buffer.spare_capacity_mut());
+    while let Some(entry) = names.next() {
+        let entry = entry?;
+        hand_on(entry.file_name(), entry.file_type());
+    }
+    Ok(())
+}
+
+/// The same where the system has no such call of its own.
+#[cfg(not(target_os = "linux"))]
+fn each_name(folder: &OwnedFd, _: &mut Vec<u8>, mut hand_on: impl FnMut(&CStr, FileType)) -> Result<(), Errno> {
+    for entry in rustix::fs::Dir::read_from(folder)? {
+        let entry = entry?;
+        hand_on(entry.file_name(), entry.file_type());
+    }
+    Ok(())
 }
 
 impl State {
@@ -215,7 +251,6 @@ pub fn part_of(root: &Path, path: &RelPath, part: Part) -> Vec<u8> {
 mod tests {
     use super::*;
     use crate::store::disk::{Disk, RealDisk};
-    use std::os::fd::AsFd;
     use std::os::unix::fs::FileTypeExt;
 
     #[test]
@@ -278,8 +313,8 @@ mod tests {
         let opened = rustix::fs::open(folder.path(), FOLDER, Mode::empty()).unwrap();
         for said in [FileType::Unknown, FileType::Directory] {
             let mut found = Found::default();
-            found.look(opened.as_fd(), &[b"a", b"/"], c"inside", said);
-            found.look(opened.as_fd(), &[b"a", b"/"], c"file", FileType::Unknown);
+            found.look(&opened, &[b"a", b"/"], c"inside", said);
+            found.look(&opened, &[b"a", b"/"], c"file", FileType::Unknown);
             assert_eq!(found.folders, [b"a/inside"], "{said:?}");
             let listed = found.in_order();
             assert_eq!(listed.iter().map(|entry| (entry.path.to_string(), entry.size)).collect::<Vec<_>>(), [("a/file".to_owned(), 1)]);

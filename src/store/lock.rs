@@ -2,7 +2,7 @@
 
 use std::fs::{File, TryLockError};
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::disk::Disk;
 use super::error::StoreError;
@@ -109,13 +109,14 @@ impl HeldLocks {
         self
     }
 
-    /// The process that holds a lock on a file.
+    /// The process that holds a lock on a file; its path is asked for only where
+    /// there are locks.
     #[must_use]
-    pub fn holder(&self, path: &Path) -> Option<&str> {
+    pub fn holder(&self, path: impl FnOnce() -> PathBuf) -> Option<&str> {
         if self.held.is_empty() {
             return None;
         }
-        let inode = std::fs::symlink_metadata(path).ok()?.ino();
+        let inode = std::fs::symlink_metadata(path()).ok()?.ino();
         self.held.iter().find(|(held, _)| *held == inode).map(|(_, process)| process.as_str())
     }
 }

@@ -2,6 +2,7 @@
 //! not kept in memory, only where its line stands.
 
 use foldhash::fast::RandomState;
+use hashbrown::HashTable;
 use memchr::memmem::Finder;
 use rayon::prelude::*;
 use std::borrow::Cow;
@@ -116,12 +117,13 @@ pub struct Receipts {
     file: Option<File>,
     /// How long it was.
     bytes: u64,
-    /// Its lines, in the order of units.
+    /// Its lines, in the order of units, and their numbers by unit.
     lines: Vec<Line>,
+    by_unit: HashTable<u32>,
     /// Lines that take their places.
     changed: BTreeMap<String, Vec<u8>>,
     standing: Standing,
-    /// For what lines say of files.
+    /// For units, and for what lines say of files.
     hasher: RandomState,
 }
 
@@ -139,10 +141,11 @@ impl Receipts {
         if standing == Standing::Other {
             // Left by a run that was cut short. Of a unit's lines the last one
             // that is whole counts, so all of them are read.
-            lines = lines.into_par_iter().filter(|line| parsed(&file, line).is_some()).collect();
+            lines = lines.into_par_iter().filter(|line| read(&file, line).is_some_and(|line| parsed(&line).is_some())).collect();
             in_order(&mut lines);
         }
-        Receipts { file: Some(file), bytes, lines, changed: BTreeMap::new(), standing, hasher }
+        let by_unit = by_unit(&lines, &hasher);
+        Receipts { file: Some(file), bytes, lines, by_unit, changed: BTreeMap::new(), standing, hasher }
     }
 
     /// Whether the file is still the one that was read.
@@ -156,8 +159,7 @@ impl Receipts {
     /// A unit's receipt.
     #[must_use]
     pub fn get(&self, unit: &RelPath) -> Option<Receipt> {
-        let line = self.line_of(&unit.key())?;
-        serde_json::from_slice(&line).ok()
+        parsed(&self.line_of(&unit.key())?)
     }
 
     /// Receipts of units that are asked for in order.
@@ -180,14 +182,14 @@ impl Receipts {
 
     /// All of them, by unit.
     pub fn iter(&self) -> impl Iterator<Item = Receipt> {
-        self.each(|_| true).filter_map(|(_, line)| serde_json::from_slice(&line).ok())
+        self.each(|_| true).filter_map(|(_, line)| parsed(&line))
     }
 
     /// Those of units of which something is retired.
     pub fn retired(&self) -> impl Iterator<Item = (Receipt, Retired)> {
         let perhaps = self.each(|line| line.retired == Retirement::Perhaps);
         perhaps.filter_map(|(_, line)| {
-            let receipt: Receipt = serde_json::from_slice(&line).ok()?;
+            let receipt: Receipt = parsed(&line)?;
             let retired = receipt.retired.clone()?;
             Some((receipt, retired))
         })
@@ -224,6 +226,7 @@ impl Receipts {
         self.standing = Standing::Other;
         self.lines.extend(added);
         in_order(&mut self.lines);
+        self.by_unit = by_unit(&self.lines, &self.hasher);
         Ok(())
     }
 
@@ -279,7 +282,8 @@ impl Receipts {
     }
 
     fn place_of(&self, unit: &str) -> Option<&Line> {
-        self.lines.binary_search_by(|line| (*line.unit).cmp(unit)).ok().map(|at| &self.lines[at])
+        let is_it = |n: &u32| *self.lines[*n as usize].unit == *unit;
+        self.by_unit.find(self.hasher.hash_one(unit), is_it).map(|n| &self.lines[*n as usize])
     }
 
     /// The lines that are wanted, and those that take the place of any, by unit.
@@ -317,14 +321,14 @@ impl InOrder<'_> {
     pub fn get(&mut self, unit: &RelPath) -> Option<Receipt> {
         let unit = unit.key();
         if let Some(line) = self.receipts.changed.get(&unit) {
-            return serde_json::from_slice(line).ok();
+            return parsed(line);
         }
         let line = self.receipts.place_of(&unit)?;
         if self.read(line).is_none() {
             self.at = line.at;
             self.receipts.file.as_ref()?.fill_at(&mut self.piece, line.at, AHEAD.max(line.bytes as usize)).ok()?;
         }
-        serde_json::from_slice(self.read(line)?).ok()
+        parsed(self.read(line)?)
     }
 
     fn read(&self, line: &Line) -> Option<&[u8]> {
@@ -386,7 +390,7 @@ fn unit_of(line: &[u8]) -> Option<String> {
         let end = memchr::memchr2(b'"', b'\\', rest).filter(|end| rest[*end] == b'"')?;
         std::str::from_utf8(&rest[..end]).ok()
     });
-    plain.map_or_else(|| serde_json::from_slice::<Receipt>(line).ok().map(|receipt| receipt.unit), |unit| Some(unit.to_owned()))
+    plain.map_or_else(|| parsed(line).map(|receipt| receipt.unit), |unit| Some(unit.to_owned()))
 }
 
 fn read(file: &File, line: &Line) -> Option<Vec<u8>> {
@@ -395,8 +399,20 @@ fn read(file: &File, line: &Line) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-fn parsed(file: &File, line: &Line) -> Option<Receipt> {
-    serde_json::from_slice(&read(file, line)?).ok()
+/// The receipt that a line is.
+fn parsed(line: &[u8]) -> Option<Receipt> {
+    // As one text: otherwise each text in it is looked through by itself.
+    serde_json::from_str(std::str::from_utf8(line).ok()?).ok()
+}
+
+/// The numbers of lines, by unit.
+fn by_unit(lines: &[Line], hasher: &RandomState) -> HashTable<u32> {
+    let mut numbers = HashTable::with_capacity(lines.len());
+    let hash_of = |n: &u32| hasher.hash_one(&*lines[*n as usize].unit);
+    for n in (0..lines.len()).filter_map(|n| u32::try_from(n).ok()) {
+        numbers.insert_unique(hash_of(&n), n, hash_of);
+    }
+    numbers
 }
 
 /// Sorts lines by unit; of those of one unit the last one stays.

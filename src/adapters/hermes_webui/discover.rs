@@ -28,7 +28,7 @@ pub(super) fn discover(folder: &FolderView<'_>) -> Found {
 /// What was uploaded lies beside the sessions: a unit for each session.
 fn uploads(folder: &FolderView<'_>) -> Vec<UnitClaim> {
     let mut by_id: BTreeMap<&str, Vec<RelPath>> = BTreeMap::new();
-    for (path, _) in folder.entries().filter(|(_, entry)| matches!(entry.kind, ListedKind::File | ListedKind::Link)) {
+    for (path, _) in folder.beginning(UPLOADS).filter(|(_, entry)| matches!(entry.kind, ListedKind::File | ListedKind::Link)) {
         let Some(below) = path.strip_prefix(UPLOADS.as_bytes()) else { continue };
         let id = below.split(|b| *b == b'/').next().and_then(|id| std::str::from_utf8(id).ok()).unwrap_or_default();
         if is_id(id) && id.len() < below.len() {
@@ -40,7 +40,7 @@ fn uploads(folder: &FolderView<'_>) -> Vec<UnitClaim> {
         let named = path.and_then(|path| path.strip_prefix(SESSIONS)).and_then(|name| Some((name, role(name, RETIRED_SUFFIX)?.0)));
         path.zip(named).is_some_and(|(path, (name, role))| proves(path, name, role, folder))
     };
-    if by_id.is_empty() || !folder.entries().any(|(path, entry)| is_sessions(path, &entry.kind)) {
+    if by_id.is_empty() || !folder.beginning(SESSIONS).any(|(path, entry)| is_sessions(path, &entry.kind)) {
         return Vec::new();
     }
     let claim = |(id, files): (&str, Vec<RelPath>)| UnitClaim {
@@ -59,7 +59,7 @@ fn uploads(folder: &FolderView<'_>) -> Vec<UnitClaim> {
 fn sessions(folder: &FolderView<'_>) -> Found {
     let mut groups: BTreeMap<&[u8], Group<'_>> = BTreeMap::new();
     let mut empty_runs = Vec::new();
-    for (path, entry) in folder.entries() {
+    for (path, entry) in folder.near(&[TURNS, RUNS]) {
         let Ok(text) = std::str::from_utf8(path) else { continue };
         match &entry.kind {
             ListedKind::File | ListedKind::Link => {

@@ -22,11 +22,8 @@ const LEFT_TEMPORARY: &str = "left by an interrupted write; not carried";
 /// Claims the units of a folder.
 pub(super) fn discover(folder: &FolderView<'_>) -> Found {
     let mut found = Found::default();
-    let direct: Vec<(&str, &Listed)> = folder
-        .entries()
-        .filter_map(|(path, entry)| std::str::from_utf8(path).ok().map(|name| (name, entry)))
-        .filter(|(name, entry)| !name.contains('/') && entry.kind == ListedKind::File)
-        .collect();
+    let files = folder.direct().filter(|(_, entry)| entry.kind == ListedKind::File);
+    let direct: Vec<(&str, &Listed)> = files.filter_map(|(name, entry)| Some((std::str::from_utf8(name).ok()?, entry))).collect();
     databases(folder, &direct, &mut found);
     if signs::is_openclaw(folder) {
         sessions(folder, &direct, &mut found);
@@ -145,7 +142,7 @@ fn sessions(folder: &FolderView<'_>, direct: &[(&str, &Listed)], found: &mut Fou
         }
     }
     if let Some(store) = units.get_mut(STORE) {
-        let prompts = folder.entries().filter(|(path, entry)| path.starts_with(PROMPTS.as_bytes()) && entry.kind == ListedKind::File);
+        let prompts = folder.beginning(PROMPTS).filter(|(_, entry)| entry.kind == ListedKind::File);
         store.files.extend(prompts.map(|(path, _)| RelPath::new(path)));
     }
     for mut claim in units.into_values() {

@@ -14,11 +14,8 @@ pub(super) fn discover(folder: &FolderView<'_>) -> Found {
     if signs::is_openclaw(folder) {
         return found;
     }
-    for (path, entry) in folder.entries() {
+    for (path, entry) in folder.direct().filter(|(_, entry)| entry.kind == ListedKind::File) {
         let Ok(name) = std::str::from_utf8(path) else { continue };
-        if entry.kind != ListedKind::File || name.contains('/') {
-            continue;
-        }
         let (live_name, standing) = match name.strip_suffix(RETIRED_SUFFIX) {
             Some(live) => (live, Standing::Retired),
             None => (name, Standing::Live),

@@ -95,11 +95,10 @@ fn claim(name: RelPath, confidence: Confidence, standing: Standing) -> UnitClaim
 impl Folder {
     fn look(view: &FolderView<'_>) -> Folder {
         let mut folder = Folder::default();
-        for (name, entry) in view.entries().filter(|(name, _)| !name.contains(&b'/')) {
-            let name = RelPath::new(name);
+        for (name, entry) in view.direct() {
             match &entry.kind {
-                ListedKind::File => folder.look_at_file(view, name, entry),
-                ListedKind::Link => folder.look_at_link(name),
+                ListedKind::File => folder.look_at_file(view, RelPath::new(name), entry),
+                ListedKind::Link => folder.look_at_link(RelPath::new(name)),
                 ListedKind::Folder | ListedKind::Special | ListedKind::Unreadable(_) => {}
             }
         }

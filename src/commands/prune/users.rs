@@ -41,7 +41,7 @@ impl<'a> Users<'a> {
             return Some(Stay::new(StayCode::WriterRuns, format!("process {process}, which writes it by its name, runs")));
         }
         let locks = self.beside.get(&stone.unit).into_iter().flatten().cloned();
-        let mut held = locks.chain([stone.path()]).filter_map(|path| self.locks.holder(&path_below(&self.source.root, &path)));
+        let mut held = locks.chain([stone.path()]).filter_map(|path| self.locks.holder(|| path_below(&self.source.root, &path)));
         held.next().map(|process| Stay::new(StayCode::Held, format!("process {process} has it locked")))
     }
 }
