@@ -48,6 +48,9 @@ impl Budget {
 
 /// Runs `work` on every item, `jobs` at a time; results in the order of items.
 pub fn each<T: Sync, R: Send>(items: &[T], jobs: usize, work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    if items.is_empty() {
+        return Vec::new();
+    }
     // One item at a time, so that large ones do not wait behind each other.
     let run = || items.par_iter().with_max_len(1).map(&work).collect();
     match rayon::ThreadPoolBuilder::new().num_threads(jobs).build() {

@@ -61,11 +61,12 @@ struct Detected {
 /// # Errors
 /// When a path cannot be read, or nothing at all is recognised.
 pub fn run(job: &DetectJob, out: &Printer) -> Result<ExitStatus, CommandError> {
-    let locks = HeldLocks::now();
     let (mut sessions, mut status) = (0, ExitStatus::Well);
     for path in &job.paths {
         let source = Source::open(path, &job.adapters, &job.selection)?;
         let running = source.running();
+        // To ask takes longer than most sources do.
+        let locks = if source.has_lock_files() { HeldLocks::now() } else { HeldLocks::default() };
         let looked_at = batch::each(&source.units, job.jobs, |unit| {
             let mut detected = look_at(unit, &source, &locks);
             if let Some(running) = running.get(&unit.found.root) {
@@ -117,7 +118,7 @@ fn look_at(unit: &SourceUnit, source: &Source, locks: &HeldLocks) -> Detected {
             Err(error) => findings.add(FindingCode::Unreadable, Location::file(""), error.to_string()),
         }
     }
-    let live_process = unit.found.left_out.iter().find_map(|(path, _, _)| locks.holder(|| path_below(&folder, path)).map(str::to_owned));
+    let live_process = unit.lock_files().find_map(|path| locks.holder(|| path_below(&folder, path)).map(str::to_owned));
     Detected {
         unit: unit.name.to_string(),
         folder: unit.reported_folder().to_string(),

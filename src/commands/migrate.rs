@@ -266,7 +266,8 @@ fn convert_all(
         noted: Mutex::default(),
         failed: Mutex::default(),
     };
-    let locks = HeldLocks::ask();
+    // The answer takes a while, so only where a session has a lock file.
+    let locks = source.has_lock_files().then(HeldLocks::ask);
     let taken = taken_names(source, store);
     let mut results: Vec<_> = if trust(job) == Trust::SizeAndTime && taken.is_empty() {
         let as_before = |bytes: u64, receipt: &Receipt| {
@@ -299,7 +300,7 @@ fn convert_all(
     let failed = committer.failed.into_inner().unwrap_or_else(PoisonError::into_inner);
     known.take_in(store, committer.noted.into_inner().unwrap_or_else(PoisonError::into_inner))?;
     let (mut reports, mut to_retire) = (Vec::with_capacity(items.len()), Vec::new());
-    let locks = locks.answer().besides(store);
+    let locks = locks.map(|locks| locks.answer().besides(store)).unwrap_or_default();
     let live: Vec<_> = items.par_iter().map(|(unit, _)| live_process(unit, source, &locks)).collect();
     for (n, (((unit, _), result), by_lock)) in items.iter().zip(results).zip(live).enumerate() {
         let Some(result) = result else { continue };
@@ -417,8 +418,7 @@ fn one_unit<'r>(
 
 /// The process that has the session open.
 fn live_process<'l>(unit: &SourceUnit, source: &Source, locks: &'l HeldLocks) -> Option<&'l str> {
-    let lock_files = unit.found.left_out.iter().filter(|(_, code, _)| *code == FindingCode::LockFile);
-    lock_files.into_iter().find_map(|(path, _, _)| locks.holder(|| path_below(&source.folder_of(unit), path)))
+    unit.lock_files().find_map(|path| locks.holder(|| path_below(&source.folder_of(unit), path)))
 }
 
 fn exit_status(source: &Source, reports: &Reports) -> ExitStatus {

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use crate::adapters::adapter::Adapter;
 use crate::adapters::discover::{Discovery, Unit, discover};
 use crate::model::files::RelPath;
+use crate::model::finding::FindingCode;
 use crate::model::folder::{Known, Listed, Listing, Part};
 use crate::store::StoreError;
 use crate::store::layout::path_below;
@@ -91,6 +92,11 @@ impl SourceUnit {
     #[must_use]
     pub fn own_name(&self) -> &[u8] {
         self.name.as_bytes().rsplit(|b| *b == b'/').next().unwrap_or_default()
+    }
+
+    /// The files that its program locks while it has the session open.
+    pub fn lock_files(&self) -> impl Iterator<Item = &RelPath> {
+        self.found.left_out.iter().filter(|(_, code, _)| *code == FindingCode::LockFile).map(|(path, _, _)| path)
     }
 
     /// Its size on disk.
@@ -202,6 +208,12 @@ impl Source {
     /// When it cannot be read.
     pub fn open(path: &Path, adapters: &[&'static dyn Adapter], selection: &Selection) -> Result<Source, StoreError> {
         Ok(ListedSource::list(path)?.discover(adapters, selection, None))
+    }
+
+    /// Whether a lock that is held could be one of its sessions'.
+    #[must_use]
+    pub fn has_lock_files(&self) -> bool {
+        self.units.iter().any(|unit| unit.lock_files().next().is_some())
     }
 
     /// The programs that work on folders of this source, by folder.

@@ -149,8 +149,7 @@ impl<'a> Cases<'a> {
             return Some(Stay::new(StayCode::WriterRuns, format!("process {process}, which writes it by its name, runs")));
         }
         let units = one.units.iter().filter_map(|n| self.source.units.get(*n));
-        let lock_files = units.flat_map(|unit| unit.found.left_out.iter()).filter(|(_, code, _)| *code == FindingCode::LockFile);
-        let locks = lock_files.map(|(path, _, _)| path.below(&one.folder));
+        let locks = units.flat_map(SourceUnit::lock_files).map(|path| path.below(&one.folder));
         let held = one.files().chain(locks).find_map(|path| self.locks.holder(|| path_below(&self.source.root, &path)));
         if let Some(process) = held {
             return Some(Stay::new(StayCode::Held, format!("process {process} has it locked")));

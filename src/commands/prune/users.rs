@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use crate::model::files::RelPath;
-use crate::model::finding::FindingCode;
 use crate::model::retention::{Stay, StayCode};
 use crate::store::layout::path_below;
 use crate::store::live::Running;
@@ -26,8 +25,7 @@ impl<'a> Users<'a> {
     pub fn now(source: &'a Source) -> Users<'a> {
         let mut beside: BTreeMap<String, Vec<RelPath>> = BTreeMap::new();
         for unit in &source.units {
-            let locks = unit.found.left_out.iter().filter(|(_, code, _)| *code == FindingCode::LockFile);
-            beside.entry(unit.name.key()).or_default().extend(locks.map(|(path, _, _)| path.below(&unit.found.root)));
+            beside.entry(unit.name.key()).or_default().extend(unit.lock_files().map(|path| path.below(&unit.found.root)));
         }
         Users { source, locks: HeldLocks::now(), running: source.running(), beside }
     }
