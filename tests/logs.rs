@@ -83,6 +83,30 @@ fn attachments_are_stored_once_and_checked() {
 }
 
 #[test]
+fn a_log_that_ends_otherwise_than_its_receipt_says_is_written_again() {
+    let bench = Bench::new();
+    bench.conversation("chat", &lines(4));
+    bench.migrate(&[]);
+    let good = fs::read_to_string(bench.log("chat")).unwrap();
+    let hash = good.rsplit("\"sha256\":\"").next().unwrap().trim_end_matches("\"}}\n");
+    assert_eq!(hash.len(), 64);
+    let (shorter, last) = (&good[..good.len() - 1], good.trim_end().rsplit('\n').next().unwrap());
+    for (what, log) in [
+        ("another hash", good.replace(hash, &hash.chars().rev().collect::<String>())),
+        ("another end of the same length", format!("{shorter} ")),
+        ("no last byte", shorter.to_owned()),
+        ("only its last line", format!("{last}\n")),
+        ("nothing", String::new()),
+    ] {
+        fs::write(bench.log("chat"), &log).unwrap();
+        bench.migrate(&[]);
+        assert!(fs::read_to_string(bench.log("chat")).unwrap() == good, "{what}");
+    }
+    // And where it ends as it did, nothing is.
+    assert!(stdout(&bench.migrate(&["--json"])).contains("\"status\":\"unchanged\""));
+}
+
+#[test]
 fn verify_tells_apart_what_can_be_wrong_with_a_log() {
     let bench = Bench::new();
     bench.conversation("chat", &lines(4));

@@ -77,8 +77,8 @@ struct State {
     mode: u32,
 }
 
-/// Looks into some folders, and those inside. Returns what was found, in byte
-/// order of path, and the folders that are left to others.
+/// Looks into some folders, and those inside. Returns what was found, folder by
+/// folder, and the folders that are left to others.
 fn inside(top: &OwnedFd, folders: &[Vec<u8>]) -> (Vec<Listed>, Vec<Vec<u8>>) {
     let mut found = Found { folders: folders.iter().rev().cloned().collect(), ..Found::default() };
     let mut given = folders.iter().peekable();
@@ -135,19 +135,16 @@ impl Found {
         self.states.push(state);
     }
 
-    /// What was found, in byte order of path.
+    /// What was found: what is in one of the given folders, in byte order of path,
+    /// behind what is in those before it. That is the order of all, but for names
+    /// like `a-b`, which comes before `a/x`.
     fn in_order(self) -> Vec<Listed> {
         let paths = RelPath::each_of(&self.paths, self.lengths);
         let mut entries: Vec<Listed> = paths.zip(self.states).map(|(path, state)| state.at(path)).collect();
-        // Folders were given in order: sorted one by one they are so together, but
-        // for names like `a-b`, which comes before `a/x`. Of one path what was
-        // found first stays first.
+        // Of one path what was found first stays first.
         let mut ends = self.begun.iter().skip(1).copied().chain([entries.len()]);
         for from in &self.begun {
             entries[*from..ends.next().unwrap_or(*from)].sort_by(|a, b| a.path.cmp(&b.path));
-        }
-        if !entries.is_sorted_by(|a, b| a.path <= b.path) {
-            entries.sort_by(|a, b| a.path.cmp(&b.path));
         }
         entries
     }
