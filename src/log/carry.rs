@@ -2,9 +2,10 @@
 //! node is looked for in the new log, and each fork put at it again.
 
 use foldhash::fast::FixedState;
+use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 
-use crate::model::event::EventKind;
+use crate::model::event::{EventKind, EventRef};
 use crate::model::heads::HeadName;
 use crate::model::ids::Seq;
 use crate::model::stream::{LogAccess, ReadAt, StreamError};
@@ -176,6 +177,12 @@ struct Fit {
     node: Seq,
 }
 
+/// The source's id of a node's record. Repeats have numbers that are counted from 1 in
+/// each of several files.
+fn record_id<'e>(event: &EventRef<'e>) -> Option<Cow<'e, str>> {
+    if event.kind == EventKind::Repeat { None } else { event.source_id() }
+}
+
 /// Where nodes of the old log stand in the new one: by the source's id, else by
 /// what they say; of several on the same path, else nearest to the same depth.
 fn found_again<A: ReadAt, B: ReadAt>(nodes: &[Seq], old: &mut LogView<A>, new: &mut LogView<B>) -> Result<Vec<Option<Seq>>, StreamError> {
@@ -187,7 +194,7 @@ fn found_again<A: ReadAt, B: ReadAt>(nodes: &[Seq], old: &mut LogView<A>, new: &
             continue;
         }
         by_words.entry(old_marks[node.index()].says).or_default().push(n);
-        if let Some(id) = old.event(*node)?.source_id() {
+        if let Some(id) = record_id(&old.event(*node)?) {
             by_id.entry(id.into_owned()).or_default().push(n);
         }
     }
@@ -215,7 +222,7 @@ fn found_again<A: ReadAt, B: ReadAt>(nodes: &[Seq], old: &mut LogView<A>, new: &
         if by_id.is_empty() {
             continue;
         }
-        if let Some(id) = new.event(seq)?.source_id() {
+        if let Some(id) = record_id(&new.event(seq)?) {
             for &n in by_id.get(id.as_ref()).into_iter().flatten() {
                 offer(n, By::Id, old.kind(nodes[n]));
             }

@@ -7,7 +7,6 @@ use std::hash::{BuildHasher, Hash, Hasher};
 
 use crate::model::event::{Damage, EventKind, EventRef};
 use crate::model::ids::Seq;
-use crate::model::json;
 use crate::model::stream::{LogAccess, ReadAt, StreamError};
 
 use super::view::LogView;
@@ -90,6 +89,7 @@ fn counted(kind: EventKind) -> bool {
         | EventKind::SettingChange
         | EventKind::Usage
         | EventKind::Meta
+        | EventKind::Row
         | EventKind::Checkpoint
         | EventKind::Shapes
         | EventKind::Residual
@@ -108,37 +108,67 @@ const PLACES: &[&str] = &["first_kept", "from", "target", "shape"];
 /// time; of damage its bytes; of anything else all it says but the numbers by
 /// which it names other events.
 pub(super) fn identity(event: &EventRef<'_>) -> u64 {
-    let hasher = FixedState::with_seed(0);
+    let mut state = FixedState::with_seed(0).build_hasher();
+    identify(event, &mut state);
+    state.finish()
+}
+
+/// Hashes what makes an event the same in two logs, as `identity` does, with a
+/// hash of the caller's choice: one log may be of somebody who looks for two
+/// events with the same short hash.
+pub fn identify(event: &EventRef<'_>, state: &mut impl Hasher) {
     if event.kind == EventKind::Message {
         let mut role: &[u8] = b"";
         let mut content: &[u8] = b"";
-        for member in json::members(event.payload).take(2) {
+        for member in event.value().members().take(3) {
             match member.name().as_ref() {
-                "role" => role = member.value,
-                "content" => content = member.value,
+                "role" => role = member.value().text(),
+                // Older logs have the source's word in the place of the role. What answers a
+                // call is a tool in all logs.
+                "source_role" if role != b"\"tool\"" => role = member.value().text(),
+                "content" => content = member.value().text(),
                 _ => {}
             }
         }
-        return hasher.hash_one((event.ts, role, content));
+        return (event.ts, role, content).hash(state);
     }
     if event.kind == EventKind::Damage
         && let Ok(damage) = serde_json::from_slice::<Damage>(event.payload)
     {
-        return hasher.hash_one((damage.text, damage.b64));
+        // Older logs write runs of zero bytes out.
+        return damage.bytes().hash(state);
     }
     if event.kind == EventKind::Run {
         let (before, after) = around_node(event.payload);
-        return hasher.hash_one((event.kind, event.ts, before, after));
+        return (event.kind, event.ts, before, after).hash(state);
     }
-    if !matches!(event.kind, EventKind::Compaction | EventKind::BranchSummary | EventKind::Label | EventKind::Custom) {
-        return hasher.hash_one((event.kind, event.ts, event.payload));
+    let places: &[&str] = match event.kind {
+        EventKind::Compaction | EventKind::BranchSummary | EventKind::Label | EventKind::Custom | EventKind::Edit => PLACES,
+        EventKind::Head => &["node"],
+        EventKind::Message
+        | EventKind::Damage
+        | EventKind::Run
+        | EventKind::Turn
+        | EventKind::Repeat
+        | EventKind::Session
+        | EventKind::Outcome
+        | EventKind::Hide
+        | EventKind::ModelChange
+        | EventKind::SettingChange
+        | EventKind::Usage
+        | EventKind::Meta
+        | EventKind::Row
+        | EventKind::Checkpoint
+        | EventKind::Shapes
+        | EventKind::Residual
+        | EventKind::File
+        | EventKind::Seal
+        | EventKind::Unknown => return (event.kind, event.ts, event.payload).hash(state),
+    };
+    (event.kind, event.ts).hash(state);
+    for member in event.value().members().filter(|member| !places.contains(&member.name().as_ref())) {
+        (member.key(), member.value().text()).hash(state);
     }
-    let mut state = hasher.build_hasher();
-    (event.kind, event.ts).hash(&mut state);
-    for member in json::members(event.payload).filter(|member| !PLACES.contains(&member.name().as_ref())) {
-        (member.key, member.value).hash(&mut state);
-    }
-    state.finish()
 }
 
 /// A run's payload without the number of the node that stands for a transcript:

@@ -1,9 +1,9 @@
 //! One line of a log to an event. Our own lines are read by their exact
 //! prefix; what another writer may have put differently goes the general way.
 
+use crate::json::{self, Dialect, Value};
 use crate::model::event::{EventKind, EventRef};
 use crate::model::ids::Seq;
-use crate::model::json::{self, Dialect, Kind};
 
 /// Reads one line without its `\n`.
 ///
@@ -52,18 +52,18 @@ fn decode_any(line: &[u8]) -> Result<EventRef<'_>, &'static str> {
     let mut members = Vec::new();
     json::scan_object(line, Dialect::Strict, &mut members).map_err(|_| "is not a JSON object")?;
     let mut event = EventRef { seq: Seq::ROOT, ts: None, kind: EventKind::Unknown, parent: None, payload: b"{}" };
-    let number = |value: &[u8]| leading_number(value).filter(|(_, rest)| rest.is_empty()).map(|(seq, _)| seq);
+    let number = |value: Value<'_>| leading_number(value.text()).filter(|(_, rest)| rest.is_empty()).map(|(seq, _)| seq);
     for member in members {
         match member.name().as_ref() {
-            "seq" => event.seq = number(member.value).ok_or("has no whole number as `seq`")?,
-            "parent" => event.parent = Some(number(member.value).ok_or("has no whole number as `parent`")?),
+            "seq" => event.seq = number(member.value()).ok_or("has no whole number as `seq`")?,
+            "parent" => event.parent = Some(number(member.value()).ok_or("has no whole number as `parent`")?),
             "ts" => {
-                let inner = member.value.strip_prefix(b"\"").and_then(|v| v.strip_suffix(b"\"")).ok_or("has no text as `ts`")?;
+                let inner = member.value().text().strip_prefix(b"\"").and_then(|v| v.strip_suffix(b"\"")).ok_or("has no text as `ts`")?;
                 event.ts = Some(std::str::from_utf8(inner).map_err(|_| "is not UTF-8")?);
             }
-            "type" => event.kind = EventKind::from_name(json::unescape(member.value).as_bytes()),
-            "payload" if json::kind_of(member.value) == Kind::Object => event.payload = member.value,
-            "payload" => return Err("has a payload that is no object"),
+            "type" => event.kind = EventKind::from_name(member.value().as_str().unwrap_or_default().as_bytes()),
+            "payload" if member.value().is_object() => event.payload = member.value().text(),
+            "payload" => return Err("has a payload that is not an object"),
             _ => {}
         }
     }

@@ -8,11 +8,10 @@ use crate::model::digest::hex;
 use crate::model::event::{Body, Draft, EventKind, EventRef, Seal, to_log_json};
 use crate::model::heads::HeadName;
 use crate::model::ids::Seq;
-use crate::model::stream::{EventSink, ReadAt, StreamError};
+use crate::model::stream::{EventSink, StreamError};
 
 use super::fold::{State, checkpoint};
 use super::index::Index;
-use super::view::LogView;
 
 const BUFFER: usize = 256 * 1024;
 
@@ -59,18 +58,10 @@ impl<W: Write> LogWriter<W> {
         }
     }
 
-    /// Goes on behind the end of a log that is sealed.
-    pub(super) fn behind<R: ReadAt>(log: &LogView<R>, out: W) -> Self {
-        LogWriter {
-            out,
-            buffer: Vec::new(),
-            hash: Some(log.hash().clone()),
-            index: log.index().clone(),
-            state: log.state().clone(),
-            since_checkpoint: 0,
-            last_checkpoint: 0,
-            facts_closed: true,
-        }
+    /// Continues after the end of a sealed log, of which this is the hash of all
+    /// bytes, the index of all lines and the state at the end.
+    pub(super) fn after(hash: Sha256, index: Index, state: State, out: W) -> Self {
+        LogWriter { out, buffer: Vec::new(), hash: Some(hash), index, state, since_checkpoint: 0, last_checkpoint: 0, facts_closed: true }
     }
 
     /// Writes the seal and hands the file back.

@@ -8,7 +8,8 @@ use crate::model::stream::{EventSink, ReadAt, StreamError};
 
 use super::decode::decode_line;
 use super::encode::LogWriter;
-use super::view::{LogView, WINDOW};
+use super::pass::WINDOW;
+use super::view::LogView;
 
 /// A head that is to stand at a node.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,7 +26,7 @@ pub struct Fork {
 /// # Errors
 /// When the log has too many events.
 pub fn lines<R: ReadAt>(log: &LogView<R>, forks: &[Fork]) -> Result<Vec<u8>, StreamError> {
-    let mut writer = LogWriter::behind(log, Vec::new());
+    let mut writer = LogWriter::after(log.hash().clone(), log.index().clone(), log.state().clone(), Vec::new());
     // What is shown by default stays what it was.
     let active = log.active().to_string();
     for fork in forks {
@@ -131,8 +132,13 @@ fn each_window<R: ReadAt>(source: &R, from: u64, size: u64, mut each: impl FnMut
 struct Line(Vec<u8>);
 
 impl Line {
+    /// Adds bytes, up to the first zero byte: no event has one, and a hole in a file
+    /// may be of any size.
     fn add(&mut self, bytes: &[u8]) {
-        self.0.extend_from_slice(bytes);
+        if self.0.last() != Some(&0) {
+            let end = memchr::memchr(0, bytes).map_or(bytes.len(), |at| at + 1);
+            self.0.extend_from_slice(&bytes[..end]);
+        }
     }
 
     fn is_empty(&self) -> bool {

@@ -183,7 +183,7 @@ impl Index {
             loop {
                 let begin = self.run_first(end);
                 if begin.is_root() || end < first || !self.is_node(first) {
-                    return Err(StreamError::log(at, format!("repeats {first} to {last}, which is no run of messages")));
+                    return Err(StreamError::log(at, format!("repeats {first} to {last}, which is not a run of messages")));
                 }
                 if begin <= first {
                     break;
@@ -211,13 +211,13 @@ impl Index {
     /// The messages of a repeat, last to first.
     fn run_backwards(&self, repeat: Seq, out: &mut Vec<Seq>) -> Result<(), StreamError> {
         let Some((first, last)) = self.repeat(repeat) else {
-            return Err(StreamError::log(repeat, "is no repeat"));
+            return Err(StreamError::log(repeat, "is not a repeat"));
         };
         let mut node = last;
         loop {
             // Parents are smaller than their nodes, so this ends.
             if node < first || self.kind(node) != EventKind::Message {
-                return Err(StreamError::log(repeat, format!("repeats {first} to {last}, which is no run of messages")));
+                return Err(StreamError::log(repeat, format!("repeats {first} to {last}, which is not a run of messages")));
             }
             out.push(node);
             if node == first {
@@ -255,7 +255,7 @@ impl Index {
                 && (places[top]..places[top] + sizes[top]).contains(&places[end])
                 && others[top] == others[end];
             if !is_run {
-                return Err(StreamError::log(repeat, format!("repeats {first} to {last}, which is no run of messages")));
+                return Err(StreamError::log(repeat, format!("repeats {first} to {last}, which is not a run of messages")));
             }
         }
         Ok(())

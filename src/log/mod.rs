@@ -1,8 +1,8 @@
 //! The log itself: written line by line, read through a window, sealed,
-//! replayed, and turned back into files. Knows no source format.
-//!
-#![doc = include_str!("FORMAT.md")]
+//! replayed, and turned back into files. Knows no source format. `FORMAT.md`
+//! describes its bytes; the crate's documentation has it as `log_format`.
 
+mod about;
 mod carry;
 pub mod contain;
 mod decode;
@@ -11,8 +11,10 @@ mod fold;
 pub mod fork;
 mod index;
 mod pass;
+mod problem;
 mod projection;
 pub mod restore;
+mod scan;
 mod tail;
 pub mod turns;
 mod view;
@@ -21,6 +23,8 @@ pub use carry::Carry;
 pub use decode::decode_line;
 pub use encode::{LogWriter, UnsealedLog, Written};
 pub use fold::State;
-pub use projection::{Item, Projection, Reach, Salvage};
+pub use problem::{LogProblem, SealState};
+pub use projection::{Item, Projection, Reach, Salvage, edited_payload};
+pub use scan::each_stretch;
 pub use tail::LogTail;
-pub use view::{LogProblem, LogView, SealState};
+pub use view::LogView;

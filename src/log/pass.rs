@@ -3,18 +3,32 @@
 
 use sha2::{Digest, Sha256};
 
+use crate::json::{self, Dialect};
 use crate::model::digest::hex;
 use crate::model::event::{EventKind, EventRef, LOG_VERSION, Outcome, Seal, Session};
 use crate::model::heads::{Head, HeadKind, HeadName, HeadOp, Repeat};
 use crate::model::ids::Seq;
-use crate::model::json::{self, Dialect};
 use crate::model::shape::Order;
 use crate::model::stream::ReadAt;
 
 use super::decode::decode_line;
 use super::fold::State;
 use super::index::Index;
-use super::view::{LogProblem, SealState, WINDOW};
+use super::problem::{LogProblem, SealState};
+
+/// Most logs fit into it, and are read once.
+pub(super) const WINDOW: usize = 1024 * 1024;
+
+/// No line of a log is longer. A session must fit into memory to be converted,
+/// and its longest line is shorter than this many times over.
+const LONGEST_LINE: usize = 4 << 30;
+
+/// Whether bytes that have no line end can still be the beginning of a line. A log
+/// has no zero bytes: a file that was cut or made by leaving a hole in it has
+/// nothing else, and would be read into memory to its end.
+pub(super) fn may_be_a_line(bytes: &[u8]) -> bool {
+    bytes.len() < LONGEST_LINE && memchr::memchr(0, bytes).is_none()
+}
 
 /// A seal that was passed and not yet checked.
 struct PendingSeal {
@@ -73,7 +87,7 @@ impl Pass {
         while offset < size && u64::from(pass.index.last().number()) < lines {
             source.fill_at(&mut window, offset, want.min(usize::try_from(size - offset).unwrap_or(want))).map_err(LogProblem::Io)?;
             let Some(end) = memchr::memrchr(b'\n', &window) else {
-                if offset + window.len() as u64 >= size || window.is_empty() {
+                if offset + window.len() as u64 >= size || window.is_empty() || !may_be_a_line(&window) {
                     pass.torn = true;
                     break;
                 }
@@ -193,7 +207,7 @@ impl Pass {
                 return Err(problem("has a parent that does not stand before it"));
             }
             if !parent.is_root() && !self.index.is_node(parent) {
-                return Err(problem("has a parent that is no node"));
+                return Err(problem("has a parent that is not a node"));
             }
         }
         if self.seals > 0 && !matches!(event.kind, EventKind::Head | EventKind::Checkpoint | EventKind::Seal) {
@@ -283,10 +297,9 @@ pub(super) fn session_of(payload: &[u8]) -> Result<Session, LogProblem> {
 }
 
 fn orders(payload: &[u8]) -> Option<Vec<Order>> {
-    let mut members = Vec::new();
-    json::scan_object(payload, Dialect::Strict, &mut members).ok()?;
-    let list = members.iter().find(|member| member.name() == "orders")?;
-    json::elements(list.value).map(Order::from_json).collect()
+    // The table is read before the seal is seen: it is validated.
+    let payload = json::validate(payload, Dialect::Strict).ok()?.value;
+    payload.first("orders")?.elements().map(Order::from_json).collect()
 }
 
 #[cfg(test)]
@@ -304,7 +317,7 @@ mod tests {
         let refused = |third: &str| opened(third).unwrap_err();
         assert_eq!(opened(r#"{"seq":3,"type":"hologram","parent":2,"payload":{}}"#), Ok(()));
         assert_eq!(opened(r#"{"seq":3,"type":"repeat","parent":2,"payload":{"first":2,"last":2}}"#), Ok(()));
-        assert_eq!(refused(r#"{"seq":3,"type":"message","parent":1,"payload":{}}"#), "line 3 has a parent that is no node");
+        assert_eq!(refused(r#"{"seq":3,"type":"message","parent":1,"payload":{}}"#), "line 3 has a parent that is not a node");
         assert_eq!(refused(r#"{"seq":3,"type":"label","parent":3,"payload":{}}"#), "line 3 has a parent that does not stand before it");
         let ahead = r#"{"seq":3,"type":"repeat","parent":2,"payload":{"first":2,"last":3}}"#;
         assert_eq!(refused(ahead), "line 3 repeats what does not stand before it");

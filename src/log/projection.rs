@@ -5,7 +5,8 @@ use foldhash::fast::FixedState;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-use crate::model::event::{Compaction, Edit, EventKind, Hide};
+use crate::json::{Member, Value};
+use crate::model::event::{Compaction, Edit, EventKind, EventRef, Hide};
 use crate::model::ids::Seq;
 use crate::model::shown::{Place, Shown};
 use crate::model::stream::{LogAccess, ReadAt, StreamError};
@@ -194,6 +195,30 @@ impl Projection {
         }
         Ok(edits)
     }
+}
+
+/// Returns the payload of a node with the members that an edit puts into it.
+#[must_use]
+pub fn edited_payload(event: &EventRef<'_>, edit: &EventRef<'_>) -> Vec<u8> {
+    let mut left: Vec<Member<'_>> = edit.value().first("replacement").map(Value::all_members).unwrap_or_default();
+    let mut payload = b"{".to_vec();
+    let mut push = |member: Member<'_>| {
+        if payload.last() != Some(&b'{') {
+            payload.push(b',');
+        }
+        payload.extend_from_slice(member.key());
+        payload.push(b':');
+        payload.extend_from_slice(member.value().text());
+    };
+    for member in event.value().members() {
+        match left.iter().position(|new| new.exact_name() == member.exact_name()) {
+            Some(at) => push(left.remove(at)),
+            None => push(member),
+        }
+    }
+    left.into_iter().for_each(push);
+    payload.push(b'}');
+    payload
 }
 
 /// How many places at the beginning of a path are hidden.

@@ -6,7 +6,7 @@ use crate::model::event::{Checkpoint, EventKind, EventRef, Run, Seal};
 use crate::model::stream::{ReadAt, StreamError};
 
 use super::decode::decode_line;
-use super::pass::session_of;
+use super::pass::{may_be_a_line, session_of};
 
 const WINDOW: u64 = 64 * 1024;
 
@@ -42,6 +42,12 @@ impl<R: ReadAt> LogTail<R> {
     #[must_use]
     pub fn head(&self) -> &str {
         &self.checkpoint.of
+    }
+
+    /// The nodes of that path, as runs.
+    #[must_use]
+    pub fn path(&self) -> &[Run] {
+        &self.checkpoint.path
     }
 
     /// Whether the path alone does not say what is shown, so that the whole log
@@ -94,7 +100,7 @@ fn line_at<R: ReadAt>(source: &R, start: u64, size: u64) -> Result<Option<Vec<u8
             window.truncate(end);
             return Ok(Some(window));
         }
-        if want >= left {
+        if want >= left || !may_be_a_line(&window) {
             return Ok(None);
         }
         want *= 4;
@@ -134,6 +140,10 @@ impl<R: ReadAt> Backwards<'_, R> {
             let mut chunk = Vec::new();
             self.source.fill_at(&mut chunk, self.read_from - len, len as usize).map_err(io)?;
             self.read_from -= len;
+            // Zero bytes are in no line; a file may have nothing else, to its beginning.
+            if !may_be_a_line(&chunk) {
+                return Ok(None);
+            }
             chunk.extend_from_slice(&self.pending);
             self.pending = chunk;
             // A line longer than the step: look further each time, so that its

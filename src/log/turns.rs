@@ -3,12 +3,14 @@
 //! run, or the session itself, may know the end.
 
 use serde::Serialize;
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use crate::json::{Kind, Value};
 use crate::model::event::{EventKind, EventRef};
 use crate::model::ids::Seq;
-use crate::model::json::{self, Kind};
 use crate::model::stream::{LogAccess, ReadAt, StreamError};
+use crate::model::turn_terms::{PendingTerms, TurnTerms};
 
 use super::projection::{Projection, Reach, Salvage};
 use super::view::LogView;
@@ -94,19 +96,15 @@ struct Row {
     text: String,
 }
 
-fn member<'p>(payload: &'p [u8], name: &str) -> Option<&'p [u8]> {
-    json::members(payload).find(|member| member.name() == name).map(|member| member.value)
-}
-
-fn text(payload: &[u8], name: &str) -> Option<String> {
-    member(payload, name).filter(|value| json::kind_of(value) == Kind::String).map(|value| json::unescape(value).into_owned())
+fn text(payload: Value<'_>, name: &str) -> Option<String> {
+    payload.first(name)?.as_str().map(Cow::into_owned)
 }
 
 /// The turns of a log, in the order of their first events.
 ///
 /// # Errors
 /// When the log cannot be read.
-pub fn turns<R: ReadAt>(log: &mut LogView<R>) -> Result<Vec<Turn>, StreamError> {
+pub fn turns<R: ReadAt>(log: &mut LogView<R>, terms: &TurnTerms) -> Result<Vec<Turn>, StreamError> {
     let mut found = Found::default();
     let mut runs: BTreeMap<String, Run> = BTreeMap::new();
     let mut pending = None;
@@ -115,14 +113,14 @@ pub fn turns<R: ReadAt>(log: &mut LogView<R>) -> Result<Vec<Turn>, StreamError> 
         if kind == EventKind::Turn {
             found.note(&log.event(seq)?);
         } else if kind == EventKind::Run {
-            note_run(&mut runs, &log.event(seq)?);
+            note_run(&mut runs, &log.event(seq)?, terms);
         } else if kind == EventKind::Meta && pending.is_none() {
-            pending = pending_turn(log.event(seq)?.payload);
+            pending = pending_turn(log.event(seq)?.value(), &terms.pending);
         }
     }
     let mut turns = found.turns;
     for turn in &mut turns {
-        settle_by_journal(turn);
+        settle_by_journal(turn, terms);
     }
     if let Some(pending) = pending
         && !turns.iter().any(|turn| turn.stream.is_some() && turn.stream == pending.stream)
@@ -146,7 +144,7 @@ pub fn turns<R: ReadAt>(log: &mut LogView<R>) -> Result<Vec<Turn>, StreamError> 
             turn.run = Some(run);
         }
         rows.settle(turn, &mut used);
-        turn.missing = missing(turn);
+        turn.missing = missing(turn, terms);
     }
     turns.sort_by(|a, b| a.times.first().map(|(_, ts)| ts).cmp(&b.times.first().map(|(_, ts)| ts)));
     Ok(turns)
@@ -161,18 +159,18 @@ struct Found {
 
 impl Found {
     fn note(&mut self, event: &EventRef<'_>) {
-        let Some(id) = text(event.payload, "turn_id").map(|id| id.trim().to_owned()).filter(|id| !id.is_empty()) else { return };
+        let Some(id) = text(event.value(), "turn_id").map(|id| id.trim().to_owned()).filter(|id| !id.is_empty()) else { return };
         let at = *self.by_id.entry(id.clone()).or_insert_with(|| {
             self.turns.push(Turn::new(Some(id)));
             self.turns.len() - 1
         });
         let turn = &mut self.turns[at];
-        let state = text(event.payload, "state").unwrap_or_default();
-        turn.stream = turn.stream.take().or_else(|| text(event.payload, "stream_id"));
-        turn.reason = text(event.payload, "reason").or(turn.reason.take());
-        turn.prompt = turn.prompt.take().or_else(|| text(event.payload, "message"));
+        let state = text(event.value(), "state").unwrap_or_default();
+        turn.stream = turn.stream.take().or_else(|| text(event.value(), "stream_id"));
+        turn.reason = text(event.value(), "reason").or(turn.reason.take());
+        turn.prompt = turn.prompt.take().or_else(|| text(event.value(), "message"));
         turn.events.push(event.seq);
-        let is_hidden = member(event.payload, "hidden").is_some();
+        let is_hidden = event.value().first("hidden").is_some();
         turn.times.push((if is_hidden { format!("({state})") } else { state }, event.ts.map(str::to_owned)));
     }
 }
@@ -203,51 +201,52 @@ impl Turn {
 
 /// The latest event counts, of equally late ones the last; a record that its
 /// reader does not see counts for nothing.
-fn settle_by_journal(turn: &mut Turn) {
+fn settle_by_journal(turn: &mut Turn, terms: &TurnTerms) {
     // Fractions of any length sort as texts once nothing follows them.
     let in_order = |ts: &Option<String>| ts.as_ref().map(|ts| ts.trim_end_matches('Z').to_owned());
     turn.times.sort_by_key(|(_, ts)| in_order(ts));
     let latest = turn.times.iter().rev().find(|(state, _)| !state.starts_with('('));
     turn.state = latest.map_or_else(|| "unseen".to_owned(), |(state, _)| state.clone());
-    if matches!(turn.state.as_str(), "completed" | "interrupted") {
+    if terms.ends.contains(&turn.state.as_str()) {
         turn.settled = Settled::Journal;
         turn.end = Some(turn.state.clone());
     }
 }
 
 /// A prompt that the session itself says it waits for.
-fn pending_turn(meta: &[u8]) -> Option<Turn> {
-    let prompt = text(meta, "pending_user_message").filter(|prompt| !prompt.is_empty())?;
-    if text(meta, "of").as_deref() != Some("sidecar") {
+fn pending_turn(meta: Value<'_>, terms: &PendingTerms) -> Option<Turn> {
+    let prompt = text(meta, terms.prompt).filter(|prompt| !prompt.is_empty())?;
+    if text(meta, "of").as_deref() != Some(terms.of) {
         return None;
     }
-    let started = member(meta, "pending_started_at").and_then(crate::model::time::from_epoch);
+    let started = meta.first(terms.started_at).and_then(|at| crate::model::time::from_epoch(at.text()));
     let mut turn = Turn::new(None);
-    turn.stream = text(meta, "active_stream_id");
+    turn.stream = text(meta, terms.stream);
     turn.state = "pending".to_owned();
     turn.prompt = Some(prompt);
     turn.times.push(("pending".to_owned(), started));
     Some(turn)
 }
 
-fn note_run(runs: &mut BTreeMap<String, Run>, event: &EventRef<'_>) {
-    let Some(id) = text(event.payload, "run_id") else { return };
-    if text(event.payload, "kind").as_deref() != Some("stream") {
+fn note_run(runs: &mut BTreeMap<String, Run>, event: &EventRef<'_>, terms: &TurnTerms) {
+    let Some(id) = text(event.value(), "run_id") else { return };
+    if text(event.value(), "kind").as_deref() != Some(terms.run_kind) {
         return;
     }
     let run = runs.entry(id).or_insert_with(|| Run { first: event.seq, ..Run::default() });
     run.events += 1;
     run.last = event.seq;
-    let name = text(event.payload, "event").unwrap_or_default();
-    let data = member(event.payload, "data").unwrap_or(b"{}");
-    match name.as_str() {
-        "token" => run.text.push_str(&text(data, "text").unwrap_or_default()),
-        "tool" => run.tools.extend(text(data, "name")),
-        _ => {}
+    let name = text(event.value(), "event").unwrap_or_default();
+    let data = event.value().first("data").unwrap_or(Value::EMPTY_OBJECT);
+    if name == terms.text_event {
+        run.text.push_str(&text(data, "text").unwrap_or_default());
+    } else if name == terms.tool_event {
+        run.tools.extend(text(data, "name"));
     }
     // What follows the end of a run does not end it again.
-    if member(event.payload, "terminal") == Some(b"true") && (name != "stream_end" || run.end.is_none()) {
-        run.end = Some(text(event.payload, "terminal_state").unwrap_or(name));
+    let is_terminal = event.value().first("terminal").is_some_and(|terminal| terminal.kind() == Kind::True);
+    if is_terminal && (name != terms.after_end || run.end.is_none()) {
+        run.end = Some(text(event.value(), "terminal_state").unwrap_or(name));
     }
 }
 
@@ -274,14 +273,14 @@ impl Rows {
     }
 
     fn add(&mut self, event: &EventRef<'_>) {
-        let is_user = text(event.payload, "role").as_deref() == Some("user");
+        let is_user = text(event.value(), "role").as_deref() == Some("user");
         let at = self.rows.len();
         let mut said = Vec::new();
         if is_user {
-            let parts = member(event.payload, "content").unwrap_or(b"[]");
-            said.extend(json::elements(parts).filter_map(|part| text(part, "text")));
-            for held in json::members(member(event.payload, "ext").unwrap_or(b"{}")).filter(|held| held.value.len() < 200) {
-                let value = json::unescape(held.value);
+            let payload = event.value();
+            said.extend(payload.first("content").into_iter().flat_map(Value::elements).filter_map(|part| text(part, "text")));
+            let held = payload.first("ext").into_iter().flat_map(Value::members).map(|member| member.value());
+            for value in held.filter(|value| value.text().len() < 200).filter_map(Value::as_str) {
                 let name = value.split(':').next().unwrap_or_default();
                 self.by_name.entry(name.to_owned()).or_insert(at);
             }
@@ -314,15 +313,15 @@ fn second(ts: Option<&str>) -> String {
     ts.and_then(|ts| ts.get(..19)).unwrap_or_default().to_owned()
 }
 
-fn missing(turn: &Turn) -> Vec<&'static str> {
+fn missing(turn: &Turn, terms: &TurnTerms) -> Vec<&'static str> {
     let mut missing = Vec::new();
     let mut note = |lacks: bool, what: &'static str| {
         if lacks {
             missing.push(what);
         }
     };
-    note(!turn.has("submitted"), "submission");
-    note(turn.has("submitted") && !turn.has("worker_started") && turn.settled == Settled::Open, "start");
+    note(!turn.has(terms.submitted), "submission");
+    note(turn.has(terms.submitted) && !turn.has(terms.started) && turn.settled == Settled::Open, "start");
     note(turn.settled != Settled::Journal, "end in its journal");
     note(turn.stream.is_some() && turn.run.is_none(), "run journal");
     note(turn.run.as_ref().is_some_and(|run| run.end.is_none()), "end of its run");

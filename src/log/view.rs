@@ -2,11 +2,10 @@
 //! and follows the heads; after that any event is read by its offset.
 
 use sha2::{Digest, Sha256};
-use std::fmt;
 use std::io::Write;
 use std::sync::Arc;
 
-use crate::model::event::{Checkpoint, EventKind, EventRef, LOG_VERSION, Outcome, Session};
+use crate::model::event::{Checkpoint, EventKind, EventRef, Outcome, Session};
 use crate::model::heads::HeadName;
 use crate::model::ids::Seq;
 use crate::model::shape::Order;
@@ -16,76 +15,14 @@ use super::decode::decode_line;
 use super::encode::{Written, push_line, seal};
 use super::fold::{State, checkpoint};
 use super::index::{Index, Path};
-use super::pass::Pass;
-
-/// Most logs fit into it, and are read once.
-pub(super) const WINDOW: usize = 1024 * 1024;
+use super::pass::{Pass, WINDOW};
+use super::problem::{LogProblem, SealState};
 
 /// How much is read at once when looking back.
 const BACK_WINDOW: u64 = 32 * 1024;
 
 /// No real list is longer; in a hostile log repeats could go on for ever.
 const LONGEST_PATH: usize = 1 << 27;
-
-/// What is wrong with a log as a whole.
-#[derive(Debug)]
-pub enum LogProblem {
-    /// It could not be read.
-    Io(std::io::Error),
-    /// It holds nothing, or does not begin with a session event.
-    NotALog,
-    /// It was written by a newer version.
-    Version(u32),
-    /// A line is not an event, or not the next one.
-    Line {
-        /// Which, from 1.
-        line: u64,
-        /// What is wrong, in words that follow "line 7 …".
-        what: String,
-    },
-}
-
-impl fmt::Display for LogProblem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            LogProblem::Io(_) => f.write_str("the log cannot be read"),
-            LogProblem::NotALog => f.write_str("not an everlog log: the first line is no `session` event"),
-            LogProblem::Version(found) => write!(f, "log version {found} is newer than this build can read ({LOG_VERSION})"),
-            LogProblem::Line { line, what } => write!(f, "line {line} {what}"),
-        }
-    }
-}
-
-impl std::error::Error for LogProblem {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            LogProblem::Io(source) => Some(source),
-            LogProblem::NotALog | LogProblem::Version(_) | LogProblem::Line { .. } => None,
-        }
-    }
-}
-
-/// How far a log can be trusted.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum SealState {
-    /// The last line is a seal, and it is right.
-    Good {
-        /// The hash that it holds.
-        sha256: String,
-    },
-    /// A good seal, and something behind it.
-    Behind {
-        /// The line where that begins, from 1.
-        line: u64,
-    },
-    /// A seal whose hash is not that of the bytes before it.
-    Broken {
-        /// The seal's line, from 1.
-        line: u64,
-    },
-    /// No seal at all, or a last line that was cut off.
-    Missing,
-}
 
 /// A log that was passed through once.
 #[derive(Debug)]
@@ -365,6 +302,12 @@ impl<R: ReadAt> LogView<R> {
         let (start, end) = self.index.span(seq).ok_or_else(|| StreamError::log(seq, "is not in the log"))?;
         let len = usize::try_from(end - start - 1).map_err(|_| StreamError::TooLong)?;
         self.source.fill_at(line, start, len).map_err(|source| StreamError::Io { doing: "read the log", source })
+    }
+
+    /// How many bytes the line of an event has; none where there is none.
+    #[must_use]
+    pub fn line_bytes(&self, seq: Seq) -> u64 {
+        self.index.span(seq).map_or(0, |(start, end)| end.saturating_sub(start))
     }
 
     /// The length of the longest line.

@@ -49,7 +49,7 @@ fn as_bool<S: Serializer>(mending: &Mending, to: S) -> Result<S::Ok, S::Error> {
 impl AuditItem {
     /// An item that only a person can mend.
     pub fn new(code: FindingCode, location: Location, message: impl Into<String>) -> AuditItem {
-        let finding = Finding { code, severity: code.severity(), location, message: message.into(), more: 0 };
+        let finding = Finding::new(code, location, message);
         AuditItem { finding, mending: Mending::ByHand, facts: BTreeMap::new() }
     }
 

@@ -1,7 +1,9 @@
 //! A database as rows of cells: what an adapter may ask, and never how it is
-//! stored.
+//! stored; and what it answers: which rows belong to which session.
 
 use std::fmt;
+
+use super::files::RelPath;
 
 /// One cell.
 #[derive(Debug, Clone, PartialEq)]
@@ -64,6 +66,18 @@ impl fmt::Display for TablesError {
 
 impl std::error::Error for TablesError {}
 
+/// A message as a database has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DatabaseMessage {
+    /// The session that it belongs to.
+    pub session: String,
+    /// Who speaks.
+    pub role: String,
+    /// What it says, in each of the forms in which the program keeps it
+    /// elsewhere.
+    pub texts: Vec<String>,
+}
+
 /// A database that can be read.
 pub trait Tables {
     /// The columns of a table; none where there is no such table.
@@ -74,4 +88,68 @@ pub trait Tables {
     /// # Errors
     /// When they cannot be read.
     fn rows(&self, query: &Query<'_>, take: &mut dyn FnMut(&[Cell])) -> Result<(), TablesError>;
+}
+
+/// Which rows of a database belong to which session.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct DatabaseLayout {
+    /// The version of its schema, in the program's own words.
+    pub version: String,
+    /// The sessions, in the order of their program.
+    pub sessions: Vec<DatabaseSession>,
+    /// The tables whose rows name a session. Rows that name none of them, and all
+    /// rows of other tables, belong to no session.
+    pub owned: Vec<OwnedTable>,
+    /// Tables whose rows are left out, and why; the tables themselves stay.
+    pub left_out: Vec<(String, String)>,
+}
+
+/// One session of a database.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DatabaseSession {
+    /// Its id, as rows have it.
+    pub id: String,
+    /// Files that hold a part of it, relative to the folder of the database.
+    pub files: Vec<RelPath>,
+}
+
+/// A table whose rows name a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OwnedTable {
+    /// The table.
+    pub table: &'static str,
+    /// The column that has the session's id.
+    pub column: &'static str,
+}
+
+/// Why a database has no layout.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LayoutError {
+    /// It is another program's.
+    Foreign,
+    /// Its schema is one that this version does not know: what is wrong with it.
+    Unknown(String),
+    /// It cannot be read.
+    Tables(TablesError),
+}
+
+impl From<TablesError> for LayoutError {
+    fn from(error: TablesError) -> LayoutError {
+        LayoutError::Tables(error)
+    }
+}
+
+/// How a program keeps its sessions in a database.
+pub trait DatabaseFormat: Sync {
+    /// Says which rows belong to which session.
+    ///
+    /// # Errors
+    /// When the database is not this program's, or of a schema that is not known.
+    fn layout(&self, tables: &dyn Tables) -> Result<DatabaseLayout, LayoutError>;
+
+    /// The statement that fills a full-text table from the rows of the other
+    /// tables. The rows of such a table are neither carried nor compared.
+    fn full_text(&self, _table: &str) -> Option<&'static str> {
+        None
+    }
 }

@@ -20,3 +20,19 @@ pub fn sha256_hex(bytes: &[u8]) -> String {
 pub fn residual_digest(rendered: &[u8]) -> String {
     hex(&Sha256::digest(rendered)[..8])
 }
+
+/// The SHA-256 of everything that a reader gives, in hex; little of it is in
+/// memory at once.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn sha256_of(mut reader: impl std::io::Read) -> std::io::Result<String> {
+    let mut hash = Sha256::new();
+    let mut piece = vec![0; 256 * 1024];
+    loop {
+        match reader.read(&mut piece)? {
+            0 => return Ok(hex(&hash.finalize())),
+            read => hash.update(&piece[..read]),
+        }
+    }
+}

@@ -8,10 +8,13 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
+use super::fact::Fact;
 use super::files::RelPath;
 use super::heads::{Head, Repeat};
 use super::ids::Seq;
-use super::json::{self, Kind};
+use super::packing::Packing;
+pub use super::text_or_bytes::{bytes_of, text_or_b64};
+use crate::json::Value;
 
 /// The version of the log format that this build writes.
 pub const LOG_VERSION: u32 = 1;
@@ -66,6 +69,7 @@ kinds! {
     Meta "meta" "A change of session metadata.",
     Custom "custom" "What a plugin or a newer version wrote.",
     Checkpoint "checkpoint" "Derived: the state so far, by reference.",
+    Row "row" "One row of a database that no fact says, or a part of its schema.",
     Damage "damage" "Bytes that the source's loader rejects.",
     Shapes "shapes" "Key orders besides the usual one.",
     Residual "residual" "A record that its event cannot render.",
@@ -112,12 +116,19 @@ pub struct EventRef<'a> {
 }
 
 impl<'a> EventRef<'a> {
+    /// Returns the payload as a value. A log writer made its text, so that it is not
+    /// validated again.
+    #[inline]
+    #[must_use]
+    pub fn value(&self) -> Value<'a> {
+        Value::trusted(self.payload)
+    }
+
     /// The source's own id of it, where that is a text.
     #[must_use]
     pub fn source_id(&self) -> Option<Cow<'a, str>> {
         memchr::memmem::find(self.payload, b"\"source_id\":")?;
-        let member = json::members(self.payload).find(|member| member.name() == "source_id")?;
-        (json::kind_of(member.value) == Kind::String).then(|| json::unescape(member.value))
+        self.value().first("source_id")?.as_str()
     }
 
     /// Whether this is a message that the `loader`, the `display` or a `model`
@@ -127,10 +138,9 @@ impl<'a> EventRef<'a> {
         static HIDDEN: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\"hidden\":"));
         self.kind == EventKind::Message
             && HIDDEN.find(self.payload).is_some()
-            && json::members(self.payload).filter(|member| member.name() == "hidden").any(|member| {
-                json::members(member.value)
-                    .filter(|inner| inner.name() == "from")
-                    .any(|from| json::elements(from.value).any(|name| json::unescape(name) == who))
+            && self.value().members().filter(|member| member.is("hidden")).any(|hidden| {
+                let from = hidden.value().members().filter(|member| member.is("from"));
+                from.flat_map(|from| from.value().elements()).any(|name| name.is_str(who))
             })
     }
 }
@@ -153,6 +163,10 @@ pub struct Session {
     /// That folder's name in base64, where it is not UTF-8.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder_b64: Option<String>,
+    /// How many folders above the one of its log the paths of its files begin, where
+    /// its files lie in several folders.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub above: Option<u32>,
     /// Its title.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
@@ -162,6 +176,10 @@ pub struct Session {
     /// The source format's own version, where the source says one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format_version: Option<String>,
+    /// `rows` where the source is a database: its rows are promised, each value with
+    /// its storage class, and not the bytes of its file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fidelity: Option<Fidelity>,
     /// When it was begun, in the source's own words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created: Option<String>,
@@ -192,9 +210,11 @@ impl Session {
             id: id.into(),
             folder: None,
             folder_b64: None,
+            above: None,
             title: None,
             cwd: None,
             format_version: None,
+            fidelity: None,
             created: None,
             parent_session: None,
             canonical: None,
@@ -210,11 +230,20 @@ impl Session {
     }
 }
 
-/// What the files of a unit are.
+/// What restoring a log promises of its source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fidelity {
+    /// Every row of a database, each value with its storage class.
+    Rows,
+}
+
+/// What the files of a unit are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SessionKind {
     /// One session.
+    #[default]
     Session,
     /// What is left of one whose main file is gone.
     Orphan,
@@ -224,6 +253,30 @@ pub enum SessionKind {
     Index,
     /// A list of scheduled jobs.
     Jobs,
+}
+
+impl SessionKind {
+    /// Every kind, in the order in which they are counted.
+    pub const ALL: [SessionKind; 5] =
+        [SessionKind::Session, SessionKind::Orphan, SessionKind::Store, SessionKind::Index, SessionKind::Jobs];
+
+    /// Tells whether it is one session.
+    #[must_use]
+    pub fn is_session(&self) -> bool {
+        *self == SessionKind::Session
+    }
+
+    /// Returns the words that people count units of this kind by: one, and many.
+    #[must_use]
+    pub fn words(self) -> (&'static str, &'static str) {
+        match self {
+            SessionKind::Session => ("session", "sessions"),
+            SessionKind::Orphan => ("orphan", "orphans"),
+            SessionKind::Store => ("store", "stores"),
+            SessionKind::Index => ("list of sessions", "lists of sessions"),
+            SessionKind::Jobs => ("list of jobs", "lists of jobs"),
+        }
+    }
 }
 
 /// The payload of `outcome`.
@@ -246,7 +299,7 @@ pub struct Outcome {
     pub failures: BTreeMap<String, String>,
     /// What else the program derives from the session, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub facts: BTreeMap<String, String>,
+    pub facts: BTreeMap<String, Fact>,
 }
 
 /// The payload of `hide`.
@@ -293,12 +346,79 @@ pub struct Damage {
     pub offset: u64,
     /// Why the loader rejects it.
     pub reason: String,
-    /// The bytes, where they are UTF-8.
+    /// Its runs of zero bytes: where in it each begins, and how long it is. They
+    /// are counted because a log needs six bytes to write one of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub nul: Vec<(u64, u64)>,
+    /// The bytes without those runs, where they are UTF-8.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// The bytes in base64, where they are not.
+    /// The same in base64, where they are not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub b64: Option<String>,
+}
+
+/// From so many zero bytes on, a run of them is counted.
+const COUNTED_RUN: usize = 8;
+
+/// The bytes of a damage: its runs of zero bytes, as counts, and what else it has.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct DamagedBytes {
+    /// Where in the damage each run begins, and how long it is.
+    pub nul: Vec<(u64, u64)>,
+    /// The bytes without those runs.
+    pub rest: Vec<u8>,
+}
+
+impl DamagedBytes {
+    /// Counts the runs in these bytes.
+    #[must_use]
+    pub fn of(bytes: &[u8]) -> DamagedBytes {
+        let (mut nul, mut rest) = (Vec::new(), Vec::new());
+        let mut at = 0;
+        while let Some(start) = memchr::memchr(0, &bytes[at..]).map(|found| at + found) {
+            let len = bytes[start..].iter().take_while(|byte| **byte == 0).count();
+            if len >= COUNTED_RUN {
+                nul.push((start as u64, len as u64));
+                rest.extend_from_slice(&bytes[at..start]);
+            } else {
+                rest.extend_from_slice(&bytes[at..start + len]);
+            }
+            at = start + len;
+        }
+        rest.extend_from_slice(&bytes[at..]);
+        DamagedBytes { nul, rest }
+    }
+
+    /// The pieces in order: bytes, and behind them so many zero bytes. `None`
+    /// where a run does not stand behind the one before it.
+    #[must_use]
+    pub fn pieces(&self) -> Option<Vec<(&[u8], u64)>> {
+        let mut pieces = Vec::with_capacity(self.nul.len() + 1);
+        let (mut at, mut rest) = (0u64, self.rest.as_slice());
+        for (start, len) in &self.nul {
+            let (before, behind) = rest.split_at_checked(usize::try_from(start.checked_sub(at)?).ok()?)?;
+            pieces.push((before, *len));
+            rest = behind;
+            at = start.checked_add(*len)?;
+        }
+        pieces.push((rest, 0));
+        Some(pieces)
+    }
+}
+
+impl Damage {
+    /// Its bytes, whichever way a log has them; `None` where it has none.
+    #[must_use]
+    pub fn bytes(&self) -> Option<DamagedBytes> {
+        match (bytes_of(self.text.as_deref(), self.b64.as_deref()), self.nul.is_empty()) {
+            // As older logs have it: runs written out.
+            (Some(bytes), true) => Some(DamagedBytes::of(&bytes)),
+            (Some(rest), false) => Some(DamagedBytes { nul: self.nul.clone(), rest }),
+            (None, false) if self.text.is_none() && self.b64.is_none() => Some(DamagedBytes { nul: self.nul.clone(), rest: Vec::new() }),
+            (None, _) => None,
+        }
+    }
 }
 
 /// The payload of `residual`.
@@ -352,6 +472,9 @@ pub struct FileEntry {
     /// The pieces in file order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recipe: Option<Box<RawValue>>,
+    /// How what the pieces make is compressed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub packed: Option<Packing>,
     /// The whole text of a companion without records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<String>,
@@ -370,6 +493,8 @@ pub enum FileKind {
     Link,
     /// A folder with nothing in it.
     Folder,
+    /// Rows of a database: the size and the hash are those of their text.
+    Rows,
 }
 
 /// The payload of `seal`.
@@ -406,27 +531,6 @@ pub struct Checkpoint {
 /// Between them stand no nodes that are not on the path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Run(pub Seq, pub Seq, pub u64, pub u64);
-
-/// Bytes as text where they are UTF-8, else as base64: `(text, b64)`.
-#[must_use]
-pub fn text_or_b64(bytes: &[u8]) -> (Option<String>, Option<String>) {
-    use base64::Engine;
-    match std::str::from_utf8(bytes) {
-        Ok(text) => (Some(text.to_owned()), None),
-        Err(_) => (None, Some(base64::engine::general_purpose::STANDARD.encode(bytes))),
-    }
-}
-
-/// The inverse of [`text_or_b64`]; `None` where neither or bad base64 is given.
-#[must_use]
-pub fn bytes_of(text: Option<&str>, b64: Option<&str>) -> Option<Vec<u8>> {
-    use base64::Engine;
-    match (text, b64) {
-        (Some(text), None) => Some(text.as_bytes().to_vec()),
-        (None, Some(b64)) => base64::engine::general_purpose::STANDARD.decode(b64).ok(),
-        _ => None,
-    }
-}
 
 /// A payload as the log writes it: compact JSON, with the characters that the
 /// log escapes and `serde_json` does not.

@@ -7,7 +7,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::{Arc, OnceLock};
 
 use super::digest::sha256_hex;
-use super::event::{bytes_of, text_or_b64};
+use super::text_or_bytes::{bytes_of, text_or_b64};
 
 /// A path inside a session, as the bytes it has on disk, `/` between its parts.
 /// A folder of many sessions has many of them, several times: their bytes are
@@ -70,6 +70,19 @@ impl RelPath {
             (Some(text), _) => text,
             (None, b64) => format!("\0{}", b64.unwrap_or_default()),
         }
+    }
+
+    /// The path in base64.
+    #[must_use]
+    pub fn to_b64(&self) -> String {
+        use base64::Engine;
+        base64::engine::general_purpose::STANDARD.encode(self.as_bytes())
+    }
+
+    /// The path in base64, where it is not UTF-8 and a text of it not exact.
+    #[must_use]
+    pub fn as_b64(&self) -> Option<String> {
+        text_or_b64(self.as_bytes()).1
     }
 
     /// Whether this is its key.
@@ -160,6 +173,8 @@ impl Hash for RelPath {
 pub enum Entry {
     /// A regular file.
     File(SourceFile),
+    /// Rows of the database at this path, as text (see [`super::rows`]).
+    Rows(SourceFile),
     /// A symbolic link, which is never followed.
     Link {
         /// The bytes of its target.
@@ -283,7 +298,18 @@ impl Files {
     #[must_use]
     pub fn file(&self, path: &str) -> Option<&SourceFile> {
         match self.entry(&RelPath::new(path)) {
-            Some(Entry::File(file)) => Some(file),
+            Some(Entry::File(file) | Entry::Rows(file)) => Some(file),
+            _ => None,
+        }
+    }
+
+    /// The one file that a session consists of, where it lies in the session's own
+    /// folder and nothing else belongs to it.
+    #[must_use]
+    pub fn lone_file(&self) -> Option<(&RelPath, &SourceFile)> {
+        let mut all = self.iter();
+        match (all.next(), all.next()) {
+            (Some((path, Entry::File(file))), None) if !path.as_bytes().contains(&b'/') => Some((path, file)),
             _ => None,
         }
     }
@@ -323,7 +349,7 @@ impl Files {
         self.entries
             .values()
             .map(|held| match &held.entry {
-                Entry::File(file) => file.bytes.len() as u64,
+                Entry::File(file) | Entry::Rows(file) => file.bytes.len() as u64,
                 Entry::Link { .. } | Entry::EmptyFolder => 0,
             })
             .sum()
@@ -333,7 +359,7 @@ impl Files {
 impl Held {
     fn sha256(&self) -> Option<&str> {
         match &self.entry {
-            Entry::File(file) => Some(self.sha256.get_or_init(|| sha256_hex(&file.bytes))),
+            Entry::File(file) | Entry::Rows(file) => Some(self.sha256.get_or_init(|| sha256_hex(&file.bytes))),
             Entry::Link { .. } | Entry::EmptyFolder => None,
         }
     }

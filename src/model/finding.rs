@@ -2,8 +2,11 @@
 //! severity, a place and a sentence for people.
 
 use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+use super::digest::sha256_hex;
+use super::files::Files;
 use super::location::Location;
 
 /// How much a finding matters.
@@ -39,6 +42,9 @@ macro_rules! codes {
         }
 
         impl FindingCode {
+            /// Every code.
+            pub const ALL: &'static [FindingCode] = &[$(FindingCode::$variant,)*];
+
             /// How much it matters.
             #[must_use]
             pub fn severity(self) -> Severity {
@@ -83,6 +89,9 @@ codes! {
     WouldImport Warn "A file that the program would take for a session.",
     WouldOverwrite Warn "A file that the program would import over a newer session.",
     ImportStops Warn "A file at which the program's import of older sessions ends.",
+    WouldDelete Warn "A session that its program deletes, at its next start or within days.",
+    OrphanCompanion Warn "Files of a session whose transcript is gone.",
+    WouldLoseTurns Warn "A session of which the program's own migration would delete turns.",
     KeyTwice Warn "Several files of one session, of which the program takes one.",
     KeyElsewhere Info "A session whose key leads to other files.",
     AliasOfAnother Info "Another session answers to this one's key.",
@@ -123,6 +132,10 @@ codes! {
     NewerVersion Warn "A session of a newer version than is known.",
     FormatUnclear Warn "Two formats fit a folder equally well.",
     UnknownFile Info "A file that belongs to no session.",
+    LinkSkipped Warn "A link that leads out of the source; what it leads to is not looked at.",
+    PerhapsSession Warn "A file with the name of a session that no format recognises: it may be damaged.",
+    DatabaseSkipped Warn "A database whose messages are not compared.",
+    ReceiptDamaged Warn "A receipt that is not as it was written.",
     StoreSkipped Info "A folder of logs, which is not a source.",
     Unreadable Error "A file or folder that could not be read.",
     SourceShrunk Warn "The source no longer has what an earlier log has.",
@@ -140,7 +153,14 @@ impl FindingCode {
     /// Whether it says that something is recognised and becomes no log.
     #[must_use]
     pub fn is_unconverted(self) -> bool {
-        matches!(self, FindingCode::UnsupportedVersion | FindingCode::FormatUnclear | FindingCode::Unreadable)
+        matches!(
+            self,
+            FindingCode::UnsupportedVersion
+                | FindingCode::FormatUnclear
+                | FindingCode::Unreadable
+                | FindingCode::LinkSkipped
+                | FindingCode::PerhapsSession
+        )
     }
 
     /// Whether it says how sessions belong to each other: a fact that people
@@ -148,6 +168,13 @@ impl FindingCode {
     #[must_use]
     pub fn relates_sessions(self) -> bool {
         matches!(self, FindingCode::AliasOfAnother | FindingCode::PromotedCopy | FindingCode::KeyElsewhere)
+    }
+
+    /// Whether its message says how much is missing, so that another number is
+    /// another loss.
+    #[must_use]
+    pub fn counts_loss(self) -> bool {
+        self.is_of_log() || matches!(self, FindingCode::ShrunkenLive | FindingCode::TemporaryNewer | FindingCode::DivergentDuplicate)
     }
 
     /// Whether it is about a log, and its place a path below the store.
@@ -180,6 +207,46 @@ pub struct Finding {
     /// How many more like it the same file has, not listed one by one.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub more: u64,
+    /// A hash of the line that it is about, where the line is known: the same
+    /// in every run, wherever the line stands by then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
+}
+
+impl Finding {
+    /// A finding of its code's usual severity.
+    pub fn new(code: FindingCode, location: Location, message: impl Into<String>) -> Finding {
+        Finding { code, severity: code.severity(), location, message: message.into(), more: 0, digest: None }
+    }
+
+    /// What tells it from other findings of its code in its file: the damaged
+    /// line, or else its message. Counts in a message change as a file grows, so
+    /// they are left out, except where the count is how much was lost.
+    #[must_use]
+    pub fn identity(&self) -> String {
+        if let Some(digest) = &self.digest {
+            return digest.clone();
+        }
+        // Where a message says totals and then, after a colon, what of them is on one
+        // side only, the totals grow with the session and the rest is the loss.
+        let message = self.message.as_str();
+        let (totals, loss) = if self.code == FindingCode::EventsDisagree {
+            message.rsplit_once(": ").unwrap_or(("", message))
+        } else if self.code.counts_loss() {
+            ("", message)
+        } else {
+            (message, "")
+        };
+        let without_counts: String = totals.chars().filter(|c| !c.is_ascii_digit()).collect();
+        short_digest([without_counts.as_bytes(), loss.as_bytes()].concat().as_slice())
+    }
+}
+
+/// Enough of a hash to tell lines of one file apart.
+fn short_digest(bytes: &[u8]) -> String {
+    let mut digest = sha256_hex(bytes);
+    digest.truncate(16);
+    digest
 }
 
 /// A finding as it is read: serde keeps a copy of all that it flattens.
@@ -192,15 +259,19 @@ struct Parts {
     line: Option<u64>,
     #[serde(default)]
     byte: Option<u64>,
+    #[serde(default)]
+    path_b64: Option<Box<str>>,
     message: String,
     #[serde(default)]
     more: u64,
+    #[serde(default)]
+    digest: Option<String>,
 }
 
 impl From<Parts> for Finding {
     fn from(parts: Parts) -> Finding {
-        let Parts { code, severity, file, line, byte, message, more } = parts;
-        Finding { code, severity, location: Location { file, line, byte }, message, more }
+        let Parts { code, severity, file, line, byte, path_b64, message, more, digest } = parts;
+        Finding { code, severity, location: Location { file, line, byte, path_b64 }, message, more, digest }
     }
 }
 
@@ -229,7 +300,7 @@ impl Findings {
             last.more += 1;
             return;
         }
-        self.list.push(Finding { code, severity: code.severity(), location, message: message.into(), more: 0 });
+        self.list.push(Finding::new(code, location, message));
     }
 
     /// All of them.
@@ -241,6 +312,39 @@ impl Findings {
     /// Forgets those that `keep` does not want.
     pub fn retain(&mut self, keep: impl FnMut(&Finding) -> bool) {
         self.list.retain(keep);
+    }
+
+    /// Returns all of them, to be changed.
+    pub fn each_mut(&mut self) -> impl Iterator<Item = &mut Finding> {
+        self.list.iter_mut()
+    }
+
+    /// Gives each finding about a line the digest of that line.
+    pub fn identify(&mut self, files: &Files) {
+        let mut wanted: BTreeMap<&str, BTreeSet<u64>> = BTreeMap::new();
+        for Location { file, line, .. } in self.list.iter().filter(|finding| finding.severity >= Severity::Warn).map(|f| &f.location) {
+            if let Some(line) = line {
+                wanted.entry(file).or_default().insert(*line);
+            }
+        }
+        let mut digests: BTreeMap<(String, u64), String> = BTreeMap::new();
+        for (file, lines) in wanted {
+            let Some(source) = files.file(file) else { continue };
+            let mut start = 0;
+            for (n, end) in (1..).zip(memchr::memchr_iter(b'\n', &source.bytes).chain([source.bytes.len()])) {
+                if lines.contains(&n) {
+                    digests.insert((file.to_owned(), n), short_digest(&source.bytes[start..end]));
+                }
+                start = end + 1;
+                if lines.last().is_none_or(|last| *last <= n) {
+                    break;
+                }
+            }
+        }
+        for finding in &mut self.list {
+            let line = finding.location.line.map(|line| (finding.location.file.clone(), line));
+            finding.digest = line.and_then(|line| digests.get(&line).cloned());
+        }
     }
 
     /// All of them, looked at.

@@ -192,6 +192,7 @@ pub struct FolderView<'a> {
     numbers: Range<usize>,
     peek: Peek<'a>,
     known: Option<Known<'a>>,
+    named: Option<&'a RelPath>,
     /// The numbers below this folder of what lies in it itself.
     direct: OnceCell<Vec<usize>>,
     seen: RefCell<Seen>,
@@ -243,6 +244,7 @@ impl<'a> FolderView<'a> {
             numbers,
             peek,
             known: None,
+            named: None,
             direct: OnceCell::new(),
             seen: RefCell::default(),
         }
@@ -252,6 +254,27 @@ impl<'a> FolderView<'a> {
     #[must_use]
     pub fn knowing(self, known: Option<Known<'a>>) -> FolderView<'a> {
         FolderView { known, ..self }
+    }
+
+    /// The same, where somebody has named one file of the listing as a session.
+    #[must_use]
+    pub fn naming(self, named: Option<&'a RelPath>) -> FolderView<'a> {
+        FolderView { named, ..self }
+    }
+
+    /// Whether the file at a path below this folder is the one that somebody named:
+    /// then it is a session, whatever its name and its content say.
+    #[must_use]
+    pub fn is_named(&self, path: impl AsRef<[u8]>) -> bool {
+        self.named.is_some_and(|named| *named == RelPath::new(path.as_ref()).below(self.folder))
+    }
+
+    /// The name of that file, where it lies directly in this folder.
+    #[must_use]
+    pub fn named_file(&self) -> Option<&'a [u8]> {
+        let named = self.named?.as_bytes();
+        let name = memchr::memrchr(b'/', named).map_or(named, |at| &named[at + 1..]);
+        self.get(name).filter(|entry| entry.kind == ListedKind::File && entry.path.as_bytes() == named).map(|_| name)
     }
 
     /// Whether this folder is known to be a session of a format as long as its

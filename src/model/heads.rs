@@ -1,6 +1,8 @@
 //! Heads: named pointers to a node, whose history is the walk to the root.
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::value::RawValue;
 use std::fmt;
 
 use super::ids::Seq;
@@ -108,7 +110,7 @@ pub struct Head {
     pub index: Option<u64>,
     /// The number of the source's own record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub source_id: Option<u64>,
+    pub source_id: Option<RecordNumber>,
 }
 
 impl Head {
@@ -135,12 +137,40 @@ pub struct Repeat {
     pub last: Seq,
     /// The number of the source's own record, where the repeat is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub source_id: Option<u64>,
+    pub source_id: Option<RecordNumber>,
+}
+
+/// The number that a source gives one of its records. In a log it is a text, as
+/// every `source_id`; older logs have the number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RecordNumber(pub u64);
+
+impl Serialize for RecordNumber {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for RecordNumber {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<RecordNumber, D::Error> {
+        let value = Box::<RawValue>::deserialize(deserializer)?;
+        value.get().trim_matches('"').parse().map(RecordNumber).map_err(D::Error::custom)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_number_of_a_record_is_a_text_and_is_read_from_older_logs_too() {
+        let repeat = Repeat { first: Seq::new(2), last: Seq::new(3), source_id: Some(RecordNumber(7)) };
+        let json = serde_json::to_string(&repeat).unwrap();
+        assert_eq!(json, r#"{"first":2,"last":3,"source_id":"7"}"#);
+        for json in [json.as_str(), r#"{"first":2,"last":3,"source_id":7}"#] {
+            assert_eq!(serde_json::from_str::<Repeat>(json).unwrap(), repeat);
+        }
+    }
 
     #[test]
     fn a_typed_head_name_may_leave_the_kind_out() {

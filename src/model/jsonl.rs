@@ -16,14 +16,6 @@ pub struct Line<'a> {
     pub end: &'a [u8],
 }
 
-impl<'a> Line<'a> {
-    /// Whether the line holds nothing but Unicode white space.
-    #[must_use]
-    pub fn is_blank(&self) -> bool {
-        trim_unicode(self.text).is_empty()
-    }
-}
-
 /// Which bytes end a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Newlines {
@@ -81,47 +73,11 @@ impl<'a> Iterator for Lines<'a> {
     }
 }
 
-/// Whether Python's `str.strip` removes this character.
-fn is_python_space(c: char) -> bool {
-    c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c)
-}
-
 /// The text, with U+FFFD for what is not UTF-8. Nearly all of it is, and to make
 /// sure of that is quicker than to look for what is not.
 #[must_use]
 pub fn decoded(text: &[u8]) -> Cow<'_, str> {
     std::str::from_utf8(text).map_or_else(|_| String::from_utf8_lossy(text), Cow::Borrowed)
-}
-
-/// The text without the white space around it that Python's `str.strip` would
-/// remove. Bytes that are not UTF-8 count as text.
-#[must_use]
-pub fn trim_unicode(text: &[u8]) -> &[u8] {
-    let plain = |b: Option<&u8>| b.is_none_or(|b| (0x21..0x7f).contains(b));
-    if plain(text.first()) && plain(text.last()) {
-        return text;
-    }
-    let mut start = 0;
-    for chunk in text.utf8_chunks() {
-        let kept = chunk.valid().trim_start_matches(is_python_space);
-        start += chunk.valid().len() - kept.len();
-        if !kept.is_empty() || !chunk.invalid().is_empty() {
-            break;
-        }
-    }
-    let mut end = text.len();
-    while let Some(len) = last_space(&text[start..end]) {
-        end -= len;
-    }
-    &text[start..end]
-}
-
-/// The length of the white space character that a text ends in.
-fn last_space(text: &[u8]) -> Option<usize> {
-    let from = text.len() - text.iter().rev().take(4).take_while(|b| **b & 0xc0 == 0x80).count().min(text.len());
-    let from = from.checked_sub(1)?;
-    let last = std::str::from_utf8(&text[from..]).ok()?;
-    last.chars().next().filter(|c| is_python_space(*c)).map(char::len_utf8).filter(|len| from + len == text.len())
 }
 
 #[cfg(test)]
@@ -138,18 +94,5 @@ mod tests {
         assert_eq!(split("a\r\nb\rc\n\nd", Newlines::Universal), [("a", "\r\n"), ("b", "\r"), ("c", "\n"), ("", "\n"), ("d", "")]);
         assert_eq!(split("a\r\nb\rc\n", Newlines::LineFeed), [("a", "\r\n"), ("b\rc", "\n")]);
         assert_eq!(split("", Newlines::Universal), []);
-    }
-
-    #[test]
-    fn strips_what_python_strips() {
-        for (text, kept) in [(" a ", "a"), ("\u{a0}\u{1c}x y\u{2003}\u{85}", "x y"), ("\u{feff}a", "\u{feff}a"), (" \t ", ""), ("", "")] {
-            assert_eq!(trim_unicode(text.as_bytes()), kept.as_bytes(), "{text:?}");
-        }
-        assert_eq!(trim_unicode(b" \xff "), b"\xff");
-        for space in [" ", "\u{3000}", "\u{85}"] {
-            let long = format!("a{}", space.repeat(100_000));
-            assert_eq!(trim_unicode(long.as_bytes()), b"a");
-        }
-        assert_eq!(trim_unicode(b" \x80\x80 "), b"\x80\x80");
     }
 }

@@ -4,6 +4,8 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
+use super::files::RelPath;
+
 /// A place in a file, or the file as a whole.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Location {
@@ -15,17 +17,26 @@ pub struct Location {
     /// The byte within that line, from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub byte: Option<u64>,
+    /// The file's path in base64, where it is not UTF-8 and `file` is not exact.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path_b64: Option<Box<str>>,
 }
 
 impl Location {
     /// The file as a whole.
     pub fn file(file: impl Into<String>) -> Location {
-        Location { file: file.into(), line: None, byte: None }
+        Location { file: file.into(), line: None, byte: None, path_b64: None }
+    }
+
+    /// The file at a path as a whole, exactly.
+    #[must_use]
+    pub fn of_path(path: &RelPath) -> Location {
+        Location { path_b64: path.as_b64().map(String::into_boxed_str), ..Location::file(path.to_string()) }
     }
 
     /// A byte of a line, both from 1.
     pub fn at(file: impl Into<String>, line: u64, byte: u64) -> Location {
-        Location { file: file.into(), line: Some(line), byte: Some(byte) }
+        Location { file: file.into(), line: Some(line), byte: Some(byte), path_b64: None }
     }
 
     /// The place of a byte offset in a text.

@@ -1,26 +1,34 @@
 //! What every other room of the house speaks about: events, messages, files,
-//! findings, places, and JSON as bytes. Depends on nothing else in the crate.
+//! findings and places. Knows JSON as bytes, and nothing else of the crate.
 
+pub mod about;
 pub mod audit;
+#[cfg(test)]
+pub(crate) mod corpus;
+pub mod counted;
 pub mod database;
 pub mod digest;
-pub mod digits;
 pub mod event;
+pub mod export;
+pub mod fact;
 pub mod files;
 pub mod finding;
 pub mod folder;
 pub mod heads;
 pub mod ids;
-pub mod json;
 pub mod jsonl;
 pub mod loaded;
 pub mod location;
 pub mod map;
+pub mod packing;
+pub mod printable;
 pub mod recipe;
 pub mod repair;
 pub mod retention;
+pub mod rows;
 pub mod shape;
 pub mod shown;
-pub mod stops;
 pub mod stream;
+pub mod text_or_bytes;
 pub mod time;
+pub mod turn_terms;

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::ids::Seq;
-use super::json::{self, Kind};
+use crate::json::{self, Kind, Value};
 
 /// One piece of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,42 +25,37 @@ pub enum Piece<'a> {
     Own(&'a [u8]),
 }
 
-/// Reads a recipe; `None` where it is not one.
+/// Reads a recipe piece by piece; `None` where it, or a piece, is not one.
 #[must_use]
-pub fn pieces(recipe: &[u8]) -> Option<Vec<Piece<'_>>> {
-    if json::kind_of(recipe) != Kind::Array {
-        return None;
-    }
-    json::elements(recipe).map(piece).collect()
+pub fn pieces(recipe: Value<'_>) -> Option<impl Iterator<Item = Option<Piece<'_>>>> {
+    // One by one: a hostile recipe has many, and each takes more memory than text.
+    recipe.is_array().then(|| recipe.elements().map(piece))
 }
 
-fn number(text: &[u8]) -> Option<u64> {
-    std::str::from_utf8(text).ok()?.parse().ok()
+fn seq(number: Value<'_>) -> Option<Seq> {
+    number.parse::<u64>().and_then(|n| u32::try_from(n).ok()).map(Seq::new)
 }
 
-fn seq(text: &[u8]) -> Option<Seq> {
-    number(text).and_then(|n| u32::try_from(n).ok()).map(Seq::new)
-}
-
-fn piece(text: &[u8]) -> Option<Piece<'_>> {
-    match json::kind_of(text) {
-        Kind::Number => seq(text).map(|only| Piece::Events(only, only)),
+fn piece(piece: Value<'_>) -> Option<Piece<'_>> {
+    match piece.kind() {
+        Kind::Number => seq(piece).map(|only| Piece::Events(only, only)),
         Kind::Array => {
-            let mut ends = json::elements(text);
+            let mut ends = piece.elements();
             let (first, last) = (seq(ends.next()?)?, seq(ends.next()?)?);
             (ends.next().is_none() && first <= last).then_some(Piece::Events(first, last))
         }
         Kind::Object => {
-            let found: Vec<_> = json::all_members(text);
+            let found: Vec<_> = piece.all_members();
             let first = found.first()?;
+            let text = || first.value().as_str().unwrap_or_default().into_owned();
             match first.name().as_ref() {
                 "gap" => {
-                    let times = found.get(1).map_or(Some(1), |member| number(member.value))?;
-                    Some(Piece::Gap { bytes: json::unescape(first.value).into_owned(), times })
+                    let times = found.get(1).map_or(Some(1), |member| member.value().parse())?;
+                    Some(Piece::Gap { bytes: text(), times })
                 }
-                "residual" => seq(first.value).map(Piece::Residual),
-                "eol" => Some(Piece::LineEnd(json::unescape(first.value).into_owned())),
-                _ => Some(Piece::Own(text)),
+                "residual" => seq(first.value()).map(Piece::Residual),
+                "eol" => Some(Piece::LineEnd(text())),
+                _ => Some(Piece::Own(piece.text())),
             }
         }
         Kind::String | Kind::True | Kind::False | Kind::Null => None,
@@ -183,12 +178,13 @@ mod tests {
         recipe.events(at(3), at(3), |_, _| true);
         let text = recipe.finish(at(20));
         assert_eq!(text, r#"[[2,5],{"gap":"\n","times":2},9,{"eol":"\r\n"},{"residual":20},{"snapshot":4},{"eol":""},3]"#);
-        let read = pieces(text.as_bytes()).unwrap();
+        let read: Vec<Piece<'_>> = pieces(Value::trusted(text.as_bytes())).unwrap().collect::<Option<_>>().unwrap();
         assert_eq!(read.len(), 8);
         assert_eq!(read[0], Piece::Events(at(2), at(5)));
         assert_eq!(read[1], Piece::Gap { bytes: "\n".into(), times: 2 });
         assert_eq!(read[5], Piece::Own(b"{\"snapshot\":4}"));
-        assert!(pieces(b"[[5,2]]").is_none());
-        assert!(pieces(b"[\"x\"]").is_none());
+        let is_none = |text: &[u8]| pieces(Value::trusted(text)).is_none_or(|mut pieces| pieces.any(|piece| piece.is_none()));
+        assert!(is_none(b"[[5,2]]"));
+        assert!(is_none(b"[\"x\"]"));
     }
 }

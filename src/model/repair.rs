@@ -14,6 +14,14 @@ pub struct Reason {
     pub what: String,
 }
 
+impl Reason {
+    /// The name of the finding's code, as reports and receipts have it.
+    #[must_use]
+    pub fn code_name(&self) -> String {
+        serde_json::to_string(&self.code).unwrap_or_default().trim_matches('"').to_owned()
+    }
+}
+
 /// One file's new content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {

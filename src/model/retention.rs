@@ -12,15 +12,15 @@ use super::files::RelPath;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rule {
-    /// Completed turns of Hermes turn journals.
+    /// Completed turns of turn journals.
     TurnJournal,
-    /// Hermes journals of runs that have ended.
+    /// Journals of runs that have ended.
     RunJournal,
-    /// Old lines of OpenClaw's logs of scheduled jobs.
+    /// Old lines of logs of scheduled jobs.
     CronRunLog,
-    /// gptme's events before the latest checkpoint.
+    /// Events before the latest checkpoint of an event log.
     EventLog,
-    /// Lines that picoclaw's `skip` has hidden.
+    /// Lines that a count in a file beside them hides.
     HiddenLines,
     /// Sessions that were retired.
     Retired,
@@ -63,6 +63,13 @@ impl Rule {
             Rule::TurnJournal | Rule::RunJournal | Rule::Retired => parts,
             Rule::CronRunLog | Rule::EventLog | Rule::HiddenLines => parts.min(1),
         }
+    }
+
+    /// Whether a file of which nothing is left stays: a list of messages that is
+    /// empty is not a list that was removed.
+    #[must_use]
+    pub fn keeps_empty_file(self) -> bool {
+        self == Rule::HiddenLines
     }
 
     /// What one of its parts is called.

@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use super::json::{self, Kind};
+use crate::json::{self, Kind, Value};
 
 /// An order of keys, with an order inside for each object that is opened.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -104,18 +104,18 @@ impl Order {
     /// Reads what [`Order::push_json`] wrote. Nesting is bounded, because a log
     /// may be hostile.
     #[must_use]
-    pub fn from_json(list: &[u8]) -> Option<Order> {
+    pub fn from_json(list: Value<'_>) -> Option<Order> {
         Order::from_json_at(list, 0)
     }
 
-    fn from_json_at(list: &[u8], depth: usize) -> Option<Order> {
-        if depth > 8 || json::kind_of(list) != Kind::Array {
+    fn from_json_at(list: Value<'_>, depth: usize) -> Option<Order> {
+        if depth > 8 || !list.is_array() {
             return None;
         }
         let mut order = Order::default();
-        for item in json::elements(list) {
-            match json::kind_of(item) {
-                Kind::String => order.push(json::unescape(item).into_owned(), None),
+        for item in list.elements() {
+            match item.kind() {
+                Kind::String => order.push(item.as_str()?.into_owned(), None),
                 Kind::Array => order.0.last_mut()?.1 = Some(Order::from_json_at(item, depth + 1)?),
                 Kind::Number | Kind::Object | Kind::True | Kind::False | Kind::Null => return None,
             }
@@ -208,7 +208,7 @@ mod tests {
     use super::*;
 
     fn order(text: &str) -> Order {
-        Order::from_json(text.as_bytes()).unwrap()
+        Order::from_json(Value::trusted(text.as_bytes())).unwrap()
     }
 
     #[test]

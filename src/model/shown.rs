@@ -2,7 +2,9 @@
 //! the log says which nodes and where they stand, the adapter what its program
 //! would show of each.
 
-use super::event::EventRef;
+use std::cell::Cell;
+
+use super::event::{EventKind, EventRef};
 use super::stream::StreamError;
 
 /// Where an item stands among those that are shown.
@@ -43,3 +45,23 @@ impl<'a> Shown<'a> {
 /// Hands on what the program would show of one item, as lines of JSON in the
 /// program's own shape: none, one, or several.
 pub type Shower = dyn Fn(&Shown<'_>, &mut dyn FnMut(&[u8])) -> Result<(), StreamError>;
+
+/// Appends what the program would show of one message: a line of JSON.
+pub type MessageLine = dyn Fn(&EventRef<'_>, &mut Vec<u8>) -> Result<(), StreamError>;
+
+/// Shows messages, one line each, and nothing else.
+#[must_use]
+pub fn messages(line_of: Box<MessageLine>) -> Box<Shower> {
+    let buffer = Cell::new(Vec::new());
+    Box::new(move |shown, show| {
+        if shown.event.kind != EventKind::Message {
+            return Ok(());
+        }
+        let mut line = buffer.take();
+        line.clear();
+        line_of(&shown.event, &mut line)?;
+        show(&line);
+        buffer.set(line);
+        Ok(())
+    })
+}

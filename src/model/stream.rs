@@ -72,6 +72,9 @@ pub trait ReadAt {
     /// # Errors
     /// When the file cannot be read.
     fn fill_at(&self, buffer: &mut Vec<u8>, offset: u64, len: usize) -> std::io::Result<()> {
+        // To run out of memory here would end the process.
+        let more = len.saturating_sub(buffer.len());
+        buffer.try_reserve(more).map_err(|_| std::io::Error::from(std::io::ErrorKind::OutOfMemory))?;
         buffer.resize(len, 0);
         let mut have = 0;
         while have < len {
@@ -173,6 +176,17 @@ pub enum StreamError {
     },
     /// A rebuilt file grew past the size that its log records.
     TooLong,
+    /// The files of a log would be out of all proportion to it.
+    OutOfProportion {
+        /// The `file` event with which they are.
+        seq: Seq,
+        /// How many bytes its log records for files up to there.
+        bytes: u64,
+        /// How many the log itself has.
+        log: u64,
+    },
+    /// A recipe looks at more than its file could be made of.
+    TooMuchWork,
     /// A rebuilt file differs from what it is compared with; the sink knows where.
     Differs,
     /// More events than a log can number.
@@ -192,6 +206,10 @@ impl fmt::Display for StreamError {
             StreamError::Io { doing, .. } => write!(f, "cannot {doing}"),
             StreamError::Log { seq, what } => write!(f, "event {seq} {what}"),
             StreamError::TooLong => f.write_str("the rebuilt file is longer than its log says"),
+            StreamError::OutOfProportion { seq, bytes, log } => {
+                write!(f, "event {seq} asks for files of {bytes} bytes, which is out of all proportion to a log of {log} bytes")
+            }
+            StreamError::TooMuchWork => f.write_str("a recipe looks at more events than its file could be made of"),
             StreamError::Differs => f.write_str("the rebuilt file differs from its source"),
             StreamError::TooManyEvents => f.write_str("the session has more events than a log can number"),
         }
@@ -202,7 +220,12 @@ impl std::error::Error for StreamError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             StreamError::Io { source, .. } => Some(source),
-            StreamError::Log { .. } | StreamError::TooLong | StreamError::Differs | StreamError::TooManyEvents => None,
+            StreamError::Log { .. }
+            | StreamError::OutOfProportion { .. }
+            | StreamError::TooMuchWork
+            | StreamError::TooLong
+            | StreamError::Differs
+            | StreamError::TooManyEvents => None,
         }
     }
 }
