@@ -1,9 +1,11 @@
 //! A SQLite database, looked at through a copy: nothing is written to the
 //! original, not even a lock.
 
+use rusqlite::config::DbConfig;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags};
 use std::fs;
+use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -20,7 +22,8 @@ const ATTEMPTS: u32 = 4;
 /// A copy of a database, in a folder of its own that vanishes with it.
 #[derive(Debug)]
 pub struct DatabaseCopy {
-    connection: Connection,
+    pub(super) connection: Connection,
+    pub(super) path: PathBuf,
     _folder: TempDir,
 }
 
@@ -50,15 +53,17 @@ fn each_in(folder: &Path, name: &str) -> Vec<(String, PathBuf)> {
 }
 
 impl DatabaseCopy {
-    /// Copies a database with what its log still holds, and opens the copy.
+    /// Copies a database with what its log or its journal still holds, and opens
+    /// the copy. Nothing of its schema runs there: no trigger, no view, and no
+    /// function that its schema names.
     ///
     /// # Errors
-    /// When it cannot be copied, changes each time it is, or is no database.
+    /// When it cannot be copied, changes each time it is, or is not a database.
     pub fn of(path: &Path) -> Result<DatabaseCopy, StoreError> {
         let folder =
             tempfile::Builder::new().prefix("everlog-").tempdir().map_err(StoreError::io("create a folder for a copy of", path))?;
         let copy = folder.path().join("copy.db");
-        let files = [(path.to_owned(), copy.clone()), (beside(path, "-wal"), beside(&copy, "-wal"))];
+        let files = ["", "-wal", "-journal"].map(|suffix| (beside(path, suffix), beside(&copy, suffix)));
         let mut pause = Duration::from_millis(10);
         for attempt in 1.. {
             let before = files.each_ref().map(|(from, _)| identity(from));
@@ -74,13 +79,43 @@ impl DatabaseCopy {
             std::thread::sleep(pause);
             pause *= 3;
         }
-        let no_database = |error: rusqlite::Error| StoreError::io("read the database", path)(std::io::Error::other(error.to_string()));
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = Connection::open_with_flags(&copy, flags).map_err(no_database)?;
-        // Opening reads nothing yet: what is no database shows here.
-        connection.query_row("SELECT count(*) FROM sqlite_master", [], |_| Ok(())).map_err(no_database)?;
-        Ok(DatabaseCopy { connection, _folder: folder })
+        refuse_journal_of_several(path, &beside(&copy, "-journal"))?;
+        let not_readable = |error: rusqlite::Error| not_readable(path, error);
+        // A journal is rolled back in the copy, which has to be written for that.
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+        let connection = Connection::open_with_flags(&copy, flags).map_err(not_readable)?;
+        trust_nothing(&connection).map_err(not_readable)?;
+        connection.pragma_update(None, "query_only", true).map_err(not_readable)?;
+        // Opening reads nothing yet: what is not a database shows here.
+        connection.query_row("SELECT count(*) FROM sqlite_master", [], |_| Ok(())).map_err(not_readable)?;
+        Ok(DatabaseCopy { connection, path: path.to_owned(), _folder: folder })
     }
+}
+
+/// Makes a connection run nothing that a schema says: somebody else may have
+/// written it.
+pub(super) fn trust_nothing(connection: &Connection) -> rusqlite::Result<()> {
+    let off = [DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW];
+    off.into_iter().try_for_each(|setting| connection.set_db_config(setting, false).map(drop))?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true).map(drop)
+}
+
+pub(super) fn not_readable(path: &Path, error: rusqlite::Error) -> StoreError {
+    StoreError::io("read the database", path)(std::io::Error::other(error.to_string()))
+}
+
+/// A journal of a transaction over several databases ends in the name of a file
+/// that rolling it back would delete, wherever that lies.
+fn refuse_journal_of_several(path: &Path, journal: &Path) -> Result<(), StoreError> {
+    const MAGIC: [u8; 8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7];
+    let Ok((mut file, meta)) = disk::open_regular(journal) else { return Ok(()) };
+    let mut end = [0; 8];
+    let has_end = meta.len() >= 8 && file.seek(SeekFrom::End(-8)).and_then(|_| file.read_exact(&mut end)).is_ok();
+    if has_end && end == MAGIC {
+        let what = "its rollback journal is of a transaction over several databases; let its program open it once, then run again";
+        return Err(StoreError::io("read the database", path)(std::io::Error::other(what)));
+    }
+    Ok(())
 }
 
 fn beside(path: &Path, suffix: &str) -> PathBuf {
@@ -105,11 +140,11 @@ fn copy_file(from: &Path, to: &Path) -> Result<(), StoreError> {
     std::io::copy(&mut source, &mut target).map(drop).map_err(StoreError::io("copy", from))
 }
 
-fn quoted(name: &str) -> String {
+pub(super) fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-fn list(names: &[&str]) -> String {
+pub(super) fn list(names: &[&str]) -> String {
     names.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", ")
 }
 

@@ -4,10 +4,11 @@
 
 #![expect(clippy::disallowed_methods, reason = "this is the one place that may")]
 
+use rustix::fs::{AtFlags, Mode, OFlags};
 use std::fs::{self, File};
 use std::io;
-use std::os::fd::OwnedFd;
-use std::os::unix::fs::{FileExt, OpenOptionsExt, PermissionsExt, fchown};
+use std::io::Read;
+use std::os::unix::fs::{FileExt, PermissionsExt, fchown};
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -15,8 +16,13 @@ use crate::model::files::RelPath;
 use crate::model::stream::ReadAt;
 
 use super::error::StoreError;
+use super::walk;
+pub(super) use super::walk::folder_of;
 
-/// Changes to the disk.
+/// Changes to the disk. Others may write to the same folders: no path may pass
+/// through a symbolic link, and what is opened to be written must be a regular
+/// file. A path that a person has named is resolved with [`walk::real_path`]
+/// before it comes here.
 pub trait Disk: Sync + std::fmt::Debug {
     /// Creates a file that only its owner can read; refuses one that exists.
     ///
@@ -116,7 +122,13 @@ pub trait Disk: Sync + std::fmt::Debug {
     /// # Errors
     /// When it cannot.
     fn create_folders(&self, path: &Path) -> Result<(), StoreError> {
-        let missing: Vec<&Path> = path.ancestors().take_while(|folder| !folder.as_os_str().is_empty() && !folder.is_dir()).collect();
+        let mut missing = Vec::new();
+        for folder in path.ancestors().take_while(|folder| !folder.as_os_str().is_empty()) {
+            if walk::is_folder("create the folder", folder)? {
+                break;
+            }
+            missing.push(folder);
+        }
         for folder in missing.into_iter().rev() {
             self.create_folder(folder)?;
             // A name in a folder that is itself not safe is not safe either.
@@ -138,26 +150,17 @@ pub struct Look {
     pub mtime_ns: Option<i64>,
 }
 
-/// The folder that a name lies in; a bare name lies in the one that we are in.
-pub(super) fn folder_of(path: &Path) -> &Path {
-    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
-}
-
 /// The disk of this machine.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RealDisk;
 
 impl Disk for RealDisk {
     fn create_private(&self, path: &Path) -> Result<File, StoreError> {
-        let made = File::options().read(true).write(true).create_new(true).mode(0o600).open(path);
-        match made {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(StoreError::Exists { path: path.to_owned() }),
-            made => made.map_err(StoreError::io("create", path)),
-        }
+        walk::open_file("create", path, OFlags::RDWR | OFlags::CREATE | OFlags::EXCL)
     }
 
     fn open_lock(&self, path: &Path) -> Result<File, StoreError> {
-        File::options().create(true).truncate(false).write(true).mode(0o600).open(path).map_err(StoreError::io("open", path))
+        walk::open_file("open", path, OFlags::WRONLY | OFlags::CREATE)
     }
 
     fn write(&self, path: &Path, mut file: &File, bytes: &[u8]) -> Result<(), StoreError> {
@@ -177,11 +180,11 @@ impl Disk for RealDisk {
     }
 
     fn sync(&self, path: &Path) -> Result<(), StoreError> {
-        File::open(path).and_then(|file| file.sync_all()).map_err(StoreError::io("sync", path))
+        walk::open_any("sync", path)?.sync_all().map_err(StoreError::io("sync", path))
     }
 
     fn sync_all_below(&self, folder: &Path) -> Result<(), StoreError> {
-        let opened = File::open(folder).map_err(StoreError::io("sync", folder))?;
+        let opened = walk::open_any("sync", folder)?;
         #[cfg(target_os = "linux")]
         return rustix::fs::syncfs(&opened).map_err(|error| StoreError::io("sync", folder)(error.into()));
         #[cfg(not(target_os = "linux"))]
@@ -193,42 +196,52 @@ impl Disk for RealDisk {
     }
 
     fn rename(&self, from: &Path, to: &Path) -> Result<(), StoreError> {
-        fs::rename(from, to).map_err(StoreError::io("rename a file to", to))
+        let doing = "rename a file to";
+        let (old, new) = (walk::place(doing, from)?, walk::place(doing, to)?);
+        rustix::fs::renameat(&old, old.name, &new, new.name).map_err(|error| StoreError::io(doing, to)(error.into()))
     }
 
     fn rename_new(&self, from: &Path, to: &Path) -> Result<(), StoreError> {
         #[cfg(target_os = "linux")]
         {
-            use rustix::fs::{CWD, RenameFlags, renameat_with};
-            match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+            use rustix::fs::{RenameFlags, renameat_with};
+            let doing = "rename a file to";
+            let (old, new) = (walk::place(doing, from)?, walk::place(doing, to)?);
+            match renameat_with(&old, old.name, &new, new.name, RenameFlags::NOREPLACE) {
                 Ok(()) => return Ok(()),
                 Err(rustix::io::Errno::EXIST) => return Err(StoreError::Exists { path: to.to_owned() }),
                 // A filesystem that does not know the flag: the way below.
                 Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) => {}
-                Err(error) => return Err(StoreError::io("rename a file to", to)(error.into())),
+                Err(error) => return Err(StoreError::io(doing, to)(error.into())),
             }
         }
         self.link(from, to).and_then(|()| self.remove(from))
     }
 
     fn link(&self, from: &Path, to: &Path) -> Result<(), StoreError> {
-        match fs::hard_link(from, to) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(StoreError::Exists { path: to.to_owned() }),
-            done => done.map_err(StoreError::io("link a file to", to)),
+        let doing = "link a file to";
+        let (old, new) = (walk::place(doing, from)?, walk::place(doing, to)?);
+        match rustix::fs::linkat(&old, old.name, &new, new.name, AtFlags::empty()) {
+            Err(rustix::io::Errno::EXIST) => Err(StoreError::Exists { path: to.to_owned() }),
+            done => done.map_err(|error| StoreError::io(doing, to)(error.into())),
         }
     }
 
     fn symlink(&self, target: &Path, path: &Path) -> Result<(), StoreError> {
-        std::os::unix::fs::symlink(target, path).map_err(StoreError::io("link", path))
+        let new = walk::place("link", path)?;
+        match rustix::fs::symlinkat(target, &new, new.name) {
+            Err(rustix::io::Errno::EXIST) => Err(StoreError::Exists { path: path.to_owned() }),
+            done => done.map_err(|error| StoreError::io("link", path)(error.into())),
+        }
     }
 
     fn append(&self, path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
-        let mut file = File::options().create(true).append(true).mode(0o600).open(path).map_err(StoreError::io("open", path))?;
+        let mut file = walk::open_in_place("open", path, OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE)?;
         io::Write::write_all(&mut file, bytes).map_err(StoreError::io("write", path))
     }
 
     fn extend(&self, path: &Path, at: u64, bytes: &[u8]) -> Result<(), StoreError> {
-        let file = File::options().write(true).open(path).map_err(StoreError::io("open", path))?;
+        let file = walk::open_in_place("open", path, OFlags::WRONLY)?;
         if file.size().map_err(StoreError::io("read", path))? != at {
             return Err(StoreError::Unsteady { path: path.to_owned() });
         }
@@ -236,43 +249,61 @@ impl Disk for RealDisk {
     }
 
     fn truncate(&self, path: &Path, len: u64) -> Result<(), StoreError> {
-        let file = File::options().write(true).open(path).map_err(StoreError::io("open", path))?;
+        let file = walk::open_in_place("open", path, OFlags::WRONLY)?;
         file.set_len(len).map_err(StoreError::io("shorten", path))
     }
 
     fn remove(&self, path: &Path) -> Result<(), StoreError> {
-        fs::remove_file(path).map_err(StoreError::io("remove", path))
+        let old = walk::place("remove", path)?;
+        rustix::fs::unlinkat(&old, old.name, AtFlags::empty()).map_err(|error| StoreError::io("remove", path)(error.into()))
     }
 
     fn create_folder(&self, path: &Path) -> Result<(), StoreError> {
-        use std::os::unix::fs::DirBuilderExt;
-        match fs::DirBuilder::new().mode(0o700).create(path) {
+        let new = walk::place("create the folder", path)?;
+        match rustix::fs::mkdirat(&new, new.name, Mode::RWXU) {
             // Two sessions of one folder are converted at once.
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
-            made => made.map_err(StoreError::io("create the folder", path)),
+            Err(rustix::io::Errno::EXIST) => walk::is_folder("create the folder", path).map(|_| ()),
+            made => made.map_err(|error| StoreError::io("create the folder", path)(error.into())),
         }
     }
 }
 
-/// Reads a whole file.
+/// Reads a whole regular file; a path that a person has named is resolved first.
 ///
 /// # Errors
-/// When it cannot.
+/// When it cannot, or something else stands there.
 pub fn read(path: &Path) -> Result<Vec<u8>, StoreError> {
-    fs::read(path).map_err(StoreError::io("read", path))
+    let mut bytes = Vec::new();
+    let mut file = open(path)?;
+    let size = file.size().map_err(StoreError::io("read", path))?;
+    reserve(&mut bytes, size).map_err(StoreError::io("read", path))?;
+    file.read_to_end(&mut bytes).map_err(StoreError::io("read", path))?;
+    Ok(bytes)
 }
 
-/// Opens a file for reading.
+/// Makes room for a file's bytes, or says that there is not so much memory: to
+/// run out of it later would end the process, and all other sessions with it.
 ///
 /// # Errors
-/// When it cannot.
+/// When there is not so much.
+pub(super) fn reserve(bytes: &mut Vec<u8>, size: u64) -> io::Result<()> {
+    let too_much = || io::Error::from(io::ErrorKind::OutOfMemory);
+    let size = usize::try_from(size).map_err(|_| too_much())?;
+    bytes.try_reserve_exact(size.saturating_add(1)).map_err(|_| too_much())
+}
+
+/// Opens a regular file for reading; a path that a person has named is resolved
+/// first.
+///
+/// # Errors
+/// When it cannot, or something else stands there.
 pub fn open(path: &Path) -> Result<File, StoreError> {
-    File::open(path).map_err(StoreError::io("open", path))
+    walk::open_file("open", path, OFlags::RDONLY)
 }
 
 /// A folder that is open: what lies in it is found without going all the way.
 #[derive(Debug)]
-pub struct OpenFolder(OwnedFd);
+pub struct OpenFolder(File);
 
 impl OpenFolder {
     /// Opens a folder.
@@ -280,16 +311,16 @@ impl OpenFolder {
     /// # Errors
     /// When it cannot.
     pub fn at(path: &Path) -> Result<OpenFolder, StoreError> {
-        open(path).map(|file| OpenFolder(file.into()))
+        walk::open_any("open", path).map(OpenFolder)
     }
 
-    /// Opens a file below it for reading.
+    /// Opens a regular file below it for reading.
     ///
     /// # Errors
     /// When it cannot.
     pub fn open(&self, path: &RelPath) -> io::Result<File> {
-        let flags = rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::CLOEXEC;
-        Ok(rustix::fs::openat(&self.0, path.as_bytes(), flags, rustix::fs::Mode::empty())?.into())
+        let file = walk::open_below(&self.0, path)?;
+        if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is not a regular file")) }
     }
 }
 
@@ -297,14 +328,11 @@ impl OpenFolder {
 /// it was listed: a link is not followed, and a pipe does not keep us waiting.
 ///
 /// # Errors
-/// When it cannot, or it is no regular file any more.
+/// When it cannot, or it is not a regular file any more.
 pub fn open_regular(path: &Path) -> Result<(File, fs::Metadata), StoreError> {
-    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
-    let opened = File::options().read(true).custom_flags(flags.bits().cast_signed()).open(path).and_then(|file| {
-        let meta = file.metadata()?;
-        if meta.is_file() { Ok((file, meta)) } else { Err(io::Error::other("it is no regular file any more")) }
-    });
-    opened.map_err(StoreError::io("read", path))
+    let file = walk::open_file("read", path, OFlags::RDONLY)?;
+    let meta = file.metadata().map_err(StoreError::io("read", path))?;
+    Ok((file, meta))
 }
 
 /// A moment before or after the epoch.

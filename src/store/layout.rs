@@ -7,11 +7,17 @@ use std::path::{Path, PathBuf};
 use crate::model::digest::sha256_hex;
 use crate::model::files::RelPath;
 
+use super::error::StoreError;
+use super::walk::{self, real_path};
+
 /// What every log's name ends in.
 pub const LOG_SUFFIX: &str = ".everlog.jsonl";
 
 /// The folder for everything in a store that is not a log.
 const PRIVATE: &str = ".everlog";
+
+/// The receipts, below the store.
+pub const RECEIPTS: &str = ".everlog/receipts.jsonl";
 
 /// What a log's name is while it is being written.
 pub(super) const TEMPORARY: &str = ".everlog-tmp";
@@ -34,9 +40,25 @@ pub struct Store {
 }
 
 impl Store {
-    /// The store at this folder.
-    pub fn at(root: impl Into<PathBuf>) -> Store {
-        Store { root: root.into() }
+    /// The store at this folder, which a person may have named through links:
+    /// from there on none is followed.
+    pub fn at(root: impl AsRef<Path>) -> Store {
+        Store { root: real_path(root.as_ref()) }
+    }
+
+    /// Refuses a store in which something else stands where a file or a folder
+    /// of ours belongs.
+    ///
+    /// # Errors
+    /// When it does.
+    pub fn refuse_planted(&self) -> Result<(), StoreError> {
+        [self.private(), self.earlier_folder(), self.blobs()].iter().try_for_each(|folder| walk::is_folder("open", folder).map(|_| ()))?;
+        [self.receipts(), self.sources(), self.pruned(), self.lock()].iter().try_for_each(|file| walk::is_file(file).map(|_| ()))
+    }
+
+    /// The folder of the binary companions.
+    fn blobs(&self) -> PathBuf {
+        self.private().join("blobs")
     }
 
     /// The store that a log lies in: the nearest folder above with the
@@ -101,6 +123,18 @@ impl Store {
         self.root.join(PRIVATE)
     }
 
+    /// Where the findings are that somebody has accepted.
+    #[must_use]
+    pub fn baseline(&self) -> PathBuf {
+        self.private().join("baseline.jsonl")
+    }
+
+    /// The sources that the store is of.
+    #[must_use]
+    pub fn sources(&self) -> PathBuf {
+        self.private().join("sources.json")
+    }
+
     /// The receipts.
     #[must_use]
     pub fn receipts(&self) -> PathBuf {
@@ -158,7 +192,7 @@ impl Store {
     /// Where a blob lies.
     #[must_use]
     pub fn blob(&self, sha256: &str) -> PathBuf {
-        self.private().join("blobs").join(sha256.get(..2).unwrap_or("00")).join(sha256)
+        self.blobs().join(sha256.get(..2).unwrap_or("00")).join(sha256)
     }
 }
 

@@ -16,6 +16,7 @@ use crate::model::stream::ReadAt;
 use super::disk;
 use super::error::StoreError;
 use super::layout::path_below;
+use super::memory;
 
 /// So many folders are read in one go.
 const FOLDERS_AT_ONCE: usize = 64;
@@ -213,12 +214,19 @@ pub fn mtime_ns(meta: &fs::Metadata) -> i64 {
     meta.mtime().saturating_mul(1_000_000_000).saturating_add(meta.mtime_nsec())
 }
 
+/// Tells whether nothing has a path any more. What may not be looked at is there.
+#[must_use]
+pub fn is_gone(path: &Path) -> bool {
+    path.symlink_metadata().is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound)
+}
+
 /// The bytes of a file from an offset on; none where they cannot be read.
 #[must_use]
 pub fn bytes_from(root: &Path, path: &RelPath, offset: u64) -> Vec<u8> {
     let mut bytes = Vec::new();
     if let Ok((file, meta)) = disk::open_regular(&path_below(root, path)) {
-        let want = usize::try_from(meta.len().saturating_sub(offset)).unwrap_or(usize::MAX);
+        let rest = meta.len().saturating_sub(offset);
+        let want = if memory::fits(rest).is_ok() { usize::try_from(rest).unwrap_or(usize::MAX) } else { FIRST_BYTES };
         // What cannot be read to the end is judged by what there is.
         let _ = file.fill_at(&mut bytes, offset, want);
     }
@@ -230,7 +238,9 @@ pub fn bytes_from(root: &Path, path: &RelPath, offset: u64) -> Vec<u8> {
 pub fn part_of(root: &Path, path: &RelPath, part: Part) -> Vec<u8> {
     let mut bytes = Vec::new();
     if let Ok((file, meta)) = disk::open_regular(&path_below(root, path)) {
-        let size = usize::try_from(meta.len()).unwrap_or(usize::MAX);
+        // Of one that does not fit into memory only the beginning is looked at; its
+        // session fails when it is read.
+        let size = if memory::fits(meta.len()).is_ok() { usize::try_from(meta.len()).unwrap_or(usize::MAX) } else { FIRST_BYTES };
         // What cannot be read to the end is judged by what there is.
         let mut read = |want: usize| {
             let _ = file.fill_at(&mut bytes, 0, want.min(size));

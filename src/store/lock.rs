@@ -59,6 +59,7 @@ impl StoreLock {
     /// # Errors
     /// When another process has it, or the file cannot be made.
     pub fn take(store: &Store, disk: &dyn Disk) -> Result<StoreLock, StoreError> {
+        store.refuse_planted()?;
         disk.create_folders(&store.private())?;
         let path = store.lock();
         match FileLock::take(disk.open_lock(&path)?) {

@@ -3,6 +3,7 @@
 //! still writes into the old one then is waited for, and what it wrote is
 //! carried over.
 
+use std::borrow::Borrow;
 use std::collections::BTreeSet;
 use std::fs::{File, TryLockError};
 use std::io::{self, Read};
@@ -12,15 +13,16 @@ use std::time::{Duration, Instant};
 
 use crate::model::digest::sha256_hex;
 use crate::model::files::RelPath;
-use crate::model::retention::{Rule, edited};
+use crate::model::retention::edited;
 use crate::model::stream::ReadAt;
 
 use super::disk::{self, Disk, Look, folder_of};
 use super::error::StoreError;
 use super::inside::{going_down, inside};
+use super::layout::Store;
 use super::lock::FileLock;
 use super::open_files::{FileId, PATIENCE, id_of, kept_open, open_elsewhere};
-use super::pruned::{State, Tombstone};
+use super::pruned::{Tombstone, written_since};
 use super::repairs;
 use super::whole::{self, look_of};
 
@@ -37,6 +39,8 @@ pub struct Pruner<'a> {
     pub disk: &'a dyn Disk,
     /// The source.
     pub root: &'a Path,
+    /// The store that has the tombstones.
+    pub store: &'a Store,
 }
 
 /// A file that is held while it is looked at and replaced.
@@ -90,7 +94,9 @@ struct Change {
     held: Held,
     new: Option<Vec<u8>>,
     look: Look,
-    trash: Option<PathBuf>,
+    /// Where the old file gets another name before this one is changed: in the
+    /// trash, and among the spare files.
+    kept: Vec<PathBuf>,
 }
 
 /// A file that has lost its name, and may still be written to.
@@ -135,8 +141,9 @@ impl Pruner<'_> {
     ///
     /// # Errors
     /// At the first that does.
-    pub fn refuse_outside(&self, stones: &[Tombstone]) -> Result<(), StoreError> {
-        for stone in stones {
+    pub fn refuse_outside<S: Borrow<Tombstone>>(&self, stones: &[S]) -> Result<(), StoreError> {
+        for stone in stones.iter().map(Borrow::borrow) {
+            stone.spare_path(self.store)?;
             self.path_of(stone)?;
             going_down(&RelPath::new(stone.prune.as_str()))?;
             stone.lock.as_ref().map(|lock| inside(self.root, &RelPath::from_key(lock))).transpose()?;
@@ -205,7 +212,8 @@ impl Pruner<'_> {
             None => None,
             Some(new) => Some(edited(&held.bytes, &stone.edits).filter(|bytes| sha256_hex(bytes) == new.sha256).ok_or_else(changed)?),
         };
-        Ok(Some(Change { look: held.look, held, new, trash: stone.trash.as_ref().map(PathBuf::from) }))
+        let kept = stone.trash.as_ref().map(PathBuf::from).into_iter().chain(stone.spare_path(self.store)?).collect();
+        Ok(Some(Change { look: held.look, held, new, kept }))
     }
 
     /// Makes all changes of a bundle, none if one of them cannot be prepared.
@@ -244,9 +252,7 @@ impl Pruner<'_> {
 
     fn stage_changes(&self, bundle: &Bundle, staged: &mut Vec<Option<PathBuf>>) -> Result<(), StoreError> {
         bundle.changes.iter().try_for_each(|change| {
-            if let Some(trash) = &change.trash {
-                self.keep(&change.held, trash)?;
-            }
+            change.kept.iter().try_for_each(|place| self.keep(&change.held, place))?;
             let folder = folder_of(&change.held.path);
             let one = change.new.as_ref().map(|new| whole::stage(self.disk, folder, new, change.look));
             staged.push(one.transpose()?);
@@ -384,7 +390,7 @@ impl Pruner<'_> {
                     let rest = written_since(stone, &held.bytes).ok_or_else(|| StoreError::Changed { path: path.clone() })?;
                     let new = with_behind(&old, &held.bytes[..held.bytes.len() - rest.len()], rest);
                     let look = if rest.is_empty() { look(held.look) } else { Look { mtime_ns: None, ..held.look } };
-                    bundle.changes.push(Change { held, new: Some(new), look, trash: None });
+                    bundle.changes.push(Change { held, new: Some(new), look, kept: Vec::new() });
                 }
             }
         }
@@ -423,25 +429,13 @@ impl Pruner<'_> {
     ///
     /// # Errors
     /// When something cannot be removed.
-    pub fn sweep(&self, stones: &[Tombstone]) -> Result<(), StoreError> {
+    pub fn sweep<S: Borrow<Tombstone>>(&self, stones: &[S]) -> Result<(), StoreError> {
         let mut folders = BTreeSet::new();
-        for stone in stones {
+        for stone in stones.iter().map(Borrow::borrow) {
             folders.insert(folder_of(&self.path_of(stone)?).to_owned());
         }
         folders.iter().try_for_each(|folder| super::replace::sweep_one(self.disk, folder))
     }
-}
-
-/// What a program wrote behind the bytes that prune left; nothing where it did
-/// something else with them.
-pub(super) fn written_since<'b>(stone: &Tombstone, now: &'b [u8]) -> Option<&'b [u8]> {
-    let (left, sha256) = match &stone.new {
-        Some(State { bytes, sha256 }) => (usize::try_from(*bytes).ok()?, sha256.clone()),
-        // Only journals go on behind their end.
-        None if stone.rule == Rule::Retired => return None,
-        None => (0, sha256_hex(b"")),
-    };
-    (sha256_hex(now.get(..left)?) == sha256).then(|| &now[left..])
 }
 
 /// Whether a file begins with its old bytes.

@@ -5,8 +5,10 @@
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use crate::json;
+use crate::model::digest::sha256_hex;
 use crate::model::files::RelPath;
 use crate::model::retention::{Edit, Rule};
 
@@ -14,7 +16,7 @@ use super::disk::{self, Disk};
 use super::error::StoreError;
 use super::inside::inside;
 use super::layout::Store;
-use super::prune::written_since;
+use super::line_checksum::{self, LineChecksum};
 use super::repairs;
 
 /// What the next run puts behind a line that was cut off: that one is known to
@@ -84,6 +86,12 @@ pub struct Tombstone {
     /// Where the old file was moved to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trash: Option<String>,
+    /// Where the old file is kept until all files of its bundle are done, below
+    /// the store's folder for that, as a key. Only for a bundle of several
+    /// files of which no log and no trash has the bytes: if such a run is
+    /// killed in the middle, they are what puts the session back together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spare: Option<String>,
 }
 
 /// A file's size and hash.
@@ -223,6 +231,35 @@ impl Reading {
     }
 }
 
+/// Reads a tombstone. One without a checksum is of an earlier release, or of
+/// somebody else: `doubt` checks what it says of bytes and names, but nothing
+/// can check whose its file was. Such a file comes back for its folder's owner
+/// only.
+fn stone_of(line: &[u8]) -> Option<Tombstone> {
+    let stone = serde_json::from_slice::<Tombstone>(line).ok()?;
+    match line_checksum::check(line) {
+        LineChecksum::Intact => Some(stone),
+        LineChecksum::Absent if has_no_checksum(line) => Some(Tombstone { mode: stone.mode & 0o600, owner: None, ..stone }),
+        LineChecksum::Absent | LineChecksum::Wrong => None,
+    }
+}
+
+/// Reads a line that says how a prune went on.
+fn mark_of(line: &[u8]) -> Option<Mark> {
+    let is_intact = match line_checksum::check(line) {
+        LineChecksum::Intact => true,
+        LineChecksum::Absent => has_no_checksum(line),
+        LineChecksum::Wrong => false,
+    };
+    serde_json::from_slice::<Mark>(line).ok().filter(|mark| is_intact && mark.is_one())
+}
+
+/// Whether a line has no checksum anywhere: one that stands elsewhere than at the
+/// end was moved there.
+fn has_no_checksum(line: &[u8]) -> bool {
+    json::members(line).all(|member| !member.is("sum"))
+}
+
 /// Whether a file is seen to be what its tombstone makes of it.
 fn is_seen_gone(stone: &Tombstone) -> bool {
     let root = Path::new(&stone.source);
@@ -250,9 +287,9 @@ impl Pruned {
         let (mut reading, mut damaged) = (Reading::default(), Vec::new());
         let last = memchr::memchr_iter(b'\n', &bytes).count() + 1;
         for (number, line) in (1..).zip(bytes.split(|b| *b == b'\n')).filter(|(_, line)| !line.is_empty()) {
-            if let Ok(stone) = serde_json::from_slice::<Tombstone>(line) {
+            if let Some(stone) = stone_of(line) {
                 reading.stone(stone);
-            } else if let Some(mark) = serde_json::from_slice::<Mark>(line).ok().filter(Mark::is_one) {
+            } else if let Some(mark) = mark_of(line) {
                 reading.mark(&mark);
             } else if number == last || line.ends_with(CUT_OFF) {
                 reading.signs.iter_mut().last().into_iter().for_each(|signs| signs.is_cut_off = true);
@@ -275,9 +312,33 @@ impl Pruned {
         &self.prunes
     }
 
-    /// Those of a source that were cut short.
+    /// Those of a source that were cut short. One run prunes one source: what
+    /// names several was not written by everlog.
     pub fn unfinished<'p>(&'p self, source: &'p str) -> impl Iterator<Item = &'p Prune> {
-        self.prunes.iter().filter(move |prune| prune.progress.is_none() && prune.files.iter().any(|stone| stone.source == source))
+        let is_of_source = move |prune: &&Prune| !prune.files.is_empty() && prune.files.iter().all(|stone| stone.source == source);
+        self.prunes.iter().filter(|prune| prune.progress.is_none()).filter(is_of_source)
+    }
+
+    /// Removes the spare files of prunes that have come to their end.
+    ///
+    /// # Errors
+    /// When one cannot be removed.
+    pub fn sweep_spares(store: &Store, disk: &dyn Disk) -> Result<(), StoreError> {
+        // Only in a folder of our own, and only what has a name that we give: a link
+        // in its place must not lead us to other people's files.
+        let folder = store.private().join(SPARES);
+        if !folder.symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
+            return Ok(());
+        }
+        let entries = std::fs::read_dir(&folder).map_err(StoreError::io("list", &folder))?;
+        let pruned = Pruned::read(store)?;
+        let unfinished = pruned.prunes.iter().filter(|prune| prune.progress.is_none()).flat_map(|prune| &prune.files);
+        let needed: BTreeSet<&[u8]> = unfinished.filter_map(|stone| stone.spare.as_deref()).map(str::as_bytes).collect();
+        let ours = entries.flatten().filter(|entry| is_spare_name(&entry.file_name().to_string_lossy()));
+        let files = ours.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()));
+        let mut names: Vec<_> = files.map(|entry| entry.file_name()).collect();
+        names.retain(|name| !needed.contains(name.as_encoded_bytes()));
+        names.iter().try_for_each(|name| disk.remove(&folder.join(name)))
     }
 
     /// Whether something went from a source and is not back.
@@ -303,7 +364,7 @@ impl Pruned {
     ///
     /// # Errors
     /// When it cannot.
-    pub fn bury(&mut self, store: &Store, disk: &dyn Disk, stones: &[Tombstone]) -> Result<(), StoreError> {
+    pub fn append_tombstones(&mut self, store: &Store, disk: &dyn Disk, stones: &[Tombstone]) -> Result<(), StoreError> {
         let mut of_prune: BTreeMap<&str, usize> = BTreeMap::new();
         for stone in stones {
             *of_prune.entry(&stone.prune).or_default() += 1;
@@ -340,7 +401,9 @@ impl Pruned {
             bytes.push(b'\n');
         }
         for line in lines {
-            serde_json::to_writer(&mut bytes, line).map_err(|error| StoreError::io("write", &path)(error.into()))?;
+            let mut line = serde_json::to_vec(line).map_err(|error| StoreError::io("write", &path)(error.into()))?;
+            line_checksum::add(&mut line);
+            bytes.extend_from_slice(&line);
             bytes.push(b'\n');
         }
         disk.create_folders(&store.private())?;
@@ -352,12 +415,48 @@ impl Pruned {
     }
 }
 
+/// The folder of spare files, in the store's private folder.
+const SPARES: &str = "unfinished";
+
+/// The name of a spare file: of a prune, and a bundle and a file in it.
+#[must_use]
+pub fn spare_name(prune: &str, bundle: u64, file: usize) -> String {
+    format!("{prune}.{bundle}-{file}")
+}
+
+fn is_spare_name(name: &str) -> bool {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let numbers = name.rsplit_once('.').and_then(|(_, numbers)| numbers.split_once('-'));
+    numbers.is_some_and(|(bundle, file)| is_number(bundle) && is_number(file))
+}
+
 impl Tombstone {
+    /// Returns where the old file is kept until its bundle is done.
+    ///
+    /// # Errors
+    /// When the name leads out of the folder for such files.
+    pub fn spare_path(&self, store: &Store) -> Result<Option<PathBuf>, StoreError> {
+        let name = self.spare.as_deref().map(RelPath::from_key);
+        name.map(|name| inside(&store.private(), &name.below(&RelPath::new(SPARES)))).transpose()
+    }
+
     /// Its file, below the source.
     #[must_use]
     pub fn path(&self) -> RelPath {
         RelPath::from_key(&self.file)
     }
+}
+
+/// What a program wrote behind the bytes that prune left; nothing where it did
+/// something else with them.
+pub(super) fn written_since<'b>(stone: &Tombstone, now: &'b [u8]) -> Option<&'b [u8]> {
+    let (left, sha256) = match &stone.new {
+        Some(State { bytes, sha256 }) => (usize::try_from(*bytes).ok()?, sha256.clone()),
+        // Only journals go on behind their end.
+        None if stone.rule == Rule::Retired => return None,
+        None => (0, sha256_hex(b"")),
+    };
+    (sha256_hex(now.get(..left)?) == sha256).then(|| &now[left..])
 }
 
 #[cfg(test)]
@@ -378,7 +477,7 @@ mod tests {
         let scratch = tempfile::TempDir::new().unwrap();
         let store = Store::at(scratch.path());
         let mut pruned = Pruned::read(&store).unwrap();
-        pruned.bury(&store, &RealDisk, &[stone("p", "a"), stone("p", "b")]).unwrap();
+        pruned.append_tombstones(&store, &RealDisk, &[stone("p", "a"), stone("p", "b")]).unwrap();
         RealDisk.append(&store.pruned(), b"{\"prune\":\"q\",\"at").unwrap();
         let mut pruned = Pruned::read(&store).unwrap();
         assert_eq!(pruned.unfinished("/s").map(|prune| prune.files.len()).collect::<Vec<_>>(), [2]);

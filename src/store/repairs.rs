@@ -31,6 +31,8 @@ pub enum RepairState {
     Applying,
     /// All have them.
     Applied,
+    /// Files are getting their old bytes again.
+    Undoing,
     /// All have their old bytes again.
     Undone,
 }
@@ -44,6 +46,9 @@ pub struct RepairReceipt {
     pub fingerprint: String,
     /// How far it is.
     pub state: RepairState,
+    /// The time that the repair wrote into files, in nanoseconds since the epoch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stamp_ns: Option<i64>,
     /// The files, in the order of the plan.
     pub files: Vec<RepairedFile>,
 }
@@ -95,8 +100,21 @@ pub struct Repair<'a> {
     pub disk: &'a dyn Disk,
     /// The source.
     pub root: &'a Path,
-    /// Where the receipt and the old bytes lie.
-    pub folder: PathBuf,
+    /// Where the old bytes lie.
+    folder: PathBuf,
+    /// The receipt itself.
+    receipt: PathBuf,
+}
+
+/// What a file of a repair is now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileState {
+    /// What it was before the repair.
+    Old,
+    /// What the repair made of it.
+    New,
+    /// Something else.
+    Other,
 }
 
 /// A regular file's bytes, time and mode; nothing where there is none.
@@ -121,16 +139,40 @@ pub fn time_of(meta: &Metadata) -> i64 {
     mtime_ns(meta)
 }
 
-impl Repair<'_> {
+impl<'a> Repair<'a> {
+    /// The repair whose receipt lies in a folder under its usual name.
+    pub fn in_folder(disk: &'a dyn Disk, root: &'a Path, folder: &Path) -> Repair<'a> {
+        Repair { disk, root, folder: folder.to_owned(), receipt: folder.join(RECEIPT) }
+    }
+
+    /// The repair with this receipt, whatever its name. Its old bytes lie beside
+    /// it.
+    pub fn of_receipt(disk: &'a dyn Disk, root: &'a Path, receipt: &Path) -> Repair<'a> {
+        Repair { disk, root, folder: folder_of(receipt).to_owned(), receipt: receipt.to_owned() }
+    }
+
+    /// Where the old bytes lie.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Tells what each file of a receipt is now.
+    ///
+    /// # Errors
+    /// When one leads elsewhere or cannot be read.
+    pub fn states(&self, receipt: &RepairReceipt) -> Result<Vec<FileState>, StoreError> {
+        receipt.files.iter().map(|file| self.state_of(file, &self.target(file)?)).collect()
+    }
+
     /// The receipt that is there.
     ///
     /// # Errors
     /// When there is one that cannot be read, or that names files elsewhere.
     pub fn receipt(&self) -> Result<Option<RepairReceipt>, StoreError> {
-        let path = self.folder.join(RECEIPT);
-        let Some((bytes, _)) = current(&path)? else { return Ok(None) };
+        let Some((bytes, _)) = current(&self.receipt)? else { return Ok(None) };
         let receipt: RepairReceipt =
-            serde_json::from_slice(&bytes).map_err(|error| StoreError::io("read the receipt", &path)(error.into()))?;
+            serde_json::from_slice(&bytes).map_err(|error| StoreError::io("read the receipt", &self.receipt)(error.into()))?;
         for file in &receipt.files {
             self.target(file)?;
             file.old.as_ref().map(|old| self.kept(old)).transpose()?;
@@ -143,6 +185,14 @@ impl Repair<'_> {
         inside(self.root, &RelPath::from_key(&file.path))
     }
 
+    /// Reads the bytes that a file had before the repair.
+    ///
+    /// # Errors
+    /// When they are not those that were kept.
+    pub fn old_bytes(&self, old: &OldFile) -> Result<Vec<u8>, StoreError> {
+        is_still(&self.kept(old)?, &old.sha256)
+    }
+
     /// Where its old bytes are kept.
     fn kept(&self, old: &OldFile) -> Result<PathBuf, StoreError> {
         inside(&self.folder, &RelPath::new(old.kept.as_str()))
@@ -153,7 +203,7 @@ impl Repair<'_> {
     ///
     /// # Errors
     /// When a file is no longer what the plan says, or nothing can be written.
-    pub fn prepare(&self, fingerprint: &str, planned: &[Planned<'_>]) -> Result<RepairReceipt, StoreError> {
+    pub fn prepare(&self, fingerprint: &str, stamp_ns: i64, planned: &[Planned<'_>]) -> Result<RepairReceipt, StoreError> {
         self.disk.create_folders(&self.folder)?;
         let mut files = Vec::new();
         for (n, file) in planned.iter().enumerate() {
@@ -177,7 +227,13 @@ impl Repair<'_> {
             files.push(RepairedFile { path: file.path.key(), old, new_sha256: sha256_hex(file.bytes), why: file.why.clone() });
         }
         self.disk.sync(&self.folder)?;
-        let receipt = RepairReceipt { version: 1, fingerprint: fingerprint.to_owned(), state: RepairState::Applying, files };
+        let receipt = RepairReceipt {
+            version: 1,
+            fingerprint: fingerprint.to_owned(),
+            state: RepairState::Applying,
+            stamp_ns: Some(stamp_ns),
+            files,
+        };
         self.save(&receipt)?;
         Ok(receipt)
     }
@@ -193,8 +249,16 @@ impl Repair<'_> {
             let target = self.target(file)?;
             folders.insert(folder_of(&target).to_owned());
             match self.state_of(file, &target)? {
-                State::New => {}
-                State::Old => self.publish(&self.staged(n), &target, Over::of(file.old.as_ref()))?,
+                FileState::New => {}
+                FileState::Old => {
+                    // A receipt that was found may have been written by somebody else:
+                    // what goes into the source is what it says, and a way back exists.
+                    let staged = self.staged(n);
+                    is_still(&staged, &file.new_sha256)?;
+                    file.old.as_ref().map(|old| is_still(&self.kept(old)?, &old.sha256).map(drop)).transpose()?;
+                    self.publish(&staged, &target, Over::of(file.old.as_ref()))?;
+                }
+                FileState::Other => return Err(StoreError::Changed { path: target }),
             }
         }
         folders.iter().try_for_each(|folder| self.disk.sync(folder))?;
@@ -202,29 +266,45 @@ impl Repair<'_> {
         self.save(receipt)
     }
 
-    /// Puts the old bytes back, and takes away what is new.
+    /// Puts the old bytes back, and takes away what is new; the repaired bytes
+    /// are kept beside the receipt. A file that has its old bytes already is
+    /// passed over, so that this can be done again.
     ///
     /// # Errors
     /// Before anything is done, if a file is neither what it was nor what the
-    /// repair made of it; or when the disk fails.
+    /// repair made of it, or its old bytes are not those that were kept; or when
+    /// the disk fails.
     pub fn undo(&self, receipt: &mut RepairReceipt) -> Result<(), StoreError> {
         let targets = receipt.files.iter().map(|file| self.target(file)).collect::<Result<Vec<PathBuf>, StoreError>>()?;
-        let mut states = Vec::new();
-        for (file, target) in receipt.files.iter().zip(&targets) {
-            states.push(self.state_of(file, target)?);
+        let states = self.states(receipt)?;
+        if let Some((_, target)) = states.iter().zip(&targets).find(|(state, _)| **state == FileState::Other) {
+            return Err(StoreError::Changed { path: target.clone() });
+        }
+        for (file, _) in receipt.files.iter().zip(&states).filter(|(_, state)| **state == FileState::New) {
+            file.old.as_ref().map(|old| is_still(&self.kept(old)?, &old.sha256).map(drop)).transpose()?;
+        }
+        if states.contains(&FileState::New) && receipt.state != RepairState::Undoing {
+            // From here on this is no longer a repair that is done.
+            receipt.state = RepairState::Undoing;
+            self.save(receipt)?;
         }
         let mut folders = BTreeSet::new();
-        for ((file, target), state) in receipt.files.iter().zip(&targets).zip(&states).rev() {
-            if *state == State::Old {
+        for (n, ((file, target), state)) in receipt.files.iter().zip(&targets).zip(&states).enumerate().rev() {
+            if *state == FileState::Old {
                 continue;
             }
             folders.insert(folder_of(target).to_owned());
+            let repaired = is_still(target, &file.new_sha256)?;
+            let private = Look { mode: 0o600, owner: None, mtime_ns: None };
+            self.write(&repaired, private, &self.folder.join(format!("undone-{:04}", n + 1)))?;
+            // The copy has a safe name before the source changes: after a power cut
+            // nothing else would have the repaired bytes.
+            self.disk.sync(&self.folder)?;
             match &file.old {
                 None => self.disk.remove(target)?,
                 Some(old) => {
                     let kept = self.kept(old)?;
-                    let there = current(&kept)?.map(|(bytes, _)| bytes).filter(|bytes| sha256_hex(bytes) == old.sha256);
-                    let bytes = there.ok_or(StoreError::Changed { path: kept })?;
+                    let bytes = is_still(&kept, &old.sha256)?;
                     let now = current(target)?;
                     let look = Look {
                         mode: old.mode & 0o777,
@@ -246,20 +326,20 @@ impl Repair<'_> {
         self.folder.join(format!("new-{:04}", n + 1))
     }
 
-    fn state_of(&self, file: &RepairedFile, target: &Path) -> Result<State, StoreError> {
+    fn state_of(&self, file: &RepairedFile, target: &Path) -> Result<FileState, StoreError> {
         let now = current(target)?.map(|(bytes, _)| sha256_hex(&bytes));
         if now.as_ref() == Some(&file.new_sha256) {
-            return Ok(State::New);
+            return Ok(FileState::New);
         }
         if now.as_ref() == file.old.as_ref().map(|old| &old.sha256) {
-            return Ok(State::Old);
+            return Ok(FileState::Old);
         }
-        Err(StoreError::Changed { path: target.to_owned() })
+        Ok(FileState::Other)
     }
 
-    /// Writes a file under a name in the receipt's folder, all of it or none.
+    /// Writes a file under a name, all of it or none.
     fn write(&self, bytes: &[u8], look: Look, path: &Path) -> Result<(), StoreError> {
-        let temporary = temporary_in(self.disk, &self.folder)?;
+        let temporary = temporary_in(self.disk, folder_of(path))?;
         temporary.fill(bytes)?;
         temporary.dress(look)?;
         temporary.replace(path)
@@ -273,10 +353,9 @@ impl Repair<'_> {
         }
         // The receipts lie on another disk: a copy beside the target, then.
         let (bytes, meta) = current(from)?.ok_or_else(|| StoreError::Changed { path: from.to_owned() })?;
-        let beside = Repair { disk: self.disk, root: self.root, folder: folder_of(to).to_owned() };
         let look = Look { mode: meta.mode() & 0o7777, owner: Some((meta.uid(), meta.gid())), mtime_ns: Some(mtime_ns(&meta)) };
         let staged = folder_of(to).join(format!(".{}.everlog-tmp", sha256_hex(&bytes)));
-        beside.write(&bytes, look, &staged)?;
+        self.write(&bytes, look, &staged)?;
         self.rename(&staged, to, over)
     }
 
@@ -288,19 +367,17 @@ impl Repair<'_> {
     }
 
     fn save(&self, receipt: &RepairReceipt) -> Result<(), StoreError> {
-        let path = self.folder.join(RECEIPT);
-        let mut bytes = serde_json::to_vec_pretty(receipt).map_err(|error| StoreError::io("write", &path)(error.into()))?;
+        let mut bytes = serde_json::to_vec_pretty(receipt).map_err(|error| StoreError::io("write", &self.receipt)(error.into()))?;
         bytes.push(b'\n');
-        self.write(&bytes, Look { mode: 0o600, owner: None, mtime_ns: None }, &path)?;
+        self.write(&bytes, Look { mode: 0o600, owner: None, mtime_ns: None }, &self.receipt)?;
         self.disk.sync(&self.folder)
     }
 }
 
-/// What a file of a repair is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
-    Old,
-    New,
+/// Reads a file that must have this hash.
+fn is_still(path: &Path, sha256: &str) -> Result<Vec<u8>, StoreError> {
+    let now = current(path)?.map(|(bytes, _)| bytes).filter(|bytes| sha256_hex(bytes) == sha256);
+    now.ok_or_else(|| StoreError::Changed { path: path.to_owned() })
 }
 
 /// What a file takes the place of.

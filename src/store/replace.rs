@@ -193,7 +193,11 @@ pub fn put(disk: &dyn Disk, path: &Path, bytes: &[u8]) -> Result<(), StoreError>
 
 /// Whether a name is that of a temporary.
 fn is_temporary(name: &[u8]) -> bool {
-    name.starts_with(b".") && name.ends_with(TEMPORARY.as_bytes())
+    // Exactly as `temporary_in` makes them: a person's file may end like that.
+    let number = |part: &[u8]| !part.is_empty() && part.iter().all(u8::is_ascii_digit);
+    let own = name.strip_prefix(b".").and_then(|name| name.strip_suffix(TEMPORARY.as_bytes()));
+    let parts = own.and_then(|own| memchr::memchr(b'-', own).map(|at| (&own[..at], &own[at + 1..])));
+    parts.is_some_and(|(process, count)| number(process) && number(count))
 }
 
 /// Removes what runs that were cut short have left in one folder.
@@ -202,7 +206,8 @@ fn is_temporary(name: &[u8]) -> bool {
 /// When something cannot be removed.
 pub(super) fn sweep_one(disk: &dyn Disk, folder: &Path) -> Result<(), StoreError> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let left = entries.filter(|entry| is_temporary(entry.file_name().as_encoded_bytes()));
+    let is_file = |entry: &std::fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_file());
+    let left = entries.filter(|entry| is_temporary(entry.file_name().as_encoded_bytes()) && is_file(entry));
     left.map(|entry| entry.path()).try_for_each(|path| disk.remove(&path))
 }
 
@@ -217,11 +222,12 @@ pub fn sweep(disk: &dyn Disk, root: &Path) -> Result<usize, StoreError> {
         let Ok(entries) = std::fs::read_dir(&folder) else { continue };
         for entry in entries.flatten() {
             let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
             let name = entry.file_name();
             let name = name.as_encoded_bytes();
             if is_folder {
                 folders.push(entry.path());
-            } else if is_temporary(name) {
+            } else if is_file && is_temporary(name) {
                 disk.remove(&entry.path())?;
                 swept += 1;
             }

@@ -13,9 +13,14 @@ use super::disk;
 use super::error::StoreError;
 use super::layout::path_below;
 use super::listing::mtime_ns;
+use super::memory;
 
 /// How often a file that changes is read again.
 const ATTEMPTS: u32 = 4;
+
+/// So much more is read of a file than it had when it was opened: one that grows
+/// is read again, and one that never ends must not fill the memory.
+const GROWTH: u64 = 64 << 20;
 
 /// A file that has not been written for this long is taken to hold still.
 const QUIET: Duration = Duration::from_millis(20);
@@ -45,6 +50,7 @@ impl Identity {
 /// # Errors
 /// When a file cannot be read, or changes each time it is.
 pub fn take(root: &Path, name: &[u8], paths: &[RelPath]) -> Result<Files, StoreError> {
+    refuse_what_does_not_fit(root, paths)?;
     let mut pause = Duration::from_millis(10);
     for _ in 0..ATTEMPTS {
         let mut files = Files::new(name);
@@ -71,6 +77,24 @@ pub fn take(root: &Path, name: &[u8], paths: &[RelPath]) -> Result<Files, StoreE
     Err(StoreError::Unsteady { path: unsteady })
 }
 
+/// Refuses a session that is larger than the memory that there is: a sparse file
+/// can be larger than any disk.
+fn refuse_what_does_not_fit(root: &Path, paths: &[RelPath]) -> Result<(), StoreError> {
+    let sizes = paths.iter().filter_map(|path| {
+        let full = path_below(root, path);
+        let size = fs::symlink_metadata(&full).ok().filter(fs::Metadata::is_file)?.len();
+        Some((size, full))
+    });
+    let (mut bytes, mut largest) = (0u64, (0, root.to_owned()));
+    for (size, path) in sizes {
+        bytes = bytes.saturating_add(size);
+        if size > largest.0 {
+            largest = (size, path);
+        }
+    }
+    memory::fits(bytes).map_err(|free| StoreError::NoMemory { path: largest.1, bytes, free })
+}
+
 fn is_still(path: &Path, identity: &Identity) -> bool {
     fs::symlink_metadata(path).is_ok_and(|meta| meta.is_dir() || Identity::of(&meta) == *identity)
 }
@@ -89,7 +113,10 @@ fn read(path: &Path) -> Result<(Entry, Identity), StoreError> {
         let bytes = match read_by_two(&file, size) {
             Some(bytes) => bytes,
             None => {
-                let mut bytes = Vec::with_capacity(size + 1);
+                let mut bytes = Vec::new();
+                disk::reserve(&mut bytes, size as u64).map_err(StoreError::io("read", path))?;
+                // It may grow while it is read, but not without end.
+                let mut file = file.by_ref().take((size as u64).saturating_add(GROWTH));
                 file.read_to_end(&mut bytes).map_err(StoreError::io("read", path))?;
                 bytes
             }
@@ -105,7 +132,9 @@ fn read_by_two(file: &File, size: usize) -> Option<Vec<u8>> {
     if (size as u64) < LARGE {
         return None;
     }
-    let mut bytes = vec![0; size];
+    let mut bytes = Vec::new();
+    disk::reserve(&mut bytes, size as u64).ok()?;
+    bytes.resize(size, 0);
     let (first, second) = bytes.split_at_mut(size / 2);
     let middle = first.len() as u64;
     let is_whole = std::thread::scope(|scope| {

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::adapters::adapter::Adapter;
-use crate::log::restore::{FilePlan, file_plan, rebuild};
-use crate::log::{LogView, Projection, Reach, Salvage, SealState};
+use crate::adapters::format::Format;
+use crate::log::restore::{FilePlan, check_sizes, file_plan, rebuild};
+use crate::log::{LogView, Projection, Reach, Salvage};
 use crate::model::digest::sha256_hex;
 use crate::model::event::{Compaction, Edit, EventKind, EventRef, FileKind, Hide};
 use crate::model::files::{Entry, Files, RelPath};
@@ -18,23 +18,12 @@ use super::bytes::Hash;
 use super::difference::Difference;
 use super::proof::Proof;
 use super::records::Records;
-
-/// What is wrong with a seal.
-#[must_use]
-pub fn seal_difference(seal: &SealState) -> Option<Difference> {
-    let (what, line) = match seal {
-        SealState::Good { .. } => return None,
-        SealState::Behind { line } => ("something stands behind the log's last good seal", Some(*line)),
-        SealState::Broken { line } => ("the log's bytes are not those that were sealed", Some(*line)),
-        SealState::Missing => ("the log has no seal: it is incomplete", None),
-    };
-    Some(Difference::in_log(what, line))
-}
+pub use super::seal::seal_difference;
 
 /// How far a log is checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
-    /// Seal, sequence and references.
+    /// Seal, sequence, references and attachments.
     Seal,
     /// Every file rebuilt, too.
     Restore,
@@ -42,8 +31,8 @@ pub enum Level {
     Full,
 }
 
-/// Gives an attachment's bytes by their hash.
-pub type Blobs<'a> = &'a dyn Fn(&str) -> Option<Vec<u8>>;
+/// Whether an attachment is there whole, by its hash and size.
+pub type Blobs<'a> = &'a dyn Fn(&str, u64) -> bool;
 
 /// Checks a log by itself: seal, references, every file rebuilt to the hash
 /// that the log records, every head walked and shown.
@@ -52,7 +41,7 @@ pub type Blobs<'a> = &'a dyn Fn(&str) -> Option<Vec<u8>>;
 /// When the log cannot be read.
 pub fn check_log<R: ReadAt>(
     log: &mut LogView<R>,
-    adapter: &dyn Adapter,
+    adapter: &dyn Format,
     blobs: Blobs<'_>,
 ) -> Result<Result<Proof, Difference>, StreamError> {
     check_log_to(Level::Full, log, adapter, blobs)
@@ -65,13 +54,18 @@ pub fn check_log<R: ReadAt>(
 pub fn check_log_to<R: ReadAt>(
     level: Level,
     log: &mut LogView<R>,
-    adapter: &dyn Adapter,
+    adapter: &dyn Format,
     blobs: Blobs<'_>,
 ) -> Result<Result<Proof, Difference>, StreamError> {
     if let Some(difference) = seal_difference(log.seal()) {
         return Ok(Err(difference));
     }
     let mut proof = Proof::default();
+    if level == Level::Seal
+        && let Some(difference) = missing_attachment(log, blobs)?
+    {
+        return Ok(Err(difference));
+    }
     if level >= Level::Restore {
         if let Some(difference) = refused_path(log)? {
             return Ok(Err(difference));
@@ -88,6 +82,18 @@ pub fn check_log_to<R: ReadAt>(
         return Ok(check_heads(log, adapter, &Records::default())?.map(|heads| Proof { bytes: proof.bytes, ..heads }));
     }
     Ok(Ok(proof))
+}
+
+/// The first attachment that a log names and that is missing or damaged.
+fn missing_attachment<R: ReadAt>(log: &mut LogView<R>, blobs: Blobs<'_>) -> Result<Option<Difference>, StreamError> {
+    for seq in log.files().to_vec() {
+        let plan = file_plan(log, seq)?;
+        let size = plan.entry.size.unwrap_or(0);
+        if plan.entry.blob.as_ref().is_some_and(|blob| !blobs(blob, size)) {
+            return Ok(Some(attachment_missing(&plan)));
+        }
+    }
+    Ok(None)
 }
 
 /// The first path of a log at which nothing can be restored, by the rules that
@@ -123,31 +129,48 @@ pub fn refused_path<R: ReadAt>(log: &mut LogView<R>) -> Result<Option<Difference
 /// When the log cannot be read.
 pub fn files_have_their_hashes<R: ReadAt>(
     log: &mut LogView<R>,
-    adapter: &dyn Adapter,
+    adapter: &dyn Format,
     blobs: Blobs<'_>,
     tell: &mut dyn FnMut(Difference),
 ) -> Result<u64, StreamError> {
     if log.files().is_empty() {
         tell(Difference::in_log("the log rebuilds no file at all", None));
     }
-    let mut bytes = 0;
+    if let Err(error) = check_sizes(log) {
+        // Nothing is rebuilt of it: that could take hours.
+        if let StreamError::OutOfProportion { seq, .. } = error {
+            tell(Difference::at_event(error.to_string(), seq));
+            return Ok(0);
+        }
+        return Err(error);
+    }
+    // One attachment may be named many times; it is read once.
+    let mut known: BTreeMap<(String, u64), bool> = BTreeMap::new();
+    let mut bytes = 0u64;
     for seq in log.files().to_vec() {
         let plan = file_plan(log, seq)?;
-        if plan.entry.kind != FileKind::File {
+        if !matches!(plan.entry.kind, FileKind::File | FileKind::Rows) {
             continue;
         }
         let mut sink = Hash::default();
         match &plan.entry.blob {
-            Some(sha256) => match blobs(sha256) {
-                Some(bytes) => crate::log::restore::ByteSink::bytes(&mut sink, &bytes)?,
-                None => {
+            Some(sha256) => {
+                let size = plan.entry.size.unwrap_or(0);
+                let is_there = *known.entry((sha256.clone(), size)).or_insert_with(|| blobs(sha256, size));
+                if is_there && plan.entry.sha256.as_ref() == Some(sha256) {
+                    bytes = bytes.saturating_add(size);
+                } else {
                     tell(attachment_missing(&plan));
-                    continue;
                 }
-            },
+                continue;
+            }
             None => match rebuild(log, &plan, &|holds, style, shapes| adapter.renderer(holds, style, shapes), &mut sink) {
                 Err(StreamError::TooLong) => {
                     tell(Difference::at_event(format!("{} rebuilds to more bytes than its log records", plan.path), seq));
+                    continue;
+                }
+                Err(StreamError::TooMuchWork) => {
+                    tell(Difference::at_event(format!("{}: {}", plan.path, StreamError::TooMuchWork), seq));
                     continue;
                 }
                 rebuilt => rebuilt?,
@@ -172,14 +195,14 @@ pub fn files_have_their_hashes<R: ReadAt>(
 pub fn recorded_hashes<R: ReadAt>(log: &mut LogView<R>, files: &Files, blobs: Blobs<'_>) -> Result<Option<Difference>, StreamError> {
     for seq in log.files().to_vec() {
         let plan = file_plan(log, seq)?;
-        let Some(Entry::File(file)) = files.entry(&plan.path) else { continue };
+        let Some(Entry::File(file) | Entry::Rows(file)) = files.entry(&plan.path) else { continue };
         let (size, sha256) = (file.bytes.len() as u64, sha256_hex(&file.bytes));
         if Some(size) != plan.entry.size || Some(&sha256) != plan.entry.sha256.as_ref() {
             let recorded = plan.entry.sha256.clone().unwrap_or_default();
             let what = format!("{} has another hash than its log records", plan.path);
             return Ok(Some(Difference::at_event(what, seq).with_texts(sha256, recorded)));
         }
-        if plan.entry.blob.as_ref().is_some_and(|blob| blobs(blob).is_none()) {
+        if plan.entry.blob.as_ref().is_some_and(|blob| !blobs(blob, size)) {
             return Ok(Some(attachment_missing(&plan)));
         }
     }
@@ -198,7 +221,7 @@ fn attachment_missing(plan: &FilePlan) -> Difference {
 /// When the log cannot be read.
 pub fn check_heads<R: ReadAt>(
     log: &mut LogView<R>,
-    adapter: &dyn Adapter,
+    adapter: &dyn Format,
     records: &Records<'_>,
 ) -> Result<Result<Proof, Difference>, StreamError> {
     let shower = adapter.shower(log.shapes());
@@ -208,7 +231,7 @@ pub fn check_heads<R: ReadAt>(
         return Ok(Err(Difference::in_log(format!("the log shows {active} by default and has no such head"), None)));
     }
     if let Some((head, node)) = heads.iter().find(|(_, node)| !node.is_root() && !log.is_node(*node)) {
-        return Ok(Err(Difference::at_event(format!("{head} points to event {node}, which is no node"), *node)));
+        return Ok(Err(Difference::at_event(format!("{head} points to event {node}, which is not a node"), *node)));
     }
     if let Some(seq) = log.false_checkpoint()? {
         return Ok(Err(Difference::at_event("the last checkpoint does not say what the events before it come to", seq)));

@@ -9,11 +9,11 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::ops::Range;
 use std::time::Duration;
 
+use crate::json::Value;
 use crate::log::{LogView, Projection, Reach, Salvage};
-use crate::model::event::{Damage, EventKind, EventRef, bytes_of};
+use crate::model::event::{Damage, EventKind, EventRef};
 use crate::model::heads::HeadName;
 use crate::model::ids::Seq;
-use crate::model::json::{self, Kind};
 use crate::model::stream::{LogAccess, ReadAt, StreamError};
 
 use super::explain::deadline;
@@ -47,59 +47,88 @@ pub struct Spoken {
     pub key: ContentKey,
     /// How it begins.
     pub excerpt: String,
+    /// Which of the things that a log can lose it is.
+    pub class: PieceClass,
 }
+
+/// Which of the things that a log can lose a piece is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PieceClass {
+    /// A message.
+    Message,
+    /// Bytes that the source's loader rejects.
+    Damage,
+    /// A turn, run, custom entry, compaction, summary of a branch, or label.
+    Fact,
+    /// A file that a session has beside its records: an attachment, a config
+    /// file, a link.
+    Companion,
+    /// A record about the session: its title, summary, settings, an index entry.
+    Metadata,
+}
+
+/// The role that reports give to a damaged piece.
+const DAMAGE: &str = "damage";
 
 impl Spoken {
     fn of(event: &EventRef<'_>) -> Spoken {
-        let content = member(event.payload, "content").unwrap_or(b"[]");
-        let role = member(event.payload, "role").map(json::unescape).unwrap_or_default().into_owned();
+        let content = event.value().first("content").unwrap_or(Value::EMPTY_ARRAY);
+        let role = event.value().first("role").and_then(Value::as_str).unwrap_or_default().into_owned();
         let mut hash = Sha256::new();
         hash.update(role.as_bytes());
         hash.update(b"\n");
-        hash.update(json::normal_form(content));
-        Spoken { seq: event.seq, role, ts: event.ts.map(str::to_owned), key: hash.finalize().into(), excerpt: excerpt(content) }
+        hash.update(content.normal_form());
+        let (ts, key) = (event.ts.map(str::to_owned), hash.finalize().into());
+        Spoken { seq: event.seq, role, ts, key, excerpt: excerpt(content), class: PieceClass::Message }
     }
-}
-
-fn member<'a>(object: &'a [u8], name: &str) -> Option<&'a [u8]> {
-    json::members(object).find(|member| member.is(name)).map(|member| member.value)
 }
 
 /// The texts of a content's parts, as far as `most` characters go; of other
 /// parts their type.
-fn texts(content: &[u8], most: usize) -> String {
+fn texts(content: Value<'_>, most: usize) -> String {
     let mut text = String::new();
-    for part in json::elements(content) {
+    for part in content.elements() {
         if text.chars().count() >= most {
             break;
         }
         if !text.is_empty() {
             text.push(' ');
         }
-        match (member(part, "text"), member(part, "type")) {
-            (Some(said), _) if json::kind_of(said) == Kind::String => text.push_str(&json::unescape(said)),
-            (_, Some(kind)) => text.push_str(&format!("[{}]", json::unescape(kind))),
-            (_, None) => text.push_str("[?]"),
+        match (part.first("text").and_then(Value::as_str), part.first("type")) {
+            (Some(said), _) => text.push_str(&said),
+            (None, Some(kind)) => text.push_str(&format!("[{}]", kind.as_str().unwrap_or_default())),
+            (None, None) => text.push_str("[?]"),
         }
     }
     text.chars().take(most).collect()
 }
 
-fn excerpt(content: &[u8]) -> String {
+fn excerpt(content: Value<'_>) -> String {
     shortened(&texts(content, EXCERPT + 1))
 }
 
-fn shortened(text: &str) -> String {
+pub(super) fn shortened(text: &str) -> String {
     if text.chars().count() > EXCERPT { format!("{}…", text.chars().take(EXCERPT).collect::<String>()) } else { text.to_owned() }
 }
+
+/// Messages of one path that are always compared, however short the log is.
+const ALWAYS_COMPARED: usize = 100_000;
+/// Messages of one path that are compared for each event of the log. Repeats of
+/// repeats could make a small log stand for more messages than memory holds.
+const COMPARED_PER_EVENT: usize = 64;
 
 /// The messages on the path of a head, in order.
 ///
 /// # Errors
-/// When the log cannot be read.
+/// When the log cannot be read, or its repeats stand for more messages than any
+/// source has had.
 pub fn spoken<R: ReadAt>(log: &mut LogView<R>, head: &HeadName) -> Result<Vec<Spoken>, StreamError> {
     let node = log.state().head(head).unwrap_or(Seq::ROOT);
     let mut projection = Projection::of(log, node, Reach::Path, Salvage::Hidden)?;
+    let allowed = ALWAYS_COMPARED.saturating_add(COMPARED_PER_EVENT.saturating_mul(log.last().number() as usize));
+    if projection.path_len() > allowed {
+        return Err(StreamError::log(node, "repeats messages so often that they cannot be compared"));
+    }
     let mut list = Vec::new();
     while let Some(shown) = projection.next_shown(log)? {
         if shown.event.kind == EventKind::Message {
@@ -126,6 +155,34 @@ pub fn all_spoken<R: ReadAt>(log: &mut LogView<R>) -> Result<Vec<Spoken>, Stream
     Ok(list)
 }
 
+/// Hands out the role and the text of every message of a log: those on the path
+/// of the head that is shown by default, as often as they stand there, then all
+/// others.
+///
+/// # Errors
+/// When the log cannot be read.
+pub fn each_text<R: ReadAt>(log: &mut LogView<R>, hand_out: &mut dyn FnMut(&str, String)) -> Result<(), StreamError> {
+    for message in all_spoken(log)? {
+        let event = log.event(message.seq)?;
+        hand_out(&message.role, event.value().first("content").map(text_of).unwrap_or_default());
+    }
+    Ok(())
+}
+
+/// The texts of a content's parts, those inside the results of tools included.
+fn text_of(content: Value<'_>) -> String {
+    let mut text = String::new();
+    for part in content.elements() {
+        let kind = part.first("type").and_then(Value::as_str).unwrap_or_default();
+        match kind.as_ref() {
+            "text" => text.push_str(&part.first("text").and_then(Value::as_str).unwrap_or_default()),
+            "tool_result" => text.push_str(&part.first("content").map(text_of).unwrap_or_default()),
+            _ => {}
+        }
+    }
+    text
+}
+
 /// The damaged pieces of a log, by their bytes, as if each were said. Line ends do
 /// not count: a line that was cut off may have got one since.
 ///
@@ -139,12 +196,19 @@ pub fn damaged<R: ReadAt>(log: &mut LogView<R>) -> Result<Vec<Spoken>, StreamErr
         }
         let event = log.event(seq)?;
         let damage: Damage = serde_json::from_slice(event.payload).map_err(|error| StreamError::log(seq, error.to_string()))?;
-        let bytes = bytes_of(damage.text.as_deref(), damage.b64.as_deref()).unwrap_or_default();
-        let piece = bytes.trim_ascii_end();
-        if !piece.is_empty() {
-            let key = Sha256::new().chain_update(b"damage\0").chain_update(piece).finalize().into();
-            let excerpt = shortened(&String::from_utf8_lossy(piece));
-            list.push(Spoken { seq, role: "damage".to_owned(), ts: None, key, excerpt });
+        let Some(bytes) = damage.bytes() else { continue };
+        let piece = bytes.rest.trim_ascii_end();
+        if !piece.is_empty() || !bytes.nul.is_empty() {
+            let mut hash = Sha256::new().chain_update(b"damage\0").chain_update(piece);
+            // Counted, not written out: a log may name any number of them.
+            for (start, len) in &bytes.nul {
+                hash.update([start.to_be_bytes(), len.to_be_bytes()].concat());
+            }
+            let zeros: u64 = bytes.nul.iter().fold(0, |all, (_, len)| all.saturating_add(*len));
+            let zeros = if zeros > 0 { format!("({zeros} zero bytes)") } else { String::new() };
+            let key = hash.finalize().into();
+            let excerpt = shortened(&format!("{}{zeros}", String::from_utf8_lossy(piece)));
+            list.push(Spoken { seq, role: DAMAGE.to_owned(), ts: None, key, excerpt, class: PieceClass::Damage });
         }
     }
     Ok(list)
@@ -238,7 +302,7 @@ pub fn message_changes<A: ReadAt, B: ReadAt>(
         // A time that changed also stands, in the source's words, in `ext`; the
         // shape is the log's own.
         let ignored: &[&str] = if is_restamped { &["shape", "ext"] } else { &["shape"] };
-        let mut changed = changes(first.event(from.seq)?.payload, second.event(to.seq)?.payload);
+        let mut changed = changes(first.event(from.seq)?.value(), second.event(to.seq)?.value());
         changed.list.retain(|change| {
             let name = change.path.split(['.', '[']).next().unwrap_or_default();
             match members {
@@ -260,7 +324,7 @@ fn content<R: ReadAt>(log: &LogView<R>, seq: Seq) -> Result<String, StreamError>
     let mut line = Vec::new();
     log.copy_line(seq, &mut line)?;
     let event = crate::log::decode_line(&line).map_err(|what| StreamError::log(seq, what))?;
-    Ok(texts(member(event.payload, "content").unwrap_or(b"[]"), COMPARED_TEXT))
+    Ok(texts(event.value().first("content").unwrap_or(Value::EMPTY_ARRAY), COMPARED_TEXT))
 }
 
 /// Whether two texts look like versions of one.
@@ -360,6 +424,23 @@ impl Multiset {
             }
             Some(_) | None => false,
         }
+    }
+
+    /// Adds what another set has left.
+    pub fn join(&mut self, other: Multiset) {
+        other.0.into_iter().for_each(|(key, count)| *self.0.entry(key).or_default() += count);
+    }
+
+    /// Counts those of these that could not be taken, and takes none.
+    #[must_use]
+    pub fn count_lacking(&self, messages: &[Spoken]) -> usize {
+        let mut wanted: HashMap<ContentKey, u64> = HashMap::new();
+        let is_lacking = |message: &&Spoken| {
+            let so_far = wanted.entry(message.key).or_default();
+            *so_far += 1;
+            *so_far > self.0.get(&message.key).copied().unwrap_or(0)
+        };
+        messages.iter().filter(is_lacking).count()
     }
 
     /// Of these, those that are not left to take.

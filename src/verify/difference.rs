@@ -4,6 +4,7 @@ use std::fmt;
 
 use crate::model::ids::Seq;
 use crate::model::location::Location;
+use crate::model::printable::push_visible;
 
 use super::structure::Changes;
 
@@ -159,18 +160,6 @@ pub fn visible_bytes(bytes: &[u8]) -> String {
         chunk.invalid().iter().for_each(|byte| out.push_str(&format!("\\x{byte:02x}")));
     }
     out
-}
-
-fn push_visible(c: char, out: &mut String) {
-    match c {
-        '\n' => out.push_str("\\n"),
-        '\r' => out.push_str("\\r"),
-        '\t' => out.push_str("\\t"),
-        c if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}') => {
-            out.push_str(&format!("\\u{{{:x}}}", u32::from(c)));
-        }
-        c => out.push(c),
-    }
 }
 
 #[cfg(test)]

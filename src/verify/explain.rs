@@ -5,19 +5,20 @@ use similar::{Algorithm, DiffOp, capture_diff_slices_deadline};
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use crate::adapters::adapter::{Adapter, Check};
+use crate::adapters::format::{Check, Format};
+use crate::json::Value;
+use crate::log::LogView;
 use crate::log::restore::{ByteSink, FilePlan, file_plan, rebuild};
-use crate::log::{LogView, LogWriter};
 use crate::model::event::FileKind;
 use crate::model::files::{Entry, Files};
 use crate::model::finding::Findings;
 use crate::model::heads::HeadName;
 use crate::model::ids::Seq;
-use crate::model::json;
 use crate::model::location::Location;
 use crate::model::shown::Shower;
 use crate::model::stream::{ReadAt, StreamError};
 
+use super::build::build_log;
 use super::difference::{Difference, Place, Sides, Window};
 use super::messages::{Comparison, Replayed, message_difference};
 use super::proof::{budget, head_difference, heads_difference, one_file, only_in_log, only_in_source, outcome_difference};
@@ -70,7 +71,7 @@ pub(super) fn deadline() -> Option<Instant> {
 /// When the log cannot be read.
 pub fn file_differences<R: ReadAt>(
     log: &mut LogView<R>,
-    adapter: &dyn Adapter,
+    adapter: &dyn Format,
     files: &Files,
     limits: Limits,
     found: &mut Explained,
@@ -117,15 +118,18 @@ impl ByteSink for Collect {
 /// of the lines behind it that differ too.
 fn to_the_end<R: ReadAt>(
     log: &mut LogView<R>,
-    adapter: &dyn Adapter,
+    adapter: &dyn Format,
     plan: &FilePlan,
     entry: &Entry,
     difference: Difference,
     context: usize,
 ) -> Result<Difference, StreamError> {
-    let (Sides::Bytes { log: window, .. }, Entry::File(file), FileKind::File) = (&difference.sides, entry, plan.entry.kind) else {
+    let (Sides::Bytes { log: window, .. }, Entry::File(file) | Entry::Rows(file)) = (&difference.sides, entry) else {
         return Ok(difference);
     };
+    if !matches!(plan.entry.kind, FileKind::File | FileKind::Rows) {
+        return Ok(difference);
+    }
     if file.bytes.len() as u64 > COMPARED_TO_THE_END {
         return Ok(difference);
     }
@@ -156,7 +160,7 @@ fn lines_that_differ(source: &[u8], rebuilt: &[u8]) -> u64 {
 /// When the log cannot be read.
 pub fn replay_differences<R: ReadAt>(
     log: &mut LogView<R>,
-    adapter: &dyn Adapter,
+    adapter: &dyn Format,
     files: &Files,
     limits: Limits,
     found: &mut Explained,
@@ -215,7 +219,7 @@ fn messages_of_head<R: ReadAt>(
     let head = head.to_string();
     let shown: Vec<&[u8]> = loaded.iter().map(Vec::as_slice).collect();
     let given: Vec<&[u8]> = replayed.iter().map(|(_, line)| line.as_slice()).collect();
-    let same = |loaded: &[u8], replayed: &[u8]| loaded == replayed || json::same_value(loaded, replayed);
+    let same = |loaded: &[u8], replayed: &[u8]| Value::trusted(loaded).is_same_as(Value::trusted(replayed));
     for op in capture_diff_slices_deadline(Algorithm::Myers, &keys(&shown), &keys(&given), deadline()) {
         let (old, new) = (op.old_range(), op.new_range());
         for n in 0..old.len().max(new.len()) {
@@ -243,7 +247,7 @@ fn messages_of_head<R: ReadAt>(
 
 /// What makes values match: they are equal, however they are spelt.
 fn keys(values: &[&[u8]]) -> Vec<Vec<u8>> {
-    values.iter().map(|value| json::normal_form(value)).collect()
+    values.iter().map(|value| Value::trusted(value).normal_form()).collect()
 }
 
 /// Whether a conversion of these files gives this log, up to its first seal:
@@ -252,14 +256,13 @@ fn keys(values: &[&[u8]]) -> Vec<Vec<u8>> {
 ///
 /// # Errors
 /// When the files cannot be converted.
-pub fn is_conversion<R: ReadAt>(log: &LogView<R>, adapter: &dyn Adapter, files: &Files) -> Result<Option<bool>, StreamError> {
+pub fn is_conversion<R: ReadAt>(log: &LogView<R>, adapter: &dyn Format, files: &Files) -> Result<Option<bool>, StreamError> {
     let mut has_times = false;
     // A session may have been converted in either way.
     for check in [Check::ByProof, Check::EachRecord] {
-        let mut writer = LogWriter::new(std::io::sink());
-        has_times |= adapter.read(files, check, &mut writer, &mut Findings::default())?.uses_file_times;
-        let (_, written) = writer.finish()?;
-        if log.began_as(written.bytes, &written.sha256) {
+        let built = build_log(adapter, files, check, std::io::sink(), &mut Findings::default())?;
+        has_times |= built.summary.uses_file_times;
+        if log.began_as(built.written.bytes, &built.written.sha256) {
             return Ok(Some(true));
         }
     }
@@ -269,16 +272,15 @@ pub fn is_conversion<R: ReadAt>(log: &LogView<R>, adapter: &dyn Adapter, files: 
 /// Where a log whose bytes are not those that were sealed first differs from
 /// what its source gives today. Nothing where that cannot be told.
 #[must_use]
-pub fn altered_line(bytes: &[u8], adapter: &dyn Adapter, files: &Files, context: usize) -> Option<Difference> {
+pub fn altered_line(bytes: &[u8], adapter: &dyn Format, files: &Files, context: usize) -> Option<Difference> {
     if files.total_bytes() > COMPARED_TO_THE_END {
         return None;
     }
     // A session may have been converted in either way: the better match counts.
-    let fresh = [Check::ByProof, Check::EachRecord].into_iter().filter_map(|check| {
-        let mut writer = LogWriter::new(Vec::new());
-        adapter.read(files, check, &mut writer, &mut Findings::default()).ok()?;
-        Some(writer.finish().ok()?.0)
-    });
+    let fresh = [Check::ByProof, Check::EachRecord]
+        .into_iter()
+        .filter_map(|check| build_log(adapter, files, check, Vec::new(), &mut Findings::default()).ok())
+        .map(|built| built.out);
     let parted = |fresh: &[u8]| fresh.iter().zip(bytes).take_while(|(a, b)| a == b).count();
     let fresh = fresh.max_by_key(|fresh| parted(fresh))?;
     let at = parted(&fresh);

@@ -6,12 +6,12 @@ use sha2::{Digest, Sha256};
 use similar::{ChangeTag, TextDiff};
 use std::fmt::Write as _;
 
-use crate::adapters::adapter::Adapter;
+use crate::adapters::format::Format;
+use crate::json::{self, Kind, Name, Value};
 use crate::log::LogView;
 use crate::model::digest::hex;
 use crate::model::heads::HeadName;
 use crate::model::ids::Seq;
-use crate::model::json::{self, Kind};
 use crate::model::location::Location;
 use crate::model::stream::{ReadAt, StreamError};
 
@@ -34,7 +34,7 @@ const LONGEST_DIFFERENCE: usize = 60;
 ///
 /// # Errors
 /// When the log cannot be read.
-pub fn replay_text<R: ReadAt>(log: &mut LogView<R>, adapter: &dyn Adapter) -> Result<String, StreamError> {
+pub fn replay_text<R: ReadAt>(log: &mut LogView<R>, adapter: &dyn Format) -> Result<String, StreamError> {
     let mut text = String::from("everlog replay 1\n");
     let active = log.active();
     line(&mut text, "format", &log.session.format);
@@ -46,7 +46,7 @@ pub fn replay_text<R: ReadAt>(log: &mut LogView<R>, adapter: &dyn Adapter) -> Re
         value.into_iter().for_each(|value| line(&mut text, name, &value));
     }
     outcome.failures.iter().for_each(|(head, why)| line(&mut text, &format!("{head} fails"), why));
-    outcome.facts.iter().for_each(|(name, fact)| line(&mut text, &format!("fact {name}"), fact));
+    outcome.facts.iter().for_each(|(name, fact)| line(&mut text, &format!("fact {name}"), fact.as_str()));
     let shower = adapter.shower(log.shapes());
     push_other_heads(log, &shower, &active, &mut text)?;
     let node = log.state().head(&active).unwrap_or(Seq::ROOT);
@@ -55,7 +55,7 @@ pub fn replay_text<R: ReadAt>(log: &mut LogView<R>, adapter: &dyn Adapter) -> Re
     let mut push = |_: Seq, message: &[u8]| {
         number += 1;
         let _ = writeln!(text, "\n--- message {number}");
-        push_value(message, 0, &mut text);
+        push_value(Value::trusted(message), 0, &mut text);
     };
     while replayed.next_line(&mut push)?.is_some() {}
     Ok(text)
@@ -88,7 +88,7 @@ fn push_other_heads<R: ReadAt>(
                 let mut count = 0;
                 let mut replayed = Replayed::of(log, shower, node)?;
                 let mut add = |_: Seq, message: &[u8]| {
-                    hash.update(json::normal_form(message));
+                    hash.update(Value::trusted(message).normal_form());
                     hash.update(b"\n");
                     count += 1;
                 };
@@ -110,54 +110,58 @@ fn quoted(text: &str) -> String {
 }
 
 /// One value, a member or an element to a line, at this depth.
-fn push_value(value: &[u8], depth: usize, text: &mut String) {
+fn push_value(value: Value<'_>, depth: usize, text: &mut String) {
     if depth >= DEEPEST {
-        return push_line(depth, &String::from_utf8_lossy(value), text);
+        return push_line(depth, &String::from_utf8_lossy(value.text()), text);
     }
-    match json::kind_of(value) {
-        Kind::Object if json::members(value).next().is_some() => {
-            for member in json::members(value) {
-                push_named(&plain_key(&member), member.value, depth, text);
+    match value.kind() {
+        Kind::Object if value.members().next().is_some() => {
+            for member in value.members() {
+                push_named(&plain_key(&member), member.value(), depth, text);
             }
         }
-        Kind::Array if json::elements(value).next().is_some() => {
-            for element in json::elements(value) {
+        Kind::Array if value.elements().next().is_some() => {
+            for element in value.elements() {
                 push_named("-", element, depth, text);
             }
         }
         Kind::String => push_named("", value, depth, text),
         Kind::Object | Kind::Array | Kind::Number | Kind::True | Kind::False | Kind::Null => {
-            push_line(depth, &String::from_utf8_lossy(value), text);
+            push_line(depth, &String::from_utf8_lossy(value.text()), text);
         }
     }
 }
 
 fn plain_key(member: &json::Member<'_>) -> String {
-    let name = member.name();
+    let name = match member.exact_name() {
+        Name::Text(name) => name,
+        // A lone surrogate: the key as it was written.
+        Name::Units(_) => return format!("{}:", String::from_utf8_lossy(member.key())),
+    };
     let is_word = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');
     if is_word { format!("{name}:") } else { format!("{}:", quoted(&name)) }
 }
 
-fn push_named(name: &str, value: &[u8], depth: usize, text: &mut String) {
+fn push_named(name: &str, value: Value<'_>, depth: usize, text: &mut String) {
     let beside = |value: &str| if name.is_empty() { value.to_owned() } else { format!("{name} {value}") };
-    match json::kind_of(value) {
-        Kind::String => match json::decode_string(value) {
-            Ok(said) if said.contains('\n') => {
+    match value.kind() {
+        Kind::String => match value.as_exact_str() {
+            Some(said) if said.contains('\n') => {
                 push_line(depth, &beside("|"), text);
                 // Lines stand as they are, so that Git compares line by line;
                 // only what could not be told apart is escaped.
                 said.split('\n').for_each(|line| push_line(depth + 1, &in_block(line), text));
             }
-            Ok(said) => push_line(depth, &beside(&quoted(&said)), text),
+            Some(said) => push_line(depth, &beside(&quoted(&said)), text),
             // A lone surrogate: the token as it is.
-            Err(_) => push_line(depth, &beside(&String::from_utf8_lossy(value)), text),
+            None => push_line(depth, &beside(&String::from_utf8_lossy(value.text())), text),
         },
-        Kind::Object | Kind::Array if value.len() > 2 && depth < DEEPEST => {
+        Kind::Object | Kind::Array if value.text().len() > 2 && depth < DEEPEST => {
             push_line(depth, name, text);
             push_value(value, depth + 1, text);
         }
         Kind::Object | Kind::Array | Kind::Number | Kind::True | Kind::False | Kind::Null => {
-            push_line(depth, &beside(&String::from_utf8_lossy(value)), text);
+            push_line(depth, &beside(&String::from_utf8_lossy(value.text())), text);
         }
     }
 }
@@ -224,7 +228,7 @@ mod tests {
 
     fn shown(value: &str) -> String {
         let mut text = String::new();
-        push_value(value.as_bytes(), 0, &mut text);
+        push_value(Value::trusted(value.as_bytes()), 0, &mut text);
         text
     }
 
@@ -248,6 +252,8 @@ mod tests {
             r#"{"a":"x\n\ty"}"#,
             r#"{"a":"1"}"#,
             r#"{"a":1}"#,
+            r#"{"\ud800":1}"#,
+            r#"{"\ud801":1}"#,
         ];
         let texts: std::collections::BTreeSet<String> = values.iter().map(|value| shown(value)).collect();
         assert_eq!(texts.len(), values.len());

@@ -2,23 +2,24 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::adapters::adapter::Adapter;
+use crate::adapters::format::Format;
+use crate::json::{self, Dialect};
 use crate::log::LogView;
 use crate::log::restore::{FilePlan, file_plan, rebuild};
 use crate::model::digest::sha256_hex;
 use crate::model::event::{FileKind, Outcome};
+use crate::model::fact::Fact;
 use crate::model::files::{Entry, Files};
 use crate::model::heads::{HeadKind, HeadName};
-use crate::model::json;
 use crate::model::loaded::LoadOutcome;
 use crate::model::location::Location;
 use crate::model::stream::{ReadAt, StreamError};
 
-use super::alone::seal_difference;
 use super::bytes::Compare;
 use super::difference::Difference;
 use super::messages::{Compared, Comparison};
 use super::records::Records;
+use super::seal::seal_difference;
 
 /// What was proven.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -52,7 +53,7 @@ const LONG_LINE: u64 = 16 * 1024 * 1024;
 /// When the log cannot be read.
 pub fn prove<R: ReadAt + Clone + Send>(
     log: &mut LogView<R>,
-    adapter: &dyn Adapter,
+    adapter: &dyn Format,
     files: &Files,
 ) -> Result<Result<Proof, Difference>, StreamError> {
     prove_records(log, adapter, files, &mut Records::default())
@@ -64,7 +65,7 @@ pub fn prove<R: ReadAt + Clone + Send>(
 /// When the log cannot be read.
 pub fn prove_records<'f, R: ReadAt + Clone + Send>(
     log: &mut LogView<R>,
-    adapter: &dyn Adapter,
+    adapter: &dyn Format,
     files: &'f Files,
     records: &mut Records<'f>,
 ) -> Result<Result<Proof, Difference>, StreamError> {
@@ -98,18 +99,14 @@ pub fn prove_records<'f, R: ReadAt + Clone + Send>(
 ///
 /// # Errors
 /// When the log cannot be read.
-pub fn files_rebuild<R: ReadAt>(
-    log: &mut LogView<R>,
-    adapter: &dyn Adapter,
-    files: &Files,
-) -> Result<Result<u64, Difference>, StreamError> {
+pub fn files_rebuild<R: ReadAt>(log: &mut LogView<R>, adapter: &dyn Format, files: &Files) -> Result<Result<u64, Difference>, StreamError> {
     records_rebuild(log, adapter, files, &mut Records::default())
 }
 
 /// The same; notes what events were rendered to.
 fn records_rebuild<'f, R: ReadAt>(
     log: &mut LogView<R>,
-    adapter: &dyn Adapter,
+    adapter: &dyn Format,
     files: &'f Files,
     records: &mut Records<'f>,
 ) -> Result<Result<u64, Difference>, StreamError> {
@@ -124,7 +121,7 @@ fn records_rebuild<'f, R: ReadAt>(
         if let Some(difference) = one_file(log, adapter, &plan, entry, records)? {
             return Ok(Err(difference));
         }
-        if let Entry::File(file) = entry {
+        if let Entry::File(file) | Entry::Rows(file) = entry {
             bytes += file.bytes.len() as u64;
         }
         proven.insert(plan.path);
@@ -139,6 +136,7 @@ fn records_rebuild<'f, R: ReadAt>(
 pub(super) fn only_in_log(plan: &FilePlan) -> &'static str {
     match plan.entry.kind {
         FileKind::Folder => "the log has an empty folder that the source has not",
+        FileKind::Rows => "the log has rows of a database that the source has not",
         FileKind::File | FileKind::Link => "the log has a file that the source has not",
     }
 }
@@ -147,6 +145,7 @@ pub(super) fn only_in_log(plan: &FilePlan) -> &'static str {
 pub(super) fn only_in_source(entry: &Entry) -> &'static str {
     match entry {
         Entry::EmptyFolder => "the source has an empty folder that the log has not",
+        Entry::Rows(_) => "the source has rows of a database that the log has not",
         Entry::File(_) | Entry::Link { .. } => "the source has a file that the log has not",
     }
 }
@@ -154,7 +153,7 @@ pub(super) fn only_in_source(entry: &Entry) -> &'static str {
 /// Compares one file; notes what events were rendered to.
 pub(super) fn one_file<'f, R: ReadAt>(
     log: &mut LogView<R>,
-    adapter: &dyn Adapter,
+    adapter: &dyn Format,
     plan: &FilePlan,
     entry: &'f Entry,
     records: &mut Records<'f>,
@@ -166,7 +165,7 @@ pub(super) fn one_file<'f, R: ReadAt>(
         (Entry::Link { target }, FileKind::Link) => {
             Ok(if plan.target.as_ref() == Some(target) { None } else { differs("the link leads elsewhere in the log") })
         }
-        (Entry::File(file), FileKind::File) => {
+        (Entry::File(file), FileKind::File) | (Entry::Rows(file), FileKind::Rows) => {
             if let Some(blob) = &plan.entry.blob {
                 let same = plan.entry.size == Some(file.bytes.len() as u64) && sha256_hex(&file.bytes) == *blob;
                 return Ok(if same { None } else { differs("the attachment has other bytes than the log says") });
@@ -186,7 +185,7 @@ pub(super) fn one_file<'f, R: ReadAt>(
 /// without end.
 fn replays<R: ReadAt>(
     log: &mut LogView<R>,
-    adapter: &dyn Adapter,
+    adapter: &dyn Format,
     files: &Files,
     records: &Records<'_>,
 ) -> Result<Result<Proof, Difference>, StreamError> {
@@ -272,21 +271,32 @@ pub(super) fn outcome_difference(
     }
     let differs = |name: &String| !is_same_fact(outcome.facts.get(name), said.facts.get(name));
     let name = outcome.facts.keys().chain(said.facts.keys()).find(|name| differs(name))?;
-    let side = |facts: &BTreeMap<String, String>| format!("{:?}", facts.get(name));
-    says(&format!("the fact `{name}` differs"), side(&outcome.facts), side(&said.facts))
+    let (derived, told) = (outcome.facts.get(name), said.facts.get(name).map(Fact::as_str));
+    says(&format!("the fact `{name}` differs"), format!("{derived:?}"), format!("{told:?}"))
 }
 
 /// Whether a fact is the same on both sides; lists, maps and numbers may be
 /// spelt differently.
-fn is_same_fact(source: Option<&String>, log: Option<&String>) -> bool {
-    let is_json = |text: &str| text.starts_with(['{', '[', '-']) || text.starts_with(|c: char| c.is_ascii_digit());
+fn is_same_fact(source: Option<&String>, log: Option<&Fact>) -> bool {
+    // A derived value that is any JSON may be a string: then the log has a text.
+    if let (Some(source), Some(Fact::Text(text))) = (source, log)
+        && serde_json::from_str::<String>(source).is_ok_and(|source| source == *text)
+    {
+        return true;
+    }
+    let log = log.map(Fact::as_str);
+    let may_be_json = |text: &str| text.starts_with(['{', '[', '-']) || text.starts_with(|c: char| c.is_ascii_digit());
     match (source, log) {
-        (Some(source), Some(log)) => {
-            source == log || (is_json(source) && is_json(log) && json::same_value(source.as_bytes(), log.as_bytes()))
-        }
+        (Some(source), Some(log)) => source == log || (may_be_json(source) && may_be_json(log) && is_same_json(source, log)),
         (None, None) => true,
         (Some(_), None) | (None, Some(_)) => false,
     }
+}
+
+/// Tells whether two texts are valid JSON of the same value.
+fn is_same_json(source: &str, log: &str) -> bool {
+    let [source, log] = [source, log].map(|text| json::validate(text.as_bytes(), Dialect::Python).ok());
+    source.zip(log).is_some_and(|(source, log)| source.value.is_same_as(log.value))
 }
 
 /// Where a head by itself is otherwise than the log says.

@@ -2,9 +2,8 @@
 //! changed, and at which path.
 
 use similar::{Algorithm, DiffOp, capture_diff_slices};
-use std::borrow::Cow;
 
-use crate::model::json::{self, Kind, Member};
+use crate::json::{Kind, Member, Name, Value};
 
 /// Values that lie deeper are compared as a whole.
 const DEEPEST: usize = 64;
@@ -35,66 +34,66 @@ pub struct Change {
     pub to: Option<Vec<u8>>,
 }
 
-/// Compares two accepted values. Escapes, white space and the order of keys do
+/// Compares two values. Escapes, white space and the order of keys do
 /// not count.
 #[must_use]
-pub fn changes(from: &[u8], to: &[u8]) -> Changes {
+pub fn changes(from: Value<'_>, to: Value<'_>) -> Changes {
     let mut found = Changes::default();
     compare(from, to, &mut String::new(), 0, &mut found);
     found
 }
 
 impl Changes {
-    fn add(&mut self, path: &str, from: Option<&[u8]>, to: Option<&[u8]>) {
+    fn add(&mut self, path: &str, from: Option<Value<'_>>, to: Option<Value<'_>>) {
         if self.list.len() < LISTED {
-            self.list.push(Change { path: path.to_owned(), from: from.map(<[u8]>::to_vec), to: to.map(<[u8]>::to_vec) });
+            let text = |value: Value<'_>| value.text().to_vec();
+            self.list.push(Change { path: path.to_owned(), from: from.map(text), to: to.map(text) });
         } else {
             self.more += 1;
         }
     }
 }
 
-fn compare(from: &[u8], to: &[u8], path: &mut String, depth: usize, found: &mut Changes) {
-    if from == to || json::same_value(from, to) {
+fn compare(from: Value<'_>, to: Value<'_>, path: &mut String, depth: usize, found: &mut Changes) {
+    if from.is_same_as(to) {
         return;
     }
-    match (json::kind_of(from), json::kind_of(to)) {
+    match (from.kind(), to.kind()) {
         (Kind::Object, Kind::Object) if depth < DEEPEST => compare_objects(from, to, path, depth, found),
         (Kind::Array, Kind::Array) if depth < DEEPEST => compare_arrays(from, to, path, depth, found),
         _ => found.add(path, Some(from), Some(to)),
     }
 }
 
-/// The members by name: the last of equal keys wins.
-fn by_name(object: &[u8]) -> Vec<(Cow<'_, str>, &[u8])> {
-    let mut named: Vec<(Cow<'_, str>, &[u8])> = Vec::new();
-    for member in json::members(object) {
-        let Member { value, .. } = member;
-        let name = member.name();
+/// Returns the members by name, each the last one of its name.
+fn by_name(object: Value<'_>) -> Vec<(Name<'_>, Member<'_>)> {
+    let mut named: Vec<(Name<'_>, Member<'_>)> = Vec::new();
+    for member in object.members() {
+        let name = member.exact_name();
         match named.iter_mut().find(|(known, _)| *known == name) {
-            Some((_, known)) => *known = value,
-            None => named.push((name, value)),
+            Some((_, known)) => *known = member,
+            None => named.push((name, member)),
         }
     }
     named
 }
 
-fn compare_objects(from: &[u8], to: &[u8], path: &mut String, depth: usize, found: &mut Changes) {
+fn compare_objects(from: Value<'_>, to: Value<'_>, path: &mut String, depth: usize, found: &mut Changes) {
     let (left, mut right) = (by_name(from), by_name(to));
-    for (name, value) in left {
+    for (name, member) in left {
         let other = right.iter().position(|(other, _)| *other == name).map(|at| right.remove(at).1);
-        within(path, &step(&name), |path| match other {
-            Some(other) => compare(value, other, path, depth + 1, found),
-            None => found.add(path, Some(value), None),
+        within(path, &step(&name, &member), |path| match other {
+            Some(other) => compare(member.value(), other.value(), path, depth + 1, found),
+            None => found.add(path, Some(member.value()), None),
         });
     }
-    for (name, value) in right {
-        within(path, &step(&name), |path| found.add(path, None, Some(value)));
+    for (name, member) in right {
+        within(path, &step(&name, &member), |path| found.add(path, None, Some(member.value())));
     }
 }
 
-fn compare_arrays(from: &[u8], to: &[u8], path: &mut String, depth: usize, found: &mut Changes) {
-    let (left, right): (Vec<&[u8]>, Vec<&[u8]>) = (json::elements(from).collect(), json::elements(to).collect());
+fn compare_arrays(from: Value<'_>, to: Value<'_>, path: &mut String, depth: usize, found: &mut Changes) {
+    let (left, right): (Vec<Value<'_>>, Vec<Value<'_>>) = (from.elements().collect(), to.elements().collect());
     if left.len().max(right.len()) > LONGEST_ALIGNED {
         return place_by_place((&left, 0), (&right, 0), path, depth, found);
     }
@@ -108,11 +107,11 @@ fn compare_arrays(from: &[u8], to: &[u8], path: &mut String, depth: usize, found
 
 /// Elements in pairs, as far as both sides have some; each with the number of
 /// its first.
-fn place_by_place(left: (&[&[u8]], usize), right: (&[&[u8]], usize), path: &mut String, depth: usize, found: &mut Changes) {
+fn place_by_place(left: (&[Value<'_>], usize), right: (&[Value<'_>], usize), path: &mut String, depth: usize, found: &mut Changes) {
     for n in 0..left.0.len().max(right.0.len()) {
         let number = if n < left.0.len() { left.1 + n } else { right.1 + n };
         within(path, &format!("[{number}]"), |path| match (left.0.get(n), right.0.get(n)) {
-            (Some(from), Some(to)) => compare(from, to, path, depth + 1, found),
+            (Some(from), Some(to)) => compare(*from, *to, path, depth + 1, found),
             (from, to) => found.add(path, from.copied(), to.copied()),
         });
     }
@@ -126,7 +125,12 @@ fn within(path: &mut String, step: &str, then: impl FnOnce(&mut String)) {
     path.truncate(len);
 }
 
-fn step(name: &str) -> String {
+fn step(name: &Name<'_>, member: &Member<'_>) -> String {
+    let name = match name {
+        Name::Text(name) => name,
+        // A lone surrogate: the key as it was written.
+        Name::Units(_) => return format!("[{}]", String::from_utf8_lossy(member.key())),
+    };
     let is_word = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '$');
     if is_word { format!(".{name}") } else { format!("[{name:?}]") }
 }
@@ -137,7 +141,7 @@ mod tests {
 
     fn shown(from: &str, to: &str) -> Vec<String> {
         let text = |side: Option<Vec<u8>>| side.map_or("-".to_owned(), |json| String::from_utf8(json).unwrap());
-        changes(from.as_bytes(), to.as_bytes())
+        changes(Value::trusted(from.as_bytes()), Value::trusted(to.as_bytes()))
             .list
             .into_iter()
             .map(|change| format!("{} {} {}", change.path, text(change.from), text(change.to)))
@@ -160,9 +164,14 @@ mod tests {
     }
 
     #[test]
+    fn names_with_lone_surrogates_are_told_apart() {
+        assert_eq!(shown(r#"{"\ud800":1}"#, r#"{"\ud801":1}"#), [r#"["\ud800"] 1 -"#, r#"["\ud801"] - 1"#]);
+    }
+
+    #[test]
     fn many_changes_are_counted() {
         let list = |n: u32| format!("[{}]", (0..5_000).map(|k| (k * n).to_string()).collect::<Vec<_>>().join(","));
-        let found = changes(list(1).as_bytes(), list(2).as_bytes());
+        let found = changes(Value::trusted(list(1).as_bytes()), Value::trusted(list(2).as_bytes()));
         assert_eq!((found.list.len(), found.more), (LISTED, 4_999 - LISTED as u64));
     }
 }

@@ -1,0 +1,137 @@
+//! Sessions that live in a database: one unit for each, and one for what belongs
+//! to none of them.
+
+use rayon::prelude::*;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::adapters::discover::Unit;
+use crate::model::database::LayoutError;
+use crate::model::files::{Entry, Files, RelPath, SourceFile};
+use crate::model::finding::{FindingCode, Findings};
+use crate::model::location::Location;
+use crate::store::database::DatabaseCopy;
+use crate::store::layout::path_below;
+use crate::store::rows::SessionDatabase;
+use crate::store::{StoreError, snapshot};
+
+/// One session of a database, or what belongs to none.
+#[derive(Debug, Clone)]
+pub struct DatabasePart {
+    /// The main file, relative to the unit's folder.
+    pub main: RelPath,
+    /// The session; none for what belongs to none.
+    pub session: Option<String>,
+    /// Files beside the database that hold a part of the session.
+    pub files: Vec<RelPath>,
+    database: Result<Arc<SessionDatabase>, String>,
+}
+
+impl DatabasePart {
+    /// The size of its share of a database file, as far as that can be said before
+    /// its rows are read.
+    #[must_use]
+    pub(super) fn share_of(&self, bytes: u64) -> u64 {
+        let sessions = self.database.as_ref().map_or(0, |database| database.layout().sessions.len());
+        bytes / (sessions as u64 + 1)
+    }
+
+    /// Reads its rows, and the files beside the database.
+    pub(super) fn files_of(&self, folder: &Path, own_name: &[u8]) -> Result<Files, StoreError> {
+        let database = self.database.as_ref().map_err(|what| {
+            let path = path_below(folder, &self.main);
+            StoreError::Database { path, what: what.clone() }
+        })?;
+        let mut files = snapshot::take(folder, own_name, &self.files)?;
+        let bytes = database.rows(self.session.as_deref())?;
+        files.insert(self.main.clone(), Entry::Rows(SourceFile { bytes, mtime_ns: 0 }));
+        Ok(files)
+    }
+}
+
+/// Puts the sessions of each database in the place of its claim.
+pub(super) fn each_session(root: &Path, units: Vec<Unit>, findings: &mut Findings) -> Vec<(Unit, Option<DatabasePart>)> {
+    let opened: Vec<Opened> = units.into_par_iter().with_max_len(1).map(|unit| open(root, unit)).collect();
+    let mut all = Vec::with_capacity(opened.len());
+    for one in opened {
+        match one {
+            Opened::Files(unit) => all.push((unit, None)),
+            Opened::Foreign(unit) => {
+                for file in &unit.files {
+                    let place = Location::of_path(&file.below(&unit.root));
+                    findings.add(FindingCode::UnknownFile, place, "belongs to no session that is known here");
+                }
+            }
+            Opened::Database(unit, database) => all.extend(parts(&unit, &database)),
+        }
+    }
+    all.sort_by(|(a, _), (b, _)| a.name.cmp(&b.name));
+    all
+}
+
+enum Opened {
+    Files(Unit),
+    Foreign(Unit),
+    Database(Unit, Result<Arc<SessionDatabase>, String>),
+}
+
+fn open(root: &Path, unit: Unit) -> Opened {
+    let (Some(format), Some(main)) = (unit.adapter.database(), unit.files.first()) else { return Opened::Files(unit) };
+    let path = path_below(&path_below(root, &unit.root), main);
+    let said = |error: StoreError| {
+        let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}")).unwrap_or_default();
+        format!("{error}{cause}")
+    };
+    let opened = DatabaseCopy::of(&path).and_then(|copy| SessionDatabase::of(copy, format)).map_err(said);
+    let database = match opened {
+        Ok(Ok(database)) => Ok(Arc::new(database)),
+        Ok(Err(LayoutError::Foreign)) => return Opened::Foreign(unit),
+        Ok(Err(LayoutError::Unknown(what))) => Err(what),
+        Ok(Err(LayoutError::Tables(error))) => Err(error.to_string()),
+        Err(error) => Err(error),
+    };
+    Opened::Database(unit, database)
+}
+
+/// The unit of what belongs to no session, and those of the sessions.
+fn parts(unit: &Unit, database: &Result<Arc<SessionDatabase>, String>) -> Vec<(Unit, Option<DatabasePart>)> {
+    let Some(main) = unit.files.first().cloned() else { return Vec::new() };
+    let part = |session, files| Some(DatabasePart { main: main.clone(), session, files, database: database.clone() });
+    let mut all = vec![(unit.clone(), part(None, Vec::new()))];
+    for session in database.iter().flat_map(|database| &database.layout().sessions) {
+        let mut own = unit.clone();
+        own.name = RelPath::new(escaped(&session.id)).below(&unit.name);
+        own.files.extend(session.files.iter().cloned());
+        own.left_out.clear();
+        all.push((own, part(Some(session.id.clone()), session.files.clone())));
+    }
+    all
+}
+
+/// A session's id as the name of a file, which no other id has.
+fn escaped(id: &str) -> String {
+    let mut name = String::with_capacity(id.len());
+    for (at, byte) in id.bytes().enumerate() {
+        // A colon is refused by some disks and archives.
+        let is_plain = byte.is_ascii_alphanumeric() || b"_-@+=,~".contains(&byte) || (byte == b'.' && at > 0);
+        if is_plain {
+            name.push(char::from(byte));
+        } else {
+            name.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    if name.is_empty() { "%".to_owned() } else { name }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_id_has_a_name_of_its_own_that_stays_in_its_folder() {
+        let ids = ["", "%", "a", "a/b", "a%2Fb", ".", "..", "../x", "a.b", "agent:main:é", "\0"];
+        let names: std::collections::BTreeSet<String> = ids.iter().map(|id| escaped(id)).collect();
+        assert_eq!(names.len(), ids.len());
+        assert!(names.iter().all(|name| RelPath::new(name).stays_inside() && !name.contains('/')), "{names:?}");
+    }
+}
