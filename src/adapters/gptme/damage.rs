@@ -1,7 +1,7 @@
 //! What is wrong with a line that the loader does not take.
 
-use crate::adapters::surgery::{self, LineEnd, Piece, Wound};
-use crate::model::json::{self, Dialect};
+use crate::adapters::kit::surgery::{self, LineEnd, Piece, Wound};
+use crate::json::{self, Dialect};
 use crate::model::jsonl::Line;
 
 use super::wire::Rejection;

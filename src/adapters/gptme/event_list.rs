@@ -1,12 +1,13 @@
 //! The list that an event log comes to, and how it changes as a whole: placed
 //! again after an edit, cut short by an undo.
 
+use crate::json::Value;
 use crate::model::ids::Seq;
 use crate::model::stream::StreamError;
 
 use super::event_log::{Found, Journal};
 use super::read::Reader;
-use crate::adapters::place::Placing;
+use crate::adapters::kit::place::Placing;
 
 impl<'a> Reader<'a, '_> {
     /// The node at the end of a list that was cut: inside a repeat nothing has
@@ -26,15 +27,15 @@ impl<'a> Reader<'a, '_> {
     }
 
     /// Places a whole list, which the events come to from now on.
-    pub(super) fn set_list(&mut self, journal: &mut Journal<'a>, messages: &[&'a [u8]]) -> Result<(), StreamError> {
+    pub(super) fn set_list(&mut self, journal: &mut Journal<'a>, messages: &[Value<'a>]) -> Result<(), StreamError> {
         let mut placing = Placing::without_head();
         let mut placed = Vec::with_capacity(messages.len());
         for (n, message) in messages.iter().enumerate() {
-            match self.find(message, journal.style) {
+            match self.find(*message, journal.style) {
                 Some(Found::Known(seq)) => {
                     let known = &self.known;
                     let mut ahead =
-                        |k: usize| if k == 0 { Some(seq) } else { messages.get(n + k).and_then(|later| known.by_record(later, 0)) };
+                        |k: usize| if k == 0 { Some(seq) } else { messages.get(n + k).and_then(|later| known.by_record(later.text(), 0)) };
                     placing.known(seq, self.to.events, &mut self.repeats, &mut ahead)?;
                     placed.push(seq);
                 }
@@ -72,7 +73,7 @@ impl<'a> Reader<'a, '_> {
     }
 
     /// Places the list again with another message in one place.
-    pub(super) fn replace_at(&mut self, journal: &mut Journal<'a>, at: usize, message: &'a [u8]) -> Result<(), StreamError> {
+    pub(super) fn replace_at(&mut self, journal: &mut Journal<'a>, at: usize, message: Value<'a>) -> Result<(), StreamError> {
         let mut placing = Placing::without_head();
         let mut placed: Vec<Seq> = journal.state.iter().map(|(message, _)| *message).collect();
         for n in 0..placed.len() {

@@ -2,33 +2,32 @@
 
 use std::borrow::Cow;
 
-use crate::adapters::adapter::Check;
+use crate::adapters::format::Check;
+use crate::json::{self, Scan, Style, Value};
 use crate::model::event::{Body, Draft, EventKind};
 use crate::model::files::{RelPath, SourceFile};
 use crate::model::finding::FindingCode;
-use crate::model::heads::{Head, HeadKind, HeadName, HeadOp, Repeat};
+use crate::model::heads::{Head, HeadKind, HeadName, HeadOp, RecordNumber, Repeat};
 use crate::model::ids::Seq;
-use crate::model::json::{self, Kind, Style};
 use crate::model::jsonl::{Line, Lines, Newlines};
 use crate::model::location::Location;
 use crate::model::recipe::RecipeBuilder;
 use crate::model::stream::{EventSink, StreamError};
 use crate::model::time::is_log_time;
+use crate::runtimes::python::loads::LONGEST_INTEGER;
+use crate::runtimes::python::text::strip_bytes;
 
-use crate::adapters::surgery::{Piece, Wound};
+use crate::adapters::kit::surgery::{Piece, Wound};
 
 use super::damage::dissect;
-use super::event_wire::{EventRecord, Parsed, Step, key, open, parse};
+use super::event_wire::{EVENTS, EventRecord, Parsed, Step, key, open, parse};
 use super::layout::{self, Marker};
 use super::message::{Normal, normalise};
 use super::read::{Lists, Reader, shown};
 use super::recover::{self, recover};
 use super::wire::{Record, Rejection, Time};
 use super::write::Snapshot;
-use crate::adapters::known::{NormalHash, Origin};
-
-/// What an event log holds, in its recipe's words.
-pub(super) const EVENTS: &str = "events";
+use crate::adapters::kit::known::{NormalHash, Origin};
 
 /// One event log on its way into the log.
 pub(super) struct Journal<'a> {
@@ -86,7 +85,7 @@ impl<'a> Reader<'a, '_> {
     }
 
     fn event_line(&mut self, journal: &mut Journal<'a>, line: Line<'a>, file: &'a [u8]) -> Result<(), StreamError> {
-        let text = recover::strip(line.text);
+        let text = strip_bytes(line.text);
         if text.is_empty() {
             let gap = &file[line.offset..line.offset + line.text.len() + line.end.len()];
             journal.recipe.gap(&String::from_utf8_lossy(gap));
@@ -94,15 +93,15 @@ impl<'a> Reader<'a, '_> {
         }
         let mut spare = Vec::new();
         let parsed = if std::str::from_utf8(text).is_ok() { parse(text, &mut spare).ok() } else { None };
-        let Some((parsed, facts)) = parsed else { return self.damaged_event(journal, line, file) };
-        if facts.longest_integer > recover::LONGEST_INTEGER || facts.depth >= recover::DEEPEST {
+        let Some((parsed, Scan { value, facts, .. })) = parsed else { return self.damaged_event(journal, line, file) };
+        if facts.longest_integer > LONGEST_INTEGER || facts.depth >= recover::DEEPEST {
             journal.unusual = true;
         }
-        let Parsed::Usual(record) = parsed else { return self.custom_event(journal, line, text, file) };
+        let Parsed::Usual(record) = parsed else { return self.custom_event(journal, line, value, file) };
         journal.unusual |= record.number == 0 || record.number <= journal.last_number;
         journal.last_number = record.number.max(journal.last_number);
         if !self.step(journal, line, record)? {
-            return self.custom_event(journal, line, text, file);
+            return self.custom_event(journal, line, value, file);
         }
         Ok(())
     }
@@ -117,18 +116,18 @@ impl<'a> Reader<'a, '_> {
             }
             Step::Undo(n) => self.undo(journal, line, record, n)?,
             Step::Edit(list) | Step::Checkpoint(list) => {
-                let messages: Vec<&'a [u8]> = json::elements(list).collect();
+                let messages: Vec<Value<'a>> = list.elements().collect();
                 let is_checkpoint = matches!(record.step, Step::Checkpoint(_));
                 if is_checkpoint && self.says_nothing_new(journal, &messages) && self.snapshot(journal, line, record, &messages)? {
                     return Ok(true);
                 }
-                if messages.iter().any(|message| self.find(message, journal.style).is_none()) {
+                if messages.iter().any(|message| self.find(*message, journal.style).is_none()) {
                     return Ok(false);
                 }
                 let first = self.to.events.next();
                 self.set_list(journal, &messages)?;
                 let op = if is_checkpoint { HeadOp::Load } else { HeadOp::Edit };
-                let move_to = Head { source_id: Some(record.number), ..Head::to(&journal.head, journal.node, op) };
+                let move_to = Head { source_id: Some(RecordNumber(record.number)), ..Head::to(&journal.head, journal.node, op) };
                 self.close_record(journal, line, record, first, &move_to, &messages)?;
             }
             Step::EditAt(index, message) => {
@@ -140,8 +139,11 @@ impl<'a> Reader<'a, '_> {
                 journal.unusual = true;
                 let first = self.to.events.next();
                 self.replace_at(journal, at, message)?;
-                let edit =
-                    Head { source_id: Some(record.number), index: Some(index), ..Head::to(&journal.head, journal.node, HeadOp::Edit) };
+                let edit = Head {
+                    source_id: Some(RecordNumber(record.number)),
+                    index: Some(index),
+                    ..Head::to(&journal.head, journal.node, HeadOp::Edit)
+                };
                 self.close_record(journal, line, record, first, &edit, &[message])?;
             }
         }
@@ -150,25 +152,26 @@ impl<'a> Reader<'a, '_> {
 
     /// Looks a message of an event up; `None` where the loader would not take
     /// it, or would have to guess its time.
-    pub(super) fn find(&self, message: &'a [u8], style: Style) -> Option<Found<'a>> {
-        let hash = self.known.hash(message);
-        if let Some(seq) = self.known.by_hash(hash, message, 0) {
+    pub(super) fn find(&self, message: Value<'a>, style: Style) -> Option<Found<'a>> {
+        let hash = self.known.hash(message.text());
+        if let Some(seq) = self.known.by_hash(hash, message.text(), 0) {
             return Some(Found::Known(seq));
         }
-        let record = Record::parse(message, &mut Vec::new()).ok().filter(|record| matches!(record.time, Time::Log(_) | Time::Other(_)))?;
+        let record =
+            Record::parse(message.text(), &mut Vec::new()).ok().filter(|record| matches!(record.time, Time::Log(_) | Time::Other(_)))?;
         let mut normal = Normal::default();
         normalise(&record, style.escapes, "", &mut normal);
         Some(match self.known.by_normal(&normal.ts, &normal.payload) {
             Ok(seq) => Found::Known(seq),
             Err(normal_hash) => {
-                let origin = Origin { record: message, hash, escapes: style.escapes, file_time: 0 };
+                let origin = Origin { record: message.text(), hash, escapes: style.escapes, file_time: 0 };
                 Found::New(Box::new(New { normal, hash: normal_hash, record, origin }))
             }
         })
     }
 
     pub(super) fn put_new(&mut self, mut new: Box<New<'a>>, parent: Seq) -> Result<Seq, StreamError> {
-        self.put_message(new.origin, new.origin.record, &new.record, (&mut new.normal, new.hash), parent)
+        self.put_message(new.origin, &new.record, (&mut new.normal, new.hash), parent)
     }
 
     fn append(
@@ -176,13 +179,13 @@ impl<'a> Reader<'a, '_> {
         journal: &mut Journal<'a>,
         line: Line<'a>,
         record: EventRecord<'a>,
-        message: &'a [u8],
+        message: Value<'a>,
         found: Found<'a>,
     ) -> Result<(), StreamError> {
         let first = self.to.events.next();
         match found {
             Found::Known(seq) => {
-                let repeat = Repeat { first: seq, last: seq, source_id: Some(record.number) };
+                let repeat = Repeat { first: seq, last: seq, source_id: Some(RecordNumber(record.number)) };
                 let node = self.to.events.put(Draft { ts: Some(record.ts), parent: Some(journal.node), body: Body::Repeat(&repeat) })?;
                 self.repeats.note(node, journal.node, seq, seq);
                 journal.node = node;
@@ -193,7 +196,7 @@ impl<'a> Reader<'a, '_> {
                 let seq = self.put_new(new, journal.node)?;
                 journal.node = seq;
                 journal.state.push((seq, seq));
-                let moved = Head { source_id: Some(record.number), ..Head::to(&journal.head, seq, HeadOp::Append) };
+                let moved = Head { source_id: Some(RecordNumber(record.number)), ..Head::to(&journal.head, seq, HeadOp::Append) };
                 self.close_record(journal, line, record, first, &moved, &[message])
             }
         }
@@ -204,14 +207,14 @@ impl<'a> Reader<'a, '_> {
         let steps = usize::try_from(n.unwrap_or(1)).unwrap_or(usize::MAX);
         journal.state.truncate(journal.state.len().saturating_sub(steps));
         journal.node = self.end_of(&mut journal.state)?;
-        let moved = Head { n, source_id: Some(record.number), ..Head::to(&journal.head, journal.node, HeadOp::Undo) };
+        let moved = Head { n, source_id: Some(RecordNumber(record.number)), ..Head::to(&journal.head, journal.node, HeadOp::Undo) };
         self.close_record(journal, line, record, first, &moved, &[])
     }
 
     /// Whether a checkpoint lists just what the events before it come to.
-    fn says_nothing_new(&self, journal: &Journal<'a>, messages: &[&'a [u8]]) -> bool {
+    fn says_nothing_new(&self, journal: &Journal<'a>, messages: &[Value<'a>]) -> bool {
         messages.len() == journal.state.len()
-            && messages.iter().zip(&journal.state).all(|(message, (seq, _))| self.known.by_record(message, 0) == Some(*seq))
+            && messages.iter().zip(&journal.state).all(|(message, (seq, _))| self.known.by_record(message.text(), 0) == Some(*seq))
     }
 
     /// Notes a checkpoint in the recipe alone; `false` where it would not be
@@ -221,7 +224,7 @@ impl<'a> Reader<'a, '_> {
         journal: &mut Journal<'a>,
         line: Line<'a>,
         record: EventRecord<'a>,
-        messages: &[&'a [u8]],
+        messages: &[Value<'a>],
     ) -> Result<bool, StreamError> {
         if self.to.check == Check::EachRecord && self.rendered_event(journal, record, messages) != line.text {
             return Ok(false);
@@ -241,7 +244,7 @@ impl<'a> Reader<'a, '_> {
         record: EventRecord<'a>,
         first: Seq,
         head: &Head,
-        messages: &[&'a [u8]],
+        messages: &[Value<'a>],
     ) -> Result<(), StreamError> {
         let last = self.to.events.put(Draft { ts: Some(record.ts), parent: None, body: Body::Head(head) })?;
         self.event_piece(journal, line, record, (first, last), messages)
@@ -253,7 +256,7 @@ impl<'a> Reader<'a, '_> {
         line: Line<'a>,
         record: EventRecord<'a>,
         of: (Seq, Seq),
-        messages: &[&'a [u8]],
+        messages: &[Value<'a>],
     ) -> Result<(), StreamError> {
         journal.recipe.line_end(&String::from_utf8_lossy(line.end));
         if self.to.check == Check::EachRecord {
@@ -269,7 +272,7 @@ impl<'a> Reader<'a, '_> {
     }
 
     /// What the events of a record render to.
-    fn rendered_event(&self, journal: &Journal<'a>, record: EventRecord<'a>, messages: &[&'a [u8]]) -> Vec<u8> {
+    fn rendered_event(&self, journal: &Journal<'a>, record: EventRecord<'a>, messages: &[Value<'a>]) -> Vec<u8> {
         let style = journal.style;
         let mut out = Vec::new();
         let kind = match record.step {
@@ -304,7 +307,7 @@ impl<'a> Reader<'a, '_> {
                     if n > 0 {
                         style.push_comma(&mut out);
                     }
-                    self.push_rendered(message, style, &mut out);
+                    self.push_rendered(*message, style, &mut out);
                 }
                 out.push(b']');
             }
@@ -313,7 +316,7 @@ impl<'a> Reader<'a, '_> {
         out
     }
 
-    fn push_rendered(&self, message: &'a [u8], style: Style, out: &mut Vec<u8>) {
+    fn push_rendered(&self, message: Value<'a>, style: Style, out: &mut Vec<u8>) {
         if let Some(Found::Known(seq)) = self.find(message, style) {
             out.extend_from_slice(&self.rendered(seq, style));
         }
@@ -341,24 +344,20 @@ impl<'a> Reader<'a, '_> {
     }
 
     /// A record of another kind or form: carried whole.
-    fn custom_event(&mut self, journal: &mut Journal<'a>, line: Line<'a>, text: &'a [u8], file: &'a [u8]) -> Result<(), StreamError> {
+    fn custom_event(&mut self, journal: &mut Journal<'a>, line: Line<'a>, record: Value<'a>, file: &'a [u8]) -> Result<(), StreamError> {
         journal.unusual = true;
-        let field = |name: &str| {
-            let is_object = json::kind_of(text) == Kind::Object;
-            is_object.then(|| json::members(text).find(|member| member.name() == name)).flatten().map(|member| member.value)
-        };
-        let kind = field("type").filter(|kind| json::kind_of(kind) == Kind::String).map_or(Cow::Borrowed("event"), json::unescape);
+        let kind = record.first("type").and_then(Value::as_str).unwrap_or(Cow::Borrowed("event"));
         let message = format!("an event `{kind}` in a form that gptme does not write; carried as it is");
         self.to.findings.add(FindingCode::UnknownEvent, Location::at(shown(journal.path), line.number, 1), message);
         let mut payload = b"{\"type\":".to_vec();
         json::push_string(&kind, &mut payload);
         payload.extend_from_slice(b",\"data\":");
-        json::push_carried_value(text, journal.style.escapes, &mut payload);
-        let ts = field("ts").and_then(|ts| ts.strip_prefix(b"\"")?.strip_suffix(b"\"")).filter(|ts| is_log_time(ts));
+        json::push_carried_value(record, journal.style.escapes, &mut payload);
+        let ts = record.first("ts").and_then(|ts| ts.text().strip_prefix(b"\"")?.strip_suffix(b"\"")).filter(|ts| is_log_time(ts));
         let ts = ts.and_then(|ts| std::str::from_utf8(ts).ok());
         let mut rendered = Vec::new();
         payload.push(b'}');
-        let data = json::members(&payload).find(|member| member.name() == "data").map(|member| member.value).unwrap_or_default();
+        let data = Value::trusted(&payload).first("data").unwrap_or_default();
         journal.style.push_value(data, &mut rendered);
         let seq = self.to.events.put(Draft { ts, parent: None, body: Body::Json(EventKind::Custom, &payload) })?;
         journal.recipe.line_end(&String::from_utf8_lossy(line.end));
@@ -376,12 +375,13 @@ impl<'a> Reader<'a, '_> {
     fn follow_program(&mut self, journal: &mut Journal<'a>, file: &'a [u8]) -> Result<(), StreamError> {
         match recover(file) {
             Err(error) => {
-                let message = format!("gptme could not replay this event log: {error}");
+                let message = format!("gptme could not replay this event log: {}", error.name());
                 self.to.findings.add(FindingCode::EventsUnreadable, Location::file(shown(journal.path)), message);
-                self.outcome.failures.insert(journal.head.to_string(), error.to_owned());
+                self.outcome.failures.insert(journal.head.to_string(), error.name().to_owned());
             }
             Ok(messages) => {
-                let accepted: Vec<&'a [u8]> = messages.into_iter().filter(|message| self.find(message, journal.style).is_some()).collect();
+                let accepted: Vec<Value<'a>> =
+                    messages.into_iter().filter(|message| self.find(*message, journal.style).is_some()).collect();
                 if !self.says_nothing_new(journal, &accepted) {
                     self.set_list(journal, &accepted)?;
                     let head = journal.head.clone();

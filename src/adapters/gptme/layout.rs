@@ -1,15 +1,18 @@
 //! Which file of a session is what.
 
+use crate::json::{self, Dialect};
 use crate::model::files::{Entry, Files, RelPath, SourceFile};
 use crate::model::heads::{HeadKind, HeadName};
-use crate::model::json::{self, Dialect};
-use crate::model::jsonl::{Lines, Newlines, trim_unicode};
+use crate::model::jsonl::{Lines, Newlines};
+use crate::runtimes::python::text::{strip, strip_bytes, strip_str};
 
-use super::recover::strip;
 use super::wire::Record;
 
+/// The id of this format.
+pub(super) const ID: &str = "gptme";
+
 /// What the program itself shows, and the rest is copies or evidence.
-pub(super) const TRANSCRIPT: &str = "conversation.jsonl";
+pub(crate) const TRANSCRIPT: &str = "conversation.jsonl";
 
 /// JSON Lines in a session's folder that hold no messages.
 const COMPANIONS: [&str; 10] = [
@@ -27,7 +30,7 @@ const COMPANIONS: [&str; 10] = [
 
 /// What a file of a session is read as.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Role {
+pub(crate) enum Role {
     /// A list of messages: this head.
     Messages(HeadName),
     /// An event log: this head.
@@ -41,7 +44,7 @@ pub(super) enum Role {
 
 /// What a regular file is, by its path and, where the path leaves it open, by
 /// its first records.
-pub(super) fn role(path: &RelPath, file: &SourceFile) -> Role {
+pub(crate) fn role(path: &RelPath, file: &SourceFile) -> Role {
     let Some(path) = path.as_text() else { return Role::Companion };
     let head = |kind, name: &str| HeadName::new(kind, name);
     match path.split('/').collect::<Vec<_>>().as_slice() {
@@ -60,6 +63,14 @@ pub(super) fn role(path: &RelPath, file: &SourceFile) -> Role {
     }
 }
 
+/// The path of the transcript. A session of one file was named by a person as the
+/// transcript of one, whatever its name is.
+pub(crate) fn transcript(files: &Files) -> Option<&RelPath> {
+    let named = files.iter().find(|(path, entry)| path.as_bytes() == TRANSCRIPT.as_bytes() && matches!(entry, Entry::File(_)));
+    let lone = || files.lone_file().filter(|(path, _)| path.as_bytes() != b"events.jsonl").map(|(path, _)| path);
+    named.map(|(path, _)| path).or_else(lone)
+}
+
 /// A file's name without `.jsonl`, as `pathlib` gives it: a name that is
 /// nothing but the suffix keeps it.
 fn stem(name: &str) -> Option<&str> {
@@ -72,14 +83,14 @@ fn stem(name: &str) -> Option<&str> {
 fn holds_events(bytes: &[u8]) -> bool {
     let mut members = Vec::new();
     let first = Lines::new(bytes, Newlines::LineFeed)
-        .map(|line| strip(line.text))
+        .map(|line| strip_bytes(line.text))
         .find(|text| std::str::from_utf8(text).is_ok() && json::scan_object(text, Dialect::Python, &mut Vec::new()).is_ok());
     first.is_some_and(|text| json::scan_object(text, Dialect::Python, &mut members).is_ok())
         && ["seq", "payload"].iter().all(|key| members.iter().any(|member| member.name() == *key))
 }
 
 /// A temporary of the program's atomic writes: `tmp` and eight characters.
-pub(super) fn is_temporary(name: &str) -> bool {
+pub(crate) fn is_temporary(name: &str) -> bool {
     name.strip_prefix("tmp").is_some_and(|rest| rest.len() == 8 && rest.bytes().all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'_')))
 }
 
@@ -91,9 +102,9 @@ fn is_stray_list(name: &str, bytes: &[u8]) -> bool {
     if COMPANIONS.contains(&name) || !(temporary || name.ends_with(".jsonl")) {
         return false;
     }
-    let mut records = Lines::new(bytes, Newlines::Universal).filter(|line| !line.is_blank());
+    let mut records = Lines::new(bytes, Newlines::Universal).filter(|line| !strip(line.text).is_empty());
     let accepted = |text: &[u8]| {
-        let text = String::from_utf8_lossy(trim_unicode(text));
+        let text = String::from_utf8_lossy(strip(text));
         Record::parse(text.as_bytes(), &mut Vec::new()).is_ok()
     };
     let Some(first) = records.next() else { return false };
@@ -102,7 +113,7 @@ fn is_stray_list(name: &str, bytes: &[u8]) -> bool {
 
 /// What the marker of the active view says.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Marker {
+pub(crate) enum Marker {
     /// There is none.
     Absent,
     /// It names this view.
@@ -114,18 +125,18 @@ pub(super) enum Marker {
 }
 
 /// Reads the marker of the active view.
-pub(super) fn active_view(files: &Files) -> Marker {
+pub(crate) fn active_view(files: &Files) -> Marker {
     let Some(marker) = files.file("views/.current") else { return Marker::Absent };
     let Ok(text) = std::str::from_utf8(&marker.bytes) else { return Marker::Undecodable };
     let text = text.replace("\r\n", "\n").replace('\r', "\n");
-    let name = String::from_utf8_lossy(trim_unicode(text.as_bytes())).into_owned();
+    let name = strip_str(&text).to_owned();
     let path = RelPath::new(format!("views/{name}.jsonl"));
     let names_a_view = !name.is_empty() && !name.contains(['/', '\\']) && matches!(files.entry(&path), Some(Entry::File(_)));
     if names_a_view { Marker::View(name) } else { Marker::Missing(name) }
 }
 
 /// Whether a folder stands where the program would open a branch or a view.
-pub(super) fn folder_in_place_of_a_list(files: &Files) -> Option<String> {
+pub(crate) fn folder_in_place_of_a_list(files: &Files) -> Option<String> {
     files.iter().find_map(|(path, entry)| {
         let parts: Vec<&str> = path.as_text()?.split('/').collect();
         let (["branches" | "views", name] | ["branches" | "views", name, ..]) = parts.as_slice() else { return None };
@@ -136,20 +147,21 @@ pub(super) fn folder_in_place_of_a_list(files: &Files) -> Option<String> {
 
 /// Whether the program, asked for this session, looks in the parent folder
 /// instead.
-pub(super) fn looks_elsewhere(files: &Files) -> bool {
-    files.name().ends_with(".jsonl")
+pub(crate) fn looks_elsewhere(files: &Files) -> bool {
+    let is_folder = transcript(files).is_none_or(|path| path.as_bytes() == TRANSCRIPT.as_bytes());
+    is_folder && files.name().ends_with(".jsonl")
 }
 
 /// What `config.toml` says about a session.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Config {
+pub(crate) struct Config {
     pub title: Option<String>,
     pub model: Option<String>,
     pub cwd: Option<String>,
 }
 
 /// Reads `config.toml`; an error says why it cannot be read.
-pub(super) fn config(files: &Files) -> Result<Config, String> {
+pub(crate) fn config(files: &Files) -> Result<Config, String> {
     let Some(file) = files.file("config.toml") else { return Ok(Config::default()) };
     let text = std::str::from_utf8(&file.bytes).map_err(|_| "not UTF-8".to_owned())?;
     if text.starts_with('\u{feff}') {

@@ -1,44 +1,25 @@
 //! What gptme 0.35.1 itself would show: its loader, written again from its
 //! behaviour. It owns the rules of `LogManager.load` and `recover_messages`,
-//! odd ones included, and shares nothing with the rest of this adapter, so that
+//! odd ones included, and shares nothing with the rest of this adapter but the
+//! language that the program is written in (`crate::runtimes::python`), so that
 //! the two cannot be wrong together.
 
 mod attachments;
-mod calendar;
-mod dump;
 mod events;
-mod exception;
-mod isoparse;
-mod lines;
 mod lists;
-mod number;
-mod pairs;
-mod parse;
 mod paths;
 mod record;
 mod skim;
-mod text;
-mod token;
 mod transcript;
-mod value;
 
 use crate::model::files::{Files, SourceFile};
 use crate::model::heads::{HeadKind, HeadName};
 use crate::model::loaded::{LoadOutcome, Loader};
+use crate::runtimes::python::exception::Exception;
+use crate::runtimes::python::text::strip_str;
 
-use exception::Exception;
-use lists::{Found, MAIN};
+use lists::{Found, TOO_DEEP_BESIDE, TOO_DEEP_IN_MAIN};
 use transcript::Behind;
-
-/// So deep a nesting of the main transcript raises `RecursionError`, which
-/// nothing catches. Measured with gptme 0.35.1 on CPython 3.11.7, where
-/// `LogManager.load` is called from the top of a module and 991 still parses;
-/// each further caller takes one level away.
-const TOO_DEEP_IN_MAIN: usize = 992;
-
-/// The same for branches, views and the lossless copy, which the constructor
-/// reads from two calls further down.
-const TOO_DEEP_BESIDE: usize = 990;
 
 /// gptme's loader for these files.
 #[must_use]
@@ -85,7 +66,7 @@ fn load_default(files: &Files, show: &mut dyn FnMut(&[u8])) -> LoadOutcome {
         Err(exception) => (None, Some(exception)),
     };
     let active = view.unwrap_or_else(HeadName::main);
-    let error = if files.file(MAIN).is_none() { Some(Exception::FileNotFound) } else { session_error(files).or(marker_error) };
+    let error = if lists::main_file(files).is_none() { Some(Exception::FileNotFound) } else { session_error(files).or(marker_error) };
     if error.is_none()
         && let Some(file) = lists::file_of(files, &active)
     {
@@ -127,7 +108,7 @@ fn load_head(files: &Files, head: &HeadName, show: &mut dyn FnMut(&[u8])) -> Res
 fn session_error(files: &Files) -> Option<Exception> {
     // The program takes such a path for that of a file, and looks in the folder
     // above.
-    if files.name().ends_with(".jsonl") {
+    if files.name().ends_with(".jsonl") && !lists::is_alone(files) {
         return Some(Exception::FileNotFound);
     }
     lists::transcripts(files).into_iter().find_map(|(found, too_deep)| match found {
@@ -142,7 +123,7 @@ fn restored_view(files: &Files) -> Result<Option<HeadName>, Exception> {
     let text = std::str::from_utf8(&marker.bytes).map_err(|_| Exception::UnicodeDecode)?;
     // Read in text mode, where every line end is one `\n`.
     let text = text.replace("\r\n", "\n").replace('\r', "\n");
-    let name = std::str::from_utf8(lines::strip(text.as_bytes())).unwrap_or_default();
+    let name = strip_str(&text);
     let is_view = !name.is_empty() && !name.contains(['/', '\\']) && lists::has_view(files, name);
     Ok(is_view.then(|| HeadName::new(HeadKind::View, name)))
 }

@@ -4,12 +4,14 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use crate::adapters::mapping::has_a_name_twice;
-use crate::model::json::{self, Escapes, Kind, Member};
+use crate::adapters::kit::mapping::has_a_name_twice;
+use crate::adapters::kit::words::COMMON_ROLES;
+use crate::json::{self, Escapes, Kind, Member, Value};
 use crate::model::shape::Shapes;
+use crate::runtimes::python::value::is_truthy;
 
-use super::pytext;
-use super::wire::{self, Record, TOKENS, Time, is_truthy};
+use super::files;
+use super::wire::{self, Record, TOKENS, Time};
 
 /// The `ext` key that names fields which the canonical form has and the record
 /// has not. No field of gptme begins with `$`.
@@ -43,8 +45,7 @@ pub(super) fn normalise(record: &Record<'_>, writer: Escapes, file_time: &str, n
     let mut ext = Ext::default();
     set_time(record, file_time, &mut normal.ts, &mut ext, writer);
     let out = &mut normal.payload;
-    out.extend_from_slice(b"{\"role\":");
-    json::push_carried_string(record.role, writer, out);
+    push_role(record.role, writer, out);
     push_content(record, writer, out, &mut ext);
     let metadata = Metadata::of(record.metadata);
     if let Some(model) = metadata.model {
@@ -57,7 +58,7 @@ pub(super) fn normalise(record: &Record<'_>, writer: Escapes, file_time: &str, n
     }
     push_hidden(record, out);
     for (key, value) in [("pinned", record.pinned), ("hide", record.hide), ("ui_only", record.ui_only)] {
-        if let Some(value) = value.filter(|value| *value != b"true") {
+        if let Some(value) = value.filter(|value| value.kind() != Kind::True) {
             ext.carried(key, value, writer);
         }
     }
@@ -66,6 +67,20 @@ pub(super) fn normalise(record: &Record<'_>, writer: Escapes, file_time: &str, n
     }
     metadata.push_rest(&mut ext, writer);
     ext.finish(out);
+}
+
+/// Writes the role in the log's words, and the record's own beside it where it is
+/// another.
+fn push_role(role: Value<'_>, writer: Escapes, out: &mut Vec<u8>) {
+    out.extend_from_slice(b"{\"role\":");
+    let is_common = matches!(role.text(), b"\"user\"" | b"\"assistant\"" | b"\"system\"" | b"\"tool\"");
+    if is_common {
+        return out.extend_from_slice(role.text());
+    }
+    let (word, _) = COMMON_ROLES.translate(role.text());
+    out.extend_from_slice(word);
+    out.extend_from_slice(b",\"source_role\":");
+    json::push_carried_string(role, writer, out);
 }
 
 /// The shape of the last record that was in an unusual one: where keys and the
@@ -78,24 +93,24 @@ pub(super) struct LastShape {
 
 impl LastShape {
     /// The number of the shape that renders this record, a new one if need be.
-    pub(super) fn of(&mut self, text: &[u8], record: &Record<'_>, shapes: &mut Shapes) -> Option<usize> {
-        let usual_metadata = record.metadata.is_none_or(|meta| json::kind_of(meta) != Kind::Object || wire::metadata_is_usual(meta));
+    pub(super) fn of(&mut self, record: &Record<'_>, shapes: &mut Shapes) -> Option<usize> {
+        let usual_metadata = record.metadata.is_none_or(|meta| !meta.is_object() || wire::metadata_is_usual(meta));
         if !record.unusual_order && usual_metadata {
             return Some(0);
         }
         let mut keys = Vec::with_capacity(self.keys.len());
-        wire::push_keys(text, &mut keys);
+        wire::push_keys(record.value, &mut keys);
         if keys != self.keys {
             // What has no shape now may have one later.
-            let number = shape_of(text, record, shapes)?;
+            let number = shape_of(record, shapes)?;
             *self = LastShape { keys, number };
         }
         Some(self.number)
     }
 }
 
-fn shape_of(text: &[u8], record: &Record<'_>, shapes: &mut Shapes) -> Option<usize> {
-    let order = wire::order_of(text);
+fn shape_of(record: &Record<'_>, shapes: &mut Shapes) -> Option<usize> {
+    let order = wire::order_of(record.value);
     let metadata = Metadata::of(record.metadata);
     let flat: Vec<&str> = match metadata.flat {
         true => TOKENS.iter().zip(metadata.tokens).filter(|(_, value)| value.is_some()).map(|((token, _), _)| *token).collect(),
@@ -129,7 +144,7 @@ fn set_time(record: &Record<'_>, file_time: &str, ts: &mut String, ext: &mut Ext
 fn push_content(record: &Record<'_>, writer: Escapes, out: &mut Vec<u8>, ext: &mut Ext) {
     out.extend_from_slice(b",\"content\":[");
     // The result of a tool call is a system message that names the call.
-    let call_id = record.call_id.filter(|id| json::kind_of(id) == Kind::String && is_truthy(id) && record.role == b"\"system\"");
+    let call_id = record.call_id.filter(|id| id.is_string() && is_truthy(*id) && record.role.text() == b"\"system\"");
     match call_id {
         Some(id) => {
             out.extend_from_slice(b"{\"type\":\"tool_result\",\"call_id\":");
@@ -152,11 +167,11 @@ fn push_content(record: &Record<'_>, writer: Escapes, out: &mut Vec<u8>, ext: &m
 }
 
 fn push_files(record: &Record<'_>, writer: Escapes, out: &mut Vec<u8>, ext: &mut Ext) {
-    let listed: Vec<&[u8]> = match record.files {
-        Some(files) if json::kind_of(files) == Kind::Array => json::elements(files).collect(),
+    let listed: Vec<Value<'_>> = match record.files {
+        Some(files) if files.is_array() => files.elements().collect(),
         _ => Vec::new(),
     };
-    let plain = !listed.is_empty() && listed.iter().all(|item| json::kind_of(item) == Kind::String);
+    let plain = !listed.is_empty() && listed.iter().all(|item| item.is_string());
     if let Some(files) = record.files.filter(|_| !plain) {
         ext.carried("files", files, writer);
     }
@@ -166,11 +181,11 @@ fn push_files(record: &Record<'_>, writer: Escapes, out: &mut Vec<u8>, ext: &mut
     }
     if plain {
         for (n, token) in listed.iter().enumerate() {
-            let key: &[u8] = if pytext::is_uri(&json::unescape(token)) { b"uri" } else { b"path" };
+            let key: &[u8] = if files::is_uri(&token.to_str()) { b"uri" } else { b"path" };
             out.extend_from_slice(b",{\"type\":\"file\",\"");
             out.extend_from_slice(key);
             out.extend_from_slice(b"\":");
-            json::push_carried_string(token, writer, out);
+            json::push_carried_string(*token, writer, out);
             if let Some(hash) = hashes.as_ref().and_then(|hashes| hashes[n]) {
                 out.extend_from_slice(b",\"hash\":");
                 json::push_carried_string(hash, writer, out);
@@ -181,24 +196,27 @@ fn push_files(record: &Record<'_>, writer: Escapes, out: &mut Vec<u8>, ext: &mut
     }
     // In another form: what the loader makes of it is the fact, and `ext`
     // holds how it was written.
-    for path in record.files.map(pytext::iterated).unwrap_or_default() {
-        out.extend_from_slice(if pytext::is_uri(&path) { b",{\"type\":\"file\",\"uri\":" } else { b",{\"type\":\"file\",\"path\":" });
-        json::push_string(&path, out);
+    for path in record.files.map(files::iterated_tokens).unwrap_or_default() {
+        let path = Value::trusted(&path);
+        let is_uri = files::is_uri(&path.to_str());
+        out.extend_from_slice(if is_uri { b",{\"type\":\"file\",\"uri\":" } else { b",{\"type\":\"file\",\"path\":" });
+        json::push_carried_string(path, Escapes::Utf8, out);
         out.push(b'}');
     }
 }
 
 /// For each listed file its hash, where the keys are a subsequence of the
 /// paths and the values texts.
-fn hashes_in_order<'a>(hashes: &'a [u8], listed: &[&[u8]]) -> Option<Vec<Option<&'a [u8]>>> {
-    if json::kind_of(hashes) != Kind::Object {
+fn hashes_in_order<'a>(hashes: Value<'a>, listed: &[Value<'_>]) -> Option<Vec<Option<Value<'a>>>> {
+    if !hashes.is_object() {
         return None;
     }
     let mut found = vec![None; listed.len()];
     let mut next = 0;
-    for Member { key, value } in json::members(hashes) {
-        let at = next + listed[next..].iter().position(|token| *token == key)?;
-        if json::kind_of(value) != Kind::String {
+    for member in hashes.members() {
+        let at = next + listed[next..].iter().position(|token| token.text() == member.key())?;
+        let value = member.value();
+        if !value.is_string() {
             return None;
         }
         found[at] = Some(value);
@@ -229,52 +247,57 @@ fn push_hidden(record: &Record<'_>, out: &mut Vec<u8>) {
 /// The parts of `metadata` that have a canonical place, and those that have not.
 #[derive(Default)]
 struct Metadata<'a> {
-    model: Option<&'a [u8]>,
-    cost: Option<&'a [u8]>,
-    tokens: [Option<&'a [u8]>; TOKENS.len()],
+    model: Option<Value<'a>>,
+    cost: Option<Value<'a>>,
+    tokens: [Option<Value<'a>>; TOKENS.len()],
     rest: Vec<Member<'a>>,
     /// Unknown counts of `usage`.
     usage_rest: Vec<Member<'a>>,
     usage_opened: bool,
     /// Carried as it is: not an object, or one without members.
-    whole: Option<&'a [u8]>,
+    whole: Option<Value<'a>>,
     /// Token counts stand in the metadata itself, as 0.31 wrote them.
     flat: bool,
 }
 
 impl<'a> Metadata<'a> {
-    fn of(metadata: Option<&'a [u8]>) -> Metadata<'a> {
+    fn of(metadata: Option<Value<'a>>) -> Metadata<'a> {
         let Some(text) = metadata else { return Metadata::default() };
-        if json::kind_of(text) != Kind::Object || !is_truthy(text) {
+        if !text.is_object() || !is_truthy(text) {
             return Metadata { whole: Some(text), ..Metadata::default() };
         }
         let members = last_of_each(text);
         let has_usage = members.iter().any(|member| member.name() == "usage");
         let mut parts = Metadata::default();
         for member in members {
-            let is_number = json::kind_of(member.value) == Kind::Number;
+            let is_number = member.value().is_number();
             let name = member.name();
             match name.as_ref() {
-                "model" if json::kind_of(member.value) == Kind::String => parts.model = Some(member.value),
-                "cost" if is_number => parts.cost = Some(member.value),
-                "usage" if json::kind_of(member.value) == Kind::Object && is_truthy(member.value) => parts.open_usage(member.value),
+                "model" if member.value().is_string() => parts.model = Some(member.value()),
+                "cost" if is_number => parts.cost = Some(member.value()),
+                "usage" if member.value().is_object() && is_truthy(member.value()) => parts.open_usage(member.value()),
                 _ => match TOKENS.iter().position(|(token, _)| *token == name) {
                     Some(at) if is_number && !has_usage => {
                         parts.flat = true;
-                        parts.tokens[at] = Some(member.value);
+                        parts.tokens[at] = Some(member.value());
                     }
                     _ => parts.rest.push(member),
                 },
             }
         }
+        // An object with this key is carried as a whole: member by member it would
+        // be taken for a value that the log carries as text.
+        if parts.rest.iter().chain(&parts.usage_rest).any(|member| member.is(json::RAW_KEY)) {
+            return Metadata { whole: Some(text), ..Metadata::default() };
+        }
         parts
     }
 
-    fn open_usage(&mut self, usage: &'a [u8]) {
+    fn open_usage(&mut self, usage: Value<'a>) {
         self.usage_opened = true;
         for member in last_of_each(usage) {
             match TOKENS.iter().position(|(token, _)| member.is(token)) {
-                Some(at) if json::kind_of(member.value) == Kind::Number => self.tokens[at] = Some(member.value),
+                Some(at) if member.value().is_number() => self.tokens[at] = Some(member.value()),
                 _ => self.usage_rest.push(member),
             }
         }
@@ -319,8 +342,8 @@ impl<'a> Metadata<'a> {
 /// The members of metadata or usage. Of a key that has a canonical place only
 /// the last counts, as in Python; a place holds one value, and the record's
 /// bytes keep the others. Every other key is carried as often as it stands.
-fn last_of_each(object: &[u8]) -> Vec<Member<'_>> {
-    let members = json::all_members(object);
+fn last_of_each(object: Value<'_>) -> Vec<Member<'_>> {
+    let members = object.all_members();
     if !has_a_name_twice(&members) {
         return members;
     }
@@ -350,7 +373,7 @@ impl Ext {
         self.0.extend_from_slice(value);
     }
 
-    fn carried(&mut self, key: &str, value: &[u8], writer: Escapes) {
+    fn carried(&mut self, key: &str, value: Value<'_>, writer: Escapes) {
         self.key(key);
         json::push_carried_value(value, writer, &mut self.0);
     }
@@ -358,7 +381,7 @@ impl Ext {
     fn member(&mut self, member: &Member<'_>, writer: Escapes) {
         // A key with a lone surrogate cannot be carried; it is kept readable
         // here, and the record's bytes as a residual.
-        self.carried(&member.name(), member.value, writer);
+        self.carried(&member.name(), member.value(), writer);
     }
 
     fn into_object(mut self) -> Vec<u8> {
@@ -404,8 +427,8 @@ mod tests {
             for text in [one, one, other] {
                 let mut spare = Vec::new();
                 let record = Record::parse(text.as_bytes(), &mut spare).ok().unwrap();
-                let fresh = LastShape::default().of(text.as_bytes(), &record, &mut again);
-                assert_eq!(last.of(text.as_bytes(), &record, &mut shapes), fresh, "{text}");
+                let fresh = LastShape::default().of(&record, &mut again);
+                assert_eq!(last.of(&record, &mut shapes), fresh, "{text}");
                 numbers.insert(fresh);
             }
         }

@@ -7,39 +7,33 @@ mod discover;
 mod event_list;
 mod event_log;
 mod event_wire;
-mod layout;
+mod files;
+pub(crate) mod layout;
 mod load;
 mod message;
 mod parts;
-mod pytext;
 mod read;
 mod recover;
 mod render;
-mod retention;
-mod time;
 mod transcript;
 mod wire;
 mod write;
 
-use std::cell::Cell;
-
-use crate::adapters::adapter::{Adapter, Check, Claims, Found, ReadSummary};
-use crate::model::event::EventKind;
+use crate::adapters::format::{Check, Claims, DefaultPlace, Format, Found, ReadSummary};
 use crate::model::files::Files;
 use crate::model::finding::Findings;
 use crate::model::folder::FolderView;
 use crate::model::loaded::Loader;
-use crate::model::retention::{Item, Outlook, Rule};
 use crate::model::shape::{Order, Shapes};
-use crate::model::shown::Shower;
+use crate::model::shown::MessageLine;
 use crate::model::stream::{EventSink, RecordRenderer, StreamError};
 
-const ID: &str = "gptme";
+use layout::ID;
 
 /// The gptme adapter.
 pub struct Gptme;
 
-impl Adapter for Gptme {
+impl Format for Gptme {
     fn id(&self) -> &'static str {
         ID
     }
@@ -50,6 +44,17 @@ impl Adapter for Gptme {
 
     fn looked_for(&self) -> &'static str {
         "folders with a conversation.jsonl of role and content, or an events.jsonl of gptme events"
+    }
+
+    fn default_places(&self) -> &'static [DefaultPlace] {
+        const {
+            &[
+                DefaultPlace::variable("GPTME_LOGS_HOME", ""),
+                DefaultPlace::variable("XDG_DATA_HOME", "gptme/logs"),
+                DefaultPlace::home(".local/share/gptme/logs"),
+                DefaultPlace::home("Library/Application Support/gptme/logs"),
+            ]
+        }
     }
 
     fn claims(&self) -> Claims {
@@ -68,28 +73,14 @@ impl Adapter for Gptme {
         write::renderer(holds, style, shapes)
     }
 
-    fn shower(&self, shapes: &[Order]) -> Box<Shower> {
+    fn message_line(&self, shapes: &[Order]) -> Box<MessageLine> {
         let shapes = Shapes::with_others(wire::usual_order(), shapes.to_vec());
-        let buffer = Cell::new(Vec::new());
-        Box::new(move |shown, show| {
-            if shown.event.kind != EventKind::Message {
-                return Ok(());
-            }
-            let mut line = buffer.take();
-            line.clear();
-            render::show(&shown.event, &shapes, &mut line)?;
-            show(&line);
-            buffer.set(line);
-            Ok(())
-        })
+        Box::new(move |message, line| render::show(message, &shapes, line))
     }
 
-    fn retention_rules(&self) -> &'static [Rule] {
-        &[Rule::EventLog]
-    }
-
-    fn retention(&self, folder: &FolderView<'_>, _: &Outlook<'_>) -> Vec<Item> {
-        retention::items(folder)
+    fn spares_branches(&self, error: &str) -> bool {
+        // Raised for the main transcript; branches have files of their own.
+        error == "FileNotFoundError"
     }
 
     fn loader<'f>(&self, files: &'f Files) -> Box<dyn Loader + 'f> {

@@ -3,8 +3,9 @@
 
 use std::collections::HashMap;
 
-use crate::adapters::adapter::{Check, ReadSummary};
-use crate::adapters::conversion::Conversion;
+use crate::adapters::format::{Check, ReadSummary};
+use crate::adapters::kit::conversion::Conversion;
+use crate::json::Value;
 use crate::model::event::{EventKind, Outcome, Session, SessionKind};
 use crate::model::files::{Entry, Files, RelPath, SourceFile};
 use crate::model::finding::{FindingCode, Findings};
@@ -13,12 +14,13 @@ use crate::model::ids::Seq;
 use crate::model::location::Location;
 use crate::model::shape::Shapes;
 use crate::model::stream::{EventSink, StreamError};
+use crate::runtimes::python::datetime::DateTime;
 
 use super::layout::{self, Marker, Role, TRANSCRIPT};
 use super::message::{LastShape, Normal};
 use super::wire;
-use crate::adapters::known::Known;
-use crate::adapters::place::Repeats;
+use crate::adapters::kit::known::Known;
+use crate::adapters::kit::place::Repeats;
 
 /// A line nested this deep makes CPython's parser give up in the transcript…
 pub(super) const DEEPEST_MAIN: usize = 992;
@@ -73,9 +75,11 @@ pub(super) type Lists = HashMap<HeadName, Vec<Seq>>;
 
 impl<'a> Reader<'a, '_> {
     fn roles(&self) -> Vec<(&'a RelPath, &'a SourceFile, Role)> {
+        let transcript = layout::transcript(self.to.files);
         let regular = self.to.files.iter().filter_map(|(path, entry)| match entry {
+            Entry::File(file) if Some(path) == transcript => Some((path, file, Role::Messages(HeadName::main()))),
             Entry::File(file) => Some((path, file, layout::role(path, file))),
-            Entry::Link { .. } | Entry::EmptyFolder => None,
+            Entry::Rows(_) | Entry::Link { .. } | Entry::EmptyFolder => None,
         });
         regular.collect()
     }
@@ -86,14 +90,17 @@ impl<'a> Reader<'a, '_> {
             self.to.findings.add(FindingCode::ConfigInvalid, Location::file("config.toml"), message);
             layout::Config::default()
         });
-        let is_there = self.to.files.file(TRANSCRIPT).is_some();
+        let is_there = layout::transcript(self.to.files).is_some();
         if !is_there {
             self.outcome.error = Some("FileNotFoundError".to_owned());
             self.note_lost_transcript();
         }
         self.outcome.model = config.model;
         let kind = if is_there { SessionKind::Session } else { SessionKind::Orphan };
-        let session = Session::new(kind, super::ID, self.to.files.name()).in_folder(self.to.files.name_bytes());
+        let session = Session::new(kind, layout::ID, self.to.files.name());
+        // A transcript that was named by itself lies in nobody's folder.
+        let is_folder = layout::transcript(self.to.files).is_none_or(|path| path.as_bytes() == TRANSCRIPT.as_bytes());
+        let session = if is_folder { session.in_folder(self.to.files.name_bytes()) } else { session };
         let session = Session { title: config.title, cwd: config.cwd, ..session };
         self.to.put_json(EventKind::Session, &session)?;
         Ok(())
@@ -113,8 +120,9 @@ impl<'a> Reader<'a, '_> {
 
     fn lists(&mut self, roles: &[(&'a RelPath, &'a SourceFile, Role)]) -> Result<Lists, StreamError> {
         let mut lists = Lists::new();
-        let main_first = roles.iter().filter(|(path, _, _)| path.as_text() == Some(TRANSCRIPT));
-        for (path, file, role) in main_first.chain(roles.iter().filter(|(path, _, _)| path.as_text() != Some(TRANSCRIPT))) {
+        let transcript = layout::transcript(self.to.files);
+        let main_first = roles.iter().filter(|(path, _, _)| Some(*path) == transcript);
+        for (path, file, role) in main_first.chain(roles.iter().filter(|(path, _, _)| Some(*path) != transcript)) {
             match role {
                 Role::Messages(head) => {
                     let messages = self.transcript(path, file, head)?;
@@ -164,7 +172,7 @@ impl<'a> Reader<'a, '_> {
                 self.to.findings.add(FindingCode::ViewMissing, Location::file("views/.current"), message);
                 HeadName::main()
             }
-            Marker::Absent if self.to.files.file(TRANSCRIPT).is_none() && has_events => HeadName::new(HeadKind::Events, "main"),
+            Marker::Absent if layout::transcript(self.to.files).is_none() && has_events => HeadName::new(HeadKind::Events, "main"),
             Marker::Absent | Marker::Undecodable => HeadName::main(),
         };
         let active = active.to_string();
@@ -189,7 +197,7 @@ impl<'a> Reader<'a, '_> {
     /// A file's time as the loader would give it to a record without one, and
     /// its number, from 1.
     pub(super) fn file_time(&mut self, file: &SourceFile) -> (String, u32) {
-        let text = super::time::Stamp::of_file(file.mtime_ns).isoformat();
+        let text = DateTime::of_mtime(file.mtime_ns).isoformat();
         let at = self.file_times.iter().position(|known| *known == text).unwrap_or_else(|| {
             self.file_times.push(text.clone());
             self.file_times.len() - 1
@@ -202,8 +210,8 @@ impl<'a> Reader<'a, '_> {
         number.checked_sub(1).and_then(|at| self.file_times.get(at as usize)).map_or("", String::as_str)
     }
 
-    pub(super) fn mark_role(&mut self, message: Seq, role: &[u8]) {
+    pub(super) fn mark_role(&mut self, message: Seq, role: Value<'_>) {
         self.is_system.resize(message.index() + 1, false);
-        self.is_system[message.index()] = role == b"\"system\"";
+        self.is_system[message.index()] = role.text() == b"\"system\"";
     }
 }

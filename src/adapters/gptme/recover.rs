@@ -2,57 +2,46 @@
 //! rules and with its failures. Only asked where records are out of order or
 //! of another form than the writer's.
 
-use crate::model::json::{self, Dialect, Kind};
+use crate::json::{Kind, Value};
 use crate::model::jsonl::{Lines, Newlines};
-
-/// CPython refuses to convert longer integers, and here nobody catches that.
-pub(super) const LONGEST_INTEGER: usize = 4300;
+use crate::runtimes::python::convert::int;
+use crate::runtimes::python::dict::Dict;
+use crate::runtimes::python::exception::Exception;
+use crate::runtimes::python::loads::{Failure, check};
+use crate::runtimes::python::text::strip_bytes;
+use crate::runtimes::python::value::at_most;
 
 /// A line nested this deep makes CPython's parser give up.
 pub(super) const DEEPEST: usize = 994;
 
-/// Python's `bytes.strip`.
-pub(super) fn strip(text: &[u8]) -> &[u8] {
-    let is_blank = |b: &u8| matches!(b, b'\t'..=b'\r' | b' ');
-    let start = text.iter().position(|b| !is_blank(b)).unwrap_or(text.len());
-    let end = text.iter().rposition(|b| !is_blank(b)).map_or(start, |at| at + 1);
-    &text[start..end]
-}
-
 /// The messages that the replay ends in, or the exception that it ends in.
-pub(super) fn recover(file: &[u8]) -> Result<Vec<&[u8]>, &'static str> {
-    let mut events: Vec<&[u8]> = Vec::new();
+pub(super) fn recover(file: &[u8]) -> Result<Vec<Value<'_>>, Exception> {
+    let mut events: Vec<Value<'_>> = Vec::new();
     for line in Lines::new(file, Newlines::LineFeed) {
-        let text = strip(line.text);
+        let text = strip_bytes(line.text);
         if text.is_empty() || std::str::from_utf8(text).is_err() {
             continue;
         }
-        if super::damage::opens_deeper_than(text, DEEPEST) {
-            return Err("RecursionError");
-        }
-        match json::scan_value(text, Dialect::Python) {
-            Ok(scan) if text[scan.end..].trim_ascii().is_empty() => {
-                if scan.facts.longest_integer > LONGEST_INTEGER {
-                    return Err("ValueError");
-                }
-                events.push(text);
-            }
-            _ => {}
+        match check(text, DEEPEST) {
+            Ok(event) => events.push(event),
+            Err(Failure::Syntax(_)) => {}
+            Err(Failure::LongInteger) => return Err(Exception::Value),
+            Err(Failure::TooDeep) => return Err(Exception::Recursion),
         }
     }
     // The search for a checkpoint asks every event for its type.
-    if events.iter().any(|event| json::kind_of(event) != Kind::Object) {
-        return Err("AttributeError");
+    if events.iter().any(|event| !event.is_object()) {
+        return Err(Exception::Attribute);
     }
-    let checkpoint = events.iter().rev().find(|event| is_type(event, "checkpoint"));
+    let checkpoint = events.iter().rev().find(|event| is_type(**event, "checkpoint"));
     let mut messages = Vec::new();
-    let mut start = Number::Int(0);
+    let mut start = Value::ZERO;
     if let Some(checkpoint) = checkpoint {
-        messages = list(field(field(checkpoint, "payload")?, "messages")?)?;
-        start = number(field(checkpoint, "seq")?)?;
+        messages = list(field(field(*checkpoint, "payload")?, "messages")?)?;
+        start = field(*checkpoint, "seq")?;
     }
     for event in events {
-        if number(field(event, "seq")?)?.at_most(start) {
+        if at_most(field(event, "seq")?, start)? {
             continue;
         }
         if is_type(event, "message_append") {
@@ -69,121 +58,48 @@ pub(super) fn recover(file: &[u8]) -> Result<Vec<&[u8]>, &'static str> {
     Ok(messages)
 }
 
-fn get<'a>(object: &'a [u8], name: &str) -> Option<&'a [u8]> {
-    // The last of equal keys wins.
-    json::members(object).filter(|member| member.name() == name).last().map(|member| member.value)
-}
-
 /// `object[name]` as Python has it.
-fn field<'a>(object: &'a [u8], name: &str) -> Result<&'a [u8], &'static str> {
-    if json::kind_of(object) != Kind::Object {
-        return Err("TypeError");
+fn field<'a>(object: Value<'a>, name: &str) -> Result<Value<'a>, Exception> {
+    if !object.is_object() {
+        return Err(Exception::Type);
     }
-    get(object, name).ok_or("KeyError")
+    object.get(name).ok_or(Exception::Key)
 }
 
-fn is_type(event: &[u8], name: &str) -> bool {
-    get(event, "type").is_some_and(|kind| json::kind_of(kind) == Kind::String && json::unescape(kind) == name)
-}
-
-#[derive(Clone, Copy)]
-enum Number {
-    Int(i128),
-    Float(f64),
-}
-
-impl Number {
-    fn at_most(self, other: Number) -> bool {
-        match (self, other) {
-            (Number::Int(a), Number::Int(b)) => a <= b,
-            (a, b) => a.as_float() <= b.as_float(),
-        }
-    }
-
-    fn as_float(self) -> f64 {
-        match self {
-            Number::Int(value) => value as f64,
-            Number::Float(value) => value,
-        }
-    }
-}
-
-/// What can be compared with a number.
-fn number(value: &[u8]) -> Result<Number, &'static str> {
-    match json::kind_of(value) {
-        Kind::True => Ok(Number::Int(1)),
-        Kind::False => Ok(Number::Int(0)),
-        Kind::Number => {
-            let text = String::from_utf8_lossy(value);
-            Ok(text.parse().map_or_else(|_| Number::Float(text.parse().unwrap_or(f64::NAN)), Number::Int))
-        }
-        Kind::String | Kind::Array | Kind::Object | Kind::Null => Err("TypeError"),
-    }
+fn is_type(event: Value<'_>, name: &str) -> bool {
+    event.get("type").is_some_and(|kind| kind.is_str(name))
 }
 
 /// `int(event.get("payload", {}).get("n", 1))`, as a count to pop.
-fn undo_steps(event: &[u8]) -> Result<usize, &'static str> {
-    let Some(payload) = get(event, "payload") else { return Ok(1) };
-    if json::kind_of(payload) != Kind::Object {
-        return Err("AttributeError");
+fn undo_steps(event: Value<'_>) -> Result<usize, Exception> {
+    let Some(payload) = event.get("payload") else { return Ok(1) };
+    if !payload.is_object() {
+        return Err(Exception::Attribute);
     }
-    let Some(n) = get(payload, "n") else { return Ok(1) };
-    let steps = match json::kind_of(n) {
-        Kind::String => python_int(&json::unescape(n))?,
-        Kind::Number => match number(n)? {
-            Number::Int(value) => value,
-            Number::Float(value) if value.is_nan() => return Err("ValueError"),
-            Number::Float(value) if value.is_infinite() => return Err("OverflowError"),
-            Number::Float(value) => value.trunc() as i128,
-        },
-        Kind::True => 1,
-        Kind::False => 0,
-        Kind::Array | Kind::Object | Kind::Null => return Err("TypeError"),
-    };
-    Ok(usize::try_from(steps.max(0)).unwrap_or(usize::MAX))
-}
-
-fn python_int(text: &str) -> Result<i128, &'static str> {
-    let plain = text.trim().replace('_', "");
-    plain.parse().map_err(|_| "ValueError")
+    let Some(n) = payload.get("n") else { return Ok(1) };
+    let steps = int(n)?;
+    Ok(if steps.starts_with('-') { 0 } else { steps.parse().unwrap_or(usize::MAX) })
 }
 
 /// `[dict(m) for m in value]`.
-fn list(value: &[u8]) -> Result<Vec<&[u8]>, &'static str> {
-    match json::kind_of(value) {
+fn list(value: Value<'_>) -> Result<Vec<Value<'_>>, Exception> {
+    match value.kind() {
         Kind::Array => {
-            let items: Vec<&[u8]> = json::elements(value).collect();
-            for item in &items {
-                as_dict(item)?;
-            }
+            let items: Vec<Value<'_>> = value.elements().collect();
+            items.iter().try_for_each(|item| as_dict(*item))?;
             Ok(items)
         }
-        Kind::String if value == b"\"\"" => Ok(Vec::new()),
-        Kind::Object if json::members(value).next().is_none() => Ok(Vec::new()),
-        Kind::String | Kind::Object => Err("ValueError"),
-        Kind::Number | Kind::True | Kind::False | Kind::Null => Err("TypeError"),
+        Kind::String if value.text() == b"\"\"" => Ok(Vec::new()),
+        // Only an empty key makes a `dict`, and that is no message.
+        Kind::Object if value.members().all(|member| member.is("")) => Ok(Vec::new()),
+        Kind::String | Kind::Object => Err(Exception::Value),
+        Kind::Number | Kind::True | Kind::False | Kind::Null => Err(Exception::Type),
     }
 }
 
-/// `dict(value)`: anything but an object can at best be empty, and is then no
-/// message either.
-fn as_dict(value: &[u8]) -> Result<(), &'static str> {
-    match json::kind_of(value) {
-        Kind::Object => Ok(()),
-        Kind::String => {
-            if value == b"\"\"" {
-                Ok(())
-            } else {
-                Err("ValueError")
-            }
-        }
-        Kind::Array => match json::elements(value).next().map(json::kind_of) {
-            None => Ok(()),
-            Some(Kind::String | Kind::Array | Kind::Object) => Err("ValueError"),
-            Some(Kind::Number | Kind::True | Kind::False | Kind::Null) => Err("TypeError"),
-        },
-        Kind::Number | Kind::True | Kind::False | Kind::Null => Err("TypeError"),
-    }
+/// `_migrate_metadata(dict(value))`, which refuses keys that are not strings.
+fn as_dict(value: Value<'_>) -> Result<(), Exception> {
+    if value.is_object() || Dict::of(value)?.has_only_text_keys() { Ok(()) } else { Err(Exception::Type) }
 }
 
 #[cfg(test)]
@@ -194,9 +110,9 @@ mod tests {
         format!("{{\"seq\": {seq}, \"ts\": \"t\", \"type\": \"{kind}\", \"payload\": {payload}}}\n")
     }
 
-    fn recovered(lines: &[String]) -> Result<Vec<String>, &'static str> {
+    fn recovered(lines: &[String]) -> Result<Vec<String>, Exception> {
         let file = lines.concat();
-        recover(file.as_bytes()).map(|list| list.iter().map(|message| String::from_utf8_lossy(message).into_owned()).collect())
+        recover(file.as_bytes()).map(|list| list.iter().map(|message| String::from_utf8_lossy(message.text()).into_owned()).collect())
     }
 
     #[test]
@@ -211,10 +127,10 @@ mod tests {
 
     #[test]
     fn failures_are_pythons() {
-        assert_eq!(recovered(&["5\n".to_owned()]), Err("AttributeError"));
-        assert_eq!(recovered(&["{}\n".to_owned()]), Err("KeyError"));
-        assert_eq!(recovered(&[event("\"1\"", "undo", "{}")]), Err("TypeError"));
-        assert_eq!(recovered(&[event("1", "undo", "{\"n\": null}")]), Err("TypeError"));
-        assert_eq!(recovered(&[event("1", "message_edit", "{\"index\": 0, \"message\": {}}")]), Err("KeyError"));
+        assert_eq!(recovered(&["5\n".to_owned()]), Err(Exception::Attribute));
+        assert_eq!(recovered(&["{}\n".to_owned()]), Err(Exception::Key));
+        assert_eq!(recovered(&[event("\"1\"", "undo", "{}")]), Err(Exception::Type));
+        assert_eq!(recovered(&[event("1", "undo", "{\"n\": null}")]), Err(Exception::Type));
+        assert_eq!(recovered(&[event("1", "message_edit", "{\"index\": 0, \"message\": {}}")]), Err(Exception::Key));
     }
 }

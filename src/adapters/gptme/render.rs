@@ -1,14 +1,16 @@
 //! A message of the log back to gptme's record, and to what the program shows.
 
+use crate::json::{self, Kind, Member, Style, Value};
 use crate::model::event::EventRef;
-use crate::model::json::{self, Kind, Member, Style};
 use crate::model::shape::{Order, Shapes};
 use crate::model::stream::StreamError;
+use crate::runtimes::python::datetime::push_isoformat_of;
+use crate::runtimes::python::value::is_truthy;
 
+use super::files;
 use super::message::ABSENT;
 use super::parts::Parts;
-use super::pytext;
-use super::wire::{TOKENS, is_truthy};
+use super::wire::TOKENS;
 
 /// Members of one object, rendered one behind the other.
 struct Object<'o> {
@@ -44,7 +46,7 @@ impl<'o> Object<'o> {
         self.out
     }
 
-    fn value(&mut self, name: &str, value: &[u8]) {
+    fn value(&mut self, name: &str, value: Value<'_>) {
         let style = self.style;
         style.push_value(value, self.named(name));
     }
@@ -59,7 +61,7 @@ impl<'o> Object<'o> {
 /// # Errors
 /// When the message names a shape that the log does not have.
 pub(super) fn record(ts: Option<&str>, payload: &[u8], shapes: &Shapes, style: Style, out: &mut Vec<u8>) -> Result<(), String> {
-    let parts = Parts::of(payload);
+    let parts = Parts::of(Value::trusted(payload));
     let order = shapes.get(parts.shape).ok_or_else(|| format!("names shape {}, which the log does not have", parts.shape))?;
     let mut object = Object::open(style, out);
     for (key, inside) in order.keys() {
@@ -68,8 +70,8 @@ pub(super) fn record(ts: Option<&str>, payload: &[u8], shapes: &Shapes, style: S
     for member in &parts.ext {
         let name = member.name();
         if !order.contains(&name) && name != ABSENT {
-            object.key(member.key);
-            style.push_value(member.value, object.out);
+            object.key(member.key());
+            style.push_value(member.value(), object.out);
         }
     }
     object.close();
@@ -107,9 +109,9 @@ fn field(parts: &Parts<'_>, ts: Option<&str>, key: &str, inside: Option<&Order>,
             out.push(b']');
         }
         "file_hashes" if parts.files.iter().any(|file| file.hash.is_some()) => hashes(parts, object),
-        "pinned" if parts.pinned => object.value(key, b"true"),
-        "hide" if parts.hidden_from_display => object.value(key, b"true"),
-        "ui_only" if parts.hidden_from_model => object.value(key, b"true"),
+        "pinned" if parts.pinned => object.value(key, Value::TRUE),
+        "hide" if parts.hidden_from_display => object.value(key, Value::TRUE),
+        "ui_only" if parts.hidden_from_model => object.value(key, Value::TRUE),
         "call_id" => {
             if let Some(id) = parts.call_id {
                 object.value(key, id);
@@ -124,36 +126,36 @@ fn hashes(parts: &Parts<'_>, object: &mut Object<'_>) {
     let mut inner = Object::open(style, object.key(b"\"file_hashes\""));
     for file in &parts.files {
         if let Some(hash) = file.hash {
-            style.push_value(hash, inner.key(file.name));
+            style.push_value(hash, inner.key(file.name.text()));
         }
     }
     inner.close();
 }
 
 /// Whether a value stands in `ext` as a whole, and not member by member.
-fn is_whole(value: &[u8]) -> bool {
-    json::kind_of(value) != Kind::Object || value.starts_with(b"{\"$raw\":")
+fn is_whole(value: Value<'_>) -> bool {
+    !value.is_object() || value.text().starts_with(b"{\"$raw\":")
 }
 
 /// Metadata: canonical facts and what `ext` has of it, in the shape's order.
 fn metadata(parts: &Parts<'_>, order: Option<&Order>, object: &mut Object<'_>) {
     let style = object.style;
     let rest = parts.ext("metadata");
-    if let Some(whole) = rest.filter(|rest| is_whole(rest)) {
+    if let Some(whole) = rest.filter(|rest| is_whole(*rest)) {
         return object.value("metadata", whole);
     }
     if rest.is_none() && parts.model.is_none() && parts.usage.is_none() {
         return;
     }
-    let rest: Vec<Member<'_>> = rest.map(json::all_members).unwrap_or_default();
-    let usage: Vec<Member<'_>> = parts.usage.map(json::all_members).unwrap_or_default();
-    let count = |ours: &str| usage.iter().find(|member| member.is(ours)).map(|member| member.value);
+    let rest: Vec<Member<'_>> = rest.map(Value::all_members).unwrap_or_default();
+    let usage: Vec<Member<'_>> = parts.usage.map(Value::all_members).unwrap_or_default();
+    let count = |ours: &str| usage.iter().find(|member| member.is(ours)).map(|member| member.value());
     let empty = Order::default();
     let order = order.unwrap_or(&empty);
     let flat = TOKENS.iter().any(|(token, _)| order.contains(token));
     let mut inner = Object::open(style, object.key(b"\"metadata\""));
     for (key, inside) in order.keys() {
-        let extra = rest.iter().rev().find(|member| member.is(key)).map(|member| member.value);
+        let extra = rest.iter().rev().find(|member| member.is(key)).map(|member| member.value());
         let token = TOKENS.iter().find(|(token, _)| *token == key);
         match (key, extra, token) {
             ("usage", extra, _) if !flat => push_usage(extra, &count, inside, &mut inner),
@@ -184,34 +186,34 @@ fn metadata(parts: &Parts<'_>, order: Option<&Order>, object: &mut Object<'_>) {
     }
     for member in &rest {
         if !order.contains(&member.name()) {
-            style.push_value(member.value, inner.key(member.key));
+            style.push_value(member.value(), inner.key(member.key()));
         }
     }
     inner.close();
 }
 
-fn push_usage<'a>(extra: Option<&'a [u8]>, count: &dyn Fn(&str) -> Option<&'a [u8]>, order: Option<&Order>, metadata: &mut Object<'_>) {
+fn push_usage<'a>(extra: Option<Value<'a>>, count: &dyn Fn(&str) -> Option<Value<'a>>, order: Option<&Order>, metadata: &mut Object<'_>) {
     let style = metadata.style;
-    if let Some(whole) = extra.filter(|extra| is_whole(extra)) {
+    if let Some(whole) = extra.filter(|extra| is_whole(*extra)) {
         return metadata.value("usage", whole);
     }
     if extra.is_none() && TOKENS.iter().all(|(_, ours)| count(ours).is_none()) {
         return;
     }
-    let rest: Vec<Member<'_>> = extra.map(json::all_members).unwrap_or_default();
+    let rest: Vec<Member<'_>> = extra.map(Value::all_members).unwrap_or_default();
     let empty = Order::default();
     let order = order.unwrap_or(&empty);
     let mut inner = Object::open(style, metadata.key(b"\"usage\""));
     for (key, _) in order.keys() {
         let own = TOKENS.iter().find(|(token, _)| *token == key).and_then(|(_, ours)| count(ours));
-        let extra = rest.iter().rev().find(|member| member.is(key)).map(|member| member.value);
+        let extra = rest.iter().rev().find(|member| member.is(key)).map(|member| member.value());
         if let Some(value) = extra.or(own) {
             inner.value(key, value);
         }
     }
     for member in &rest {
         if !order.contains(&member.name()) {
-            style.push_value(member.value, inner.key(member.key));
+            style.push_value(member.value(), inner.key(member.key()));
         }
     }
     inner.close();
@@ -223,7 +225,7 @@ fn push_usage<'a>(extra: Option<&'a [u8]>, count: &dyn Fn(&str) -> Option<&'a [u
 /// # Errors
 /// When the message names a shape that the log does not have.
 pub(super) fn show(message: &EventRef<'_>, shapes: &Shapes, out: &mut Vec<u8>) -> Result<(), StreamError> {
-    let parts = Parts::of(message.payload);
+    let parts = Parts::of(message.value());
     let style = Style::default();
     let order = shapes
         .get(parts.shape)
@@ -233,7 +235,7 @@ pub(super) fn show(message: &EventRef<'_>, shapes: &Shapes, out: &mut Vec<u8>) -
     parts.push_text(style, object.key(b"\"content\""));
     let time = object.key(b"\"timestamp\"");
     time.push(b'"');
-    push_isoformat(message.ts.unwrap_or_default(), time);
+    push_isoformat_of(message.ts.unwrap_or_default(), time);
     time.push(b'"');
     if !parts.files.is_empty() {
         shown_files(&parts, &mut object);
@@ -246,13 +248,13 @@ pub(super) fn show(message: &EventRef<'_>, shapes: &Shapes, out: &mut Vec<u8>) -
     }
     for (key, shown) in [("pinned", parts.pinned), ("hide", parts.hidden_from_display), ("ui_only", parts.hidden_from_model)] {
         if shown {
-            object.value(key, b"true");
+            object.value(key, Value::TRUE);
         }
     }
-    if let Some(ttl) = parts.ext("ephemeral_ttl").filter(|ttl| *ttl != b"null") {
+    if let Some(ttl) = parts.ext("ephemeral_ttl").filter(|ttl| ttl.kind() != Kind::Null) {
         object.value("ephemeral_ttl", ttl);
     }
-    if let Some(id) = parts.call_id.or_else(|| parts.ext("call_id").filter(|id| is_truthy(id))) {
+    if let Some(id) = parts.call_id.or_else(|| parts.ext("call_id").filter(|id| is_truthy(*id))) {
         object.value("call_id", id);
     }
     shown_metadata(&parts, order, &mut object);
@@ -268,14 +270,9 @@ fn shown_files(parts: &Parts<'_>, object: &mut Object<'_>) {
         if n > 0 {
             style.push_comma(out);
         }
-        let text = json::unescape(file.name);
-        let normal = pytext::path_text(&text);
-        if file.is_uri || normal == text {
-            style.push_value(file.name, out);
-        } else {
-            let mut token = Vec::new();
-            json::push_string(&normal, &mut token);
-            style.push_string(&token, out);
+        match files::normal_token(file.name).filter(|_| !file.is_uri) {
+            Some(token) => style.push_string(token.as_slice(), out),
+            None => style.push_value(file.name, out),
         }
     }
     out.push(b']');
@@ -283,18 +280,18 @@ fn shown_files(parts: &Parts<'_>, object: &mut Object<'_>) {
 
 /// Hashes in another form than the usual. Beside files the program makes a
 /// dict of them; alone it shows them as they are.
-fn shown_hashes(hashes: &[u8], parts: &Parts<'_>, object: &mut Object<'_>) {
+fn shown_hashes(hashes: Value<'_>, parts: &Parts<'_>, object: &mut Object<'_>) {
     let style = object.style;
-    if parts.files.is_empty() || json::kind_of(hashes) != Kind::Array {
+    if parts.files.is_empty() || !hashes.is_array() {
         return object.value("file_hashes", hashes);
     }
     let mut inner = Object::open(style, object.key(b"\"file_hashes\""));
-    for pair in json::elements(hashes) {
-        let two = pytext::iterated(pair);
+    for pair in hashes.elements() {
+        let two = files::iterated(pair);
         if let [key, value] = two.as_slice() {
             let mut token = Vec::new();
             json::push_string(value, &mut token);
-            style.push_string(&token, inner.named(key));
+            style.push_string(token.as_slice(), inner.named(key));
         }
     }
     inner.close();
@@ -305,7 +302,7 @@ fn shown_metadata(parts: &Parts<'_>, order: &Order, object: &mut Object<'_>) {
     let inside = order.keys().find(|(key, _)| *key == "metadata").and_then(|(_, inside)| inside);
     let is_token = |member: &Member<'_>| TOKENS.iter().any(|(token, _)| member.is(token));
     let lists_counts = TOKENS.iter().any(|(token, _)| inside.is_some_and(|order| order.contains(token)));
-    let has_counts = |rest: &[u8]| is_whole(rest) || json::members(rest).any(|member| is_token(&member));
+    let has_counts = |rest: Value<'_>| is_whole(rest) || rest.members().any(|member| is_token(&member));
     if !lists_counts && !parts.ext("metadata").is_some_and(has_counts) {
         // No count stands anywhere but in `usage`: it is shown as it was written.
         let before = (object.out.len(), object.empty);
@@ -320,64 +317,24 @@ fn shown_metadata(parts: &Parts<'_>, order: &Order, object: &mut Object<'_>) {
     let mut scratch = Object::open(object.style, &mut whole);
     metadata(parts, inside, &mut scratch);
     scratch.close();
-    let Some(rendered) = json::members(&whole).next().map(|member| member.value) else { return };
-    if json::kind_of(rendered) != Kind::Object || !is_truthy(rendered) {
+    let Some(rendered) = Value::trusted(&whole).members().next().map(|member| member.value()) else { return };
+    if !rendered.is_object() || !is_truthy(rendered) {
         return;
     }
-    let members: Vec<Member<'_>> = json::all_members(rendered);
+    let members: Vec<Member<'_>> = rendered.all_members();
     let out = object.key(b"\"metadata\"");
     if members.iter().any(|member| member.name() == "usage") || !members.iter().any(is_token) {
-        return out.extend_from_slice(rendered);
+        return out.extend_from_slice(rendered.text());
     }
     let style = Style::default();
     let mut inner = Object::open(style, out);
     for member in members.iter().filter(|member| !is_token(member)) {
-        inner.key(member.key).extend_from_slice(member.value);
+        inner.key(member.key()).extend_from_slice(member.value().text());
     }
     let mut usage = Object::open(style, inner.key(b"\"usage\""));
     for member in members.iter().filter(|member| is_token(member)) {
-        usage.key(member.key).extend_from_slice(member.value);
+        usage.key(member.key()).extend_from_slice(member.value().text());
     }
     usage.close();
     inner.close();
-}
-
-/// A time of the log as Python's `isoformat` has it: six digits or none, and
-/// `+00:00` for UTC.
-fn push_isoformat(ts: &str, out: &mut Vec<u8>) {
-    let (clock, rest) = ts.split_at_checked(19).unwrap_or((ts, ""));
-    out.extend_from_slice(clock.as_bytes());
-    let digits = rest.strip_prefix('.').map_or(0, |rest| rest.bytes().take_while(u8::is_ascii_digit).count());
-    if digits > 0 {
-        let mut micros = [b'0'; 6];
-        let kept = digits.min(6);
-        micros[..kept].copy_from_slice(&rest.as_bytes()[1..1 + kept]);
-        if micros != [b'0'; 6] {
-            out.push(b'.');
-            out.extend_from_slice(&micros);
-        }
-    }
-    match &rest[if digits > 0 { 1 + digits } else { 0 }..] {
-        "Z" | "-00:00" => out.extend_from_slice(b"+00:00"),
-        offset => out.extend_from_slice(offset.as_bytes()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn times_show_as_python_prints_them() {
-        for (ts, want) in [
-            ("2026-01-01T00:00:00.1Z", "2026-01-01T00:00:00.100000+00:00"),
-            ("2026-01-01T00:00:00.000000", "2026-01-01T00:00:00"),
-            ("2026-01-01T00:00:00.123456789-00:00", "2026-01-01T00:00:00.123456+00:00"),
-            ("2026-01-01T00:00:00+05:30", "2026-01-01T00:00:00+05:30"),
-        ] {
-            let mut out = Vec::new();
-            push_isoformat(ts, &mut out);
-            assert_eq!(String::from_utf8(out).unwrap(), want);
-        }
-    }
 }

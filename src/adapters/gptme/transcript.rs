@@ -2,27 +2,28 @@
 
 use std::borrow::Cow;
 
-use crate::adapters::adapter::Check;
+use crate::adapters::format::Check;
+use crate::json::Style;
 use crate::model::event::{Body, Draft, EventKind};
 use crate::model::files::{RelPath, SourceFile};
 use crate::model::finding::FindingCode;
 use crate::model::heads::{HeadKind, HeadName, HeadOp};
 use crate::model::ids::Seq;
-use crate::model::json::Style;
-use crate::model::jsonl::{Line, Lines, Newlines, trim_unicode};
+use crate::model::jsonl::{Line, Lines, Newlines};
 use crate::model::location::Location;
 use crate::model::recipe::RecipeBuilder;
 use crate::model::stream::{EventSink, StreamError};
+use crate::runtimes::python::text::strip;
 
 use super::damage::dissect;
-use super::layout::TRANSCRIPT;
+use super::layout;
 use super::message::{Normal, normalise};
 use super::read::{DEEPEST_MAIN, DEEPEST_OTHER, Reader, shown};
 use super::render;
 use super::wire::{Record, Rejection, Time};
-use crate::adapters::known::{NormalHash, Origin, RecordHash};
-use crate::adapters::place::Placing;
-use crate::adapters::surgery::Wound;
+use crate::adapters::kit::known::{NormalHash, Origin, RecordHash};
+use crate::adapters::kit::place::Placing;
+use crate::adapters::kit::surgery::Wound;
 
 /// What a file of messages holds, in its recipe's words.
 pub(super) const MESSAGES: &str = "messages";
@@ -59,7 +60,7 @@ struct OpenDamage {
 impl<'a> Reader<'a, '_> {
     /// Reads one list; returns its messages in order.
     pub(super) fn transcript(&mut self, path: &'a RelPath, file: &'a SourceFile, head: &HeadName) -> Result<Vec<Seq>, StreamError> {
-        let is_main = path.as_text() == Some(TRANSCRIPT);
+        let is_main = layout::transcript(self.to.files) == Some(path);
         let is_stray = head.kind == HeadKind::Backup && path.as_text() != Some("lossless.jsonl");
         let mut list = List {
             path,
@@ -94,12 +95,13 @@ impl<'a> Reader<'a, '_> {
             self.close_damage(list, file)?;
             return self.known_record(list, line, known, following);
         }
-        if line.is_blank() {
+        let text = strip(line.text);
+        if text.is_empty() {
             self.close_damage(list, file)?;
             list.recipe.gap(&String::from_utf8_lossy(&file[line.offset..line.offset + line.text.len() + line.end.len()]));
             return Ok(());
         }
-        let text = decoded(trim_unicode(line.text));
+        let text = decoded(text);
         let mut spare = Vec::with_capacity(12);
         match Record::parse(text.as_bytes(), &mut spare) {
             Err(rejection) => self.rejected(list, line, &rejection, file),
@@ -109,7 +111,7 @@ impl<'a> Reader<'a, '_> {
                     self.note_replaced_bytes(list, line);
                 }
                 self.note_oddities(list, line, &record);
-                self.new_record(list, line, hash, text.as_bytes(), &record, following)
+                self.new_record(list, line, hash, &record, following)
             }
         }
     }
@@ -123,7 +125,7 @@ impl<'a> Reader<'a, '_> {
 
     fn place_known(&mut self, list: &mut List<'a>, message: Seq, following: &Lines<'a>) -> Result<(), StreamError> {
         list.messages.push(message);
-        let mut rest = following.clone().filter(|line| !line.is_blank());
+        let mut rest = following.clone().filter(|line| !strip(line.text).is_empty());
         let mut seen = vec![Some(message)];
         let known = &self.known;
         let file_time = list.file_time.1;
@@ -141,7 +143,7 @@ impl<'a> Reader<'a, '_> {
     pub(super) fn rendered(&self, message: Seq, style: Style) -> Vec<u8> {
         let mut out = Vec::new();
         let Some((bytes, escapes, file_time)) = self.known.origin(message) else { return out };
-        let text = String::from_utf8_lossy(trim_unicode(bytes));
+        let text = String::from_utf8_lossy(strip(bytes));
         let mut spare = Vec::new();
         let Ok(record) = Record::parse(text.as_bytes(), &mut spare) else { return out };
         let mut normal = Normal::default();
@@ -158,7 +160,6 @@ impl<'a> Reader<'a, '_> {
         list: &mut List<'a>,
         line: Line<'a>,
         hash: RecordHash,
-        text: &[u8],
         record: &Record<'_>,
         following: &Lines<'a>,
     ) -> Result<(), StreamError> {
@@ -174,7 +175,7 @@ impl<'a> Reader<'a, '_> {
                 let parent = list.placing.parent_of_new(self.to.events, &mut self.repeats)?;
                 let file_time = if record.time == Time::Absent { list.file_time.1 } else { 0 };
                 let origin = Origin { record: line.text, hash, escapes: list.style.escapes, file_time };
-                let message = self.put_message(origin, text, record, (&mut normal, normal_hash), parent)?;
+                let message = self.put_message(origin, record, (&mut normal, normal_hash), parent)?;
                 list.placing.added(message);
                 list.messages.push(message);
                 message
@@ -191,12 +192,11 @@ impl<'a> Reader<'a, '_> {
     pub(super) fn put_message(
         &mut self,
         origin: Origin<'a>,
-        text: &[u8],
         record: &Record<'_>,
         (normal, hash): (&mut Normal, NormalHash),
         parent: Seq,
     ) -> Result<Seq, StreamError> {
-        let shape = self.last_shape.of(text, record, &mut self.shapes).unwrap_or(0);
+        let shape = self.last_shape.of(record, &mut self.shapes).unwrap_or(0);
         let unfinished = normal.payload.len();
         normal.finish(shape);
         let ts = Some(normal.ts.as_str()).filter(|ts| !ts.is_empty());
@@ -269,7 +269,7 @@ impl<'a> Reader<'a, '_> {
         self.to.findings.add(FindingCode::Salvaged, Location::at(shown(list.path), line.number, byte as u64 + 1), message);
         let mut normal = Normal::default();
         normalise(&record, list.style.escapes, &list.file_time.0, &mut normal);
-        normal.finish(self.last_shape.of(text.as_bytes(), &record, &mut self.shapes).unwrap_or(0));
+        normal.finish(self.last_shape.of(&record, &mut self.shapes).unwrap_or(0));
         self.summary_times(&record);
         let current = list.placing.made_head().cloned();
         self.switch(None)?;

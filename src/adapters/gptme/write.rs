@@ -1,14 +1,13 @@
 //! The inverse of reading: messages and head moves back to gptme's records.
 
+use crate::json::Style;
 use crate::model::event::EventKind;
-use crate::model::heads::{Head, HeadOp, Repeat};
+use crate::model::heads::{Head, HeadOp, RecordNumber, Repeat};
 use crate::model::ids::Seq;
-use crate::model::json::{self, Style};
 use crate::model::shape::{Order, Shapes};
 use crate::model::stream::{LogAccess, RecordRenderer, RecordSink, StreamError};
 
-use super::event_log::EVENTS;
-use super::event_wire::{key, open};
+use super::event_wire::{EVENTS, key, open};
 use super::render;
 use super::transcript::MESSAGES;
 use super::wire::usual_order;
@@ -142,15 +141,16 @@ impl RecordRenderer for Events {
         let event = log.event(seq)?;
         let ts = event.ts.unwrap_or_default().to_owned();
         if kind == EventKind::Custom {
-            let data = json::members(event.payload).find(|member| member.name() == "data").map(|member| member.value);
             let mut record = Vec::new();
-            self.messages.style.push_value(data.unwrap_or_default(), &mut record);
+            if let Some(data) = event.value().first("data") {
+                self.messages.style.push_value(data, &mut record);
+            }
             return out.record(&record);
         }
         if kind == EventKind::Repeat {
             let repeat: Repeat = serde_json::from_slice(event.payload).map_err(bad)?;
             return match repeat.source_id {
-                Some(number) => {
+                Some(RecordNumber(number)) => {
                     let record = self.append(log, number, &ts, repeat.last)?;
                     out.record(&record)
                 }
@@ -159,7 +159,7 @@ impl RecordRenderer for Events {
         }
         let head: Head = serde_json::from_slice(event.payload).map_err(bad)?;
         match head.source_id {
-            Some(number) => match self.head(log, &head, number, &ts, out.room())? {
+            Some(RecordNumber(number)) => match self.head(log, &head, number, &ts, out.room())? {
                 Some(record) => out.record(&record),
                 None => Ok(()),
             },

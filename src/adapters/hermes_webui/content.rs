@@ -7,8 +7,8 @@
 use memchr::memmem::Finder;
 use std::sync::LazyLock;
 
-use crate::adapters::mapping::{Beside, Content, To};
-use crate::model::json::{self, Escapes, Kind, Member};
+use crate::adapters::kit::mapping::{Content, Leftovers, To};
+use crate::json::{self, Escapes, Kind, Member, Value};
 
 /// `reasoning_content` says the same as `reasoning`.
 const SAME_REASONING: &str = "$reasoning_content";
@@ -23,11 +23,11 @@ const CALL_KEYS: [&str; 5] = ["id", "call_id", "response_item_id", "type", "func
 pub(super) struct Rows;
 
 impl Content for Rows {
-    fn encode(&self, values: &[(&'static str, &[u8])], writer: Escapes, out: &mut Vec<u8>) -> Beside {
+    fn encode(&self, values: &[(&'static str, &[u8])], writer: Escapes, out: &mut Vec<u8>) -> Leftovers {
         // Of equal keys the last counts, as the program has it.
-        let get = |name: &str| values.iter().rev().find(|(held, _)| *held == name).map(|(_, value)| *value);
-        let text = |name: &str| get(name).filter(|value| json::kind_of(value) == Kind::String);
-        let mut beside = Beside::default();
+        let get = |name: &str| values.iter().rev().find(|(held, _)| *held == name).map(|(_, value)| Value::from(*value));
+        let text = |name: &str| get(name).filter(|value| value.is_string());
+        let mut left = Leftovers::default();
         let mut parts = Parts { out, writer, empty: true };
         parts.out.push(b'[');
         let reasoning = text("reasoning");
@@ -47,7 +47,7 @@ impl Content for Rows {
             parts.out.extend_from_slice(b",\"content\":[");
             parts.empty = true;
         }
-        let content_fits = get("content").is_none_or(|content| parts.content(content, &mut beside));
+        let content_fits = get("content").is_none_or(|content| parts.content(content, &mut left));
         if answers.is_some() {
             parts.out.extend_from_slice(b"]}");
             parts.empty = false;
@@ -57,29 +57,30 @@ impl Content for Rows {
 
         for (fits, key) in [(content_fits, "content"), (calls_fit, "calls")] {
             if !fits {
-                beside.left.push(key);
+                left.values.push(key);
             }
         }
-        let mut rest = |key: &'static str, fits: bool, same: Option<(&[u8], &'static str)>| match (get(key), same) {
+        let mut rest = |key: &'static str, fits: bool, same: Option<(Value<'_>, &'static str)>| match (get(key), same) {
             (None, _) => {}
-            (Some(value), Some((other, mark))) if value == other => beside.marks.push(mark),
+            (Some(value), Some((other, mark))) if value == other => left.marks.push(mark),
             (Some(_), _) if fits => {}
-            (Some(_), _) => beside.left.push(key),
+            (Some(_), _) => left.values.push(key),
         };
         rest("reasoning", reasoning.is_some(), None);
         rest("reasoning_content", false, reasoning.map(|text| (text, SAME_REASONING)));
         rest("call_id", answers.is_some(), None);
         rest("name", name.is_some(), None);
         rest("tool_name", false, name.map(|text| (text, SAME_NAME)));
-        beside
+        left
     }
 
     fn decode(&self, name: &str, parts: &[u8], marked: &dyn Fn(&str) -> bool, to: To<'_>) {
+        let parts = Value::from(parts);
         let of_type = |wanted: &'static str| parts_of_type(parts, wanted).next();
-        let of_result = |key: &str| of_type("tool_result").and_then(|result| member(result, key));
+        let of_result = |key: &str| of_type("tool_result").and_then(|result| result.first(key));
         let found = match name {
-            "reasoning" => of_type("thinking").and_then(|part| member(part, "text")),
-            "reasoning_content" => of_type("thinking").and_then(|part| member(part, "text")).filter(|_| marked(SAME_REASONING)),
+            "reasoning" => of_type("thinking").and_then(|part| part.first("text")),
+            "reasoning_content" => of_type("thinking").and_then(|part| part.first("text")).filter(|_| marked(SAME_REASONING)),
             "call_id" => of_result("call_id"),
             "name" => of_result("name"),
             "tool_name" => of_result("name").filter(|_| marked(SAME_NAME)),
@@ -113,15 +114,15 @@ impl Parts<'_> {
         self.out.push(b'"');
     }
 
-    fn value(&mut self, key: &str, value: &[u8]) {
+    fn value(&mut self, key: &str, value: Value<'_>) {
         self.out.extend_from_slice(b",\"");
         self.out.extend_from_slice(key.as_bytes());
         self.out.extend_from_slice(b"\":");
         json::push_carried_value(value, self.writer, self.out);
     }
 
-    fn content(&mut self, content: &[u8], beside: &mut Beside) -> bool {
-        match json::kind_of(content) {
+    fn content(&mut self, content: Value<'_>, left: &mut Leftovers) -> bool {
+        match content.kind() {
             Kind::String => {
                 self.open("text");
                 self.value("text", content);
@@ -129,10 +130,10 @@ impl Parts<'_> {
                 true
             }
             Kind::Array => {
-                for item in json::elements(content) {
+                for item in content.elements() {
                     self.item(item);
                 }
-                beside.marks.push(LIST);
+                left.marks.push(LIST);
                 true
             }
             Kind::Number | Kind::Object | Kind::True | Kind::False | Kind::Null => false,
@@ -141,7 +142,7 @@ impl Parts<'_> {
 
     /// One part of the program's own: texts and images are ours too, anything
     /// else is carried whole.
-    fn item(&mut self, item: &[u8]) {
+    fn item(&mut self, item: Value<'_>) {
         match simple_item(item) {
             Some(Item::Text(text)) => {
                 self.open("text");
@@ -160,24 +161,23 @@ impl Parts<'_> {
     }
 
     /// The tool calls, if all of them have the program's own form.
-    fn calls(&mut self, calls: &[u8]) -> bool {
-        if json::kind_of(calls) != Kind::Array || json::elements(calls).next().is_none() || !json::elements(calls).all(is_usual_call) {
+    fn calls(&mut self, calls: Value<'_>) -> bool {
+        if !calls.is_array() || calls.elements().next().is_none() || !calls.elements().all(is_usual_call) {
             return false;
         }
-        for call in json::elements(calls) {
+        for call in calls.elements() {
             self.open("tool_call");
-            for (key, value) in [("id", member(call, "id")), ("name", function(call, "name")), ("arguments", function(call, "arguments"))] {
+            for (key, value) in [("id", call.first("id")), ("name", function(call, "name")), ("arguments", function(call, "arguments"))] {
                 if let Some(value) = value {
                     self.value(key, value);
                 }
             }
-            let beside: Vec<Member<'_>> =
-                json::members(call).filter(|m| matches!(m.name().as_ref(), "call_id" | "response_item_id")).collect();
+            let beside: Vec<Member<'_>> = call.members().filter(|m| matches!(m.name().as_ref(), "call_id" | "response_item_id")).collect();
             for (n, held) in beside.iter().enumerate() {
                 self.out.extend_from_slice(if n == 0 { b",\"ext\":{" } else { b"," });
-                json::push_carried_string(held.key, self.writer, self.out);
+                json::push_carried_string(held.key(), self.writer, self.out);
                 self.out.push(b':');
-                json::push_carried_value(held.value, self.writer, self.out);
+                json::push_carried_value(held.value(), self.writer, self.out);
             }
             self.out.extend_from_slice(if beside.is_empty() { b"}" } else { b"}}" });
         }
@@ -185,62 +185,59 @@ impl Parts<'_> {
     }
 }
 
-fn member<'v>(object: &'v [u8], name: &str) -> Option<&'v [u8]> {
-    json::members(object).find(|member| member.is(name)).map(|member| member.value)
-}
-
-fn function<'v>(call: &'v [u8], name: &str) -> Option<&'v [u8]> {
-    member(call, "function").and_then(|function| member(function, name))
+fn function<'v>(call: Value<'v>, name: &str) -> Option<Value<'v>> {
+    call.first("function").and_then(|function| function.first(name))
 }
 
 /// The type of a part in the log: its first member.
-fn part_type(part: &[u8]) -> Option<&str> {
-    let first = json::members(part).next().filter(|member| member.key == b"\"type\"")?;
-    std::str::from_utf8(first.value.get(1..first.value.len().checked_sub(1)?)?).ok()
+fn part_type(part: Value<'_>) -> Option<&str> {
+    let first = part.members().next().filter(|member| member.key() == b"\"type\"")?.value().text();
+    std::str::from_utf8(first.get(1..first.len().checked_sub(1)?)?).ok()
 }
 
 enum Item<'v> {
-    Text(&'v [u8]),
-    Image(&'v [u8]),
+    Text(Value<'v>),
+    Image(Value<'v>),
 }
 
 /// A part with exactly the members that the program writes.
-fn simple_item(item: &[u8]) -> Option<Item<'_>> {
-    if json::kind_of(item) != Kind::Object {
+fn simple_item(item: Value<'_>) -> Option<Item<'_>> {
+    if !item.is_object() {
         return None;
     }
-    let found: Vec<Member<'_>> = json::members(item).take(3).collect();
+    let found: Vec<Member<'_>> = item.members().take(3).collect();
     let [kind, held] = found.as_slice() else { return None };
-    if kind.key != b"\"type\"" {
+    if kind.key() != b"\"type\"" {
         return None;
     }
-    match (kind.value, held.key) {
-        (b"\"text\"", b"\"text\"") => Some(Item::Text(held.value)),
-        (b"\"image_url\"", b"\"image_url\"") if json::kind_of(held.value) == Kind::Object => {
-            let inside: Vec<Member<'_>> = json::members(held.value).take(2).collect();
+    match (kind.value().text(), held.key()) {
+        (b"\"text\"", b"\"text\"") => Some(Item::Text(held.value())),
+        (b"\"image_url\"", b"\"image_url\"") if held.value().is_object() => {
+            let inside: Vec<Member<'_>> = held.value().members().take(2).collect();
             let [url] = inside.as_slice() else { return None };
-            (url.key == b"\"url\"").then_some(Item::Image(url.value))
+            (url.key() == b"\"url\"").then_some(Item::Image(url.value()))
         }
         _ => None,
     }
 }
 
-fn is_usual_call(call: &[u8]) -> bool {
-    if json::kind_of(call) != Kind::Object {
+fn is_usual_call(call: Value<'_>) -> bool {
+    if !call.is_object() {
         return false;
     }
     let mut next = 0;
-    let mut in_order = |object: &[u8], keys: &[&str]| {
+    let mut in_order = |object: Value<'_>, keys: &[&str]| {
         next = 0;
-        json::members(object).all(|member| match keys.iter().position(|key| member.key == format!("\"{key}\"").as_bytes()) {
+        object.members().all(|member| match keys.iter().position(|key| member.key() == format!("\"{key}\"").as_bytes()) {
             Some(at) => std::mem::replace(&mut next, at + 1) <= at,
             None => false,
         })
     };
-    let has_function = member(call, "function").is_some_and(|function| {
-        json::kind_of(function) == Kind::Object && in_order(function, &["name", "arguments"]) && json::members(function).count() == 2
-    });
-    has_function && member(call, "id").is_some() && member(call, "type") == Some(b"\"function\"") && in_order(call, &CALL_KEYS)
+    let has_function = call
+        .first("function")
+        .is_some_and(|function| function.is_object() && in_order(function, &["name", "arguments"]) && function.members().count() == 2);
+    let is_function = call.first("type").is_some_and(|kind| kind.text() == b"\"function\"");
+    has_function && call.first("id").is_some() && is_function && in_order(call, &CALL_KEYS)
 }
 
 /// For the types that are looked for in every message.
@@ -248,31 +245,31 @@ static FINDERS: LazyLock<[Finder<'static>; 3]> = LazyLock::new(|| ["thinking", "
 
 /// The parts of one type. Most lists have none of most types, which to look for
 /// the word itself tells faster than to go from part to part.
-fn parts_of_type<'p>(parts: &'p [u8], wanted: &'static str) -> impl Iterator<Item = &'p [u8]> {
+fn parts_of_type<'p>(parts: Value<'p>, wanted: &'static str) -> impl Iterator<Item = Value<'p>> {
     let finder = FINDERS.iter().find(|finder| finder.needle() == wanted.as_bytes());
-    let is_there = finder.is_none_or(|finder| finder.find(parts).is_some());
-    let list = if is_there { parts } else { b"[]" };
-    json::elements(list).filter(move |part| part_type(part) == Some(wanted))
+    let is_there = finder.is_none_or(|finder| finder.find(parts.text()).is_some());
+    let list = if is_there { parts } else { Value::EMPTY_ARRAY };
+    list.elements().filter(move |part| part_type(*part) == Some(wanted))
 }
 
 /// The parts that are the content itself.
-fn own_parts(parts: &[u8]) -> impl Iterator<Item = &[u8]> {
-    json::elements(parts).filter(|part| matches!(part_type(part), Some("text" | "image" | "other")))
+fn own_parts(parts: Value<'_>) -> impl Iterator<Item = Value<'_>> {
+    parts.elements().filter(|part| matches!(part_type(*part), Some("text" | "image" | "other")))
 }
 
-fn decode_text(parts: &[u8], to: To<'_>) {
-    if let Some(text) = own_parts(parts).find_map(|part| member(part, "text")) {
+fn decode_text(parts: Value<'_>, to: To<'_>) {
+    if let Some(text) = own_parts(parts).find_map(|part| part.first("text")) {
         to.style.push_value_at(text, to.depth, to.out);
     }
 }
 
-fn decode_list(parts: &[u8], to: To<'_>) {
+fn decode_list(parts: Value<'_>, to: To<'_>) {
     let mut list = vec![b'['];
     for part in own_parts(parts) {
         if list.len() > 1 {
             list.push(b',');
         }
-        let value = |key: &str| member(part, key).unwrap_or(b"null");
+        let value = |key: &str| part.first(key).unwrap_or_default().text();
         match part_type(part) {
             Some("text") => push(&mut list, &[b"{\"type\":\"text\",\"text\":", value("text"), b"}"]),
             Some("image") => push(&mut list, &[b"{\"type\":\"image_url\",\"image_url\":{\"url\":", value("uri"), b"}}"]),
@@ -280,25 +277,25 @@ fn decode_list(parts: &[u8], to: To<'_>) {
         }
     }
     list.push(b']');
-    to.style.push_value_at(&list, to.depth, to.out);
+    to.style.push_value_at(list.as_slice(), to.depth, to.out);
 }
 
-fn decode_calls(parts: &[u8], to: To<'_>) {
+fn decode_calls(parts: Value<'_>, to: To<'_>) {
     let mut list = vec![b'['];
     for part in parts_of_type(parts, "tool_call") {
         if list.len() > 1 {
             list.push(b',');
         }
-        let value = |key: &str| member(part, key).unwrap_or(b"null");
+        let value = |key: &str| part.first(key).unwrap_or_default().text();
         push(&mut list, &[b"{\"id\":", value("id"), b","]);
-        for held in member(part, "ext").into_iter().flat_map(json::members) {
-            push(&mut list, &[held.key, b":", held.value, b","]);
+        for held in part.first("ext").into_iter().flat_map(Value::members) {
+            push(&mut list, &[held.key(), b":", held.value().text(), b","]);
         }
         push(&mut list, &[b"\"type\":\"function\",\"function\":{\"name\":", value("name"), b",\"arguments\":", value("arguments"), b"}}"]);
     }
     list.push(b']');
     if list.len() > 2 {
-        to.style.push_value_at(&list, to.depth, to.out);
+        to.style.push_value_at(list.as_slice(), to.depth, to.out);
     }
 }
 

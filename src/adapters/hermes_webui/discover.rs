@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::adapters::adapter::{Confidence, Found, RETIRED_SUFFIX, Standing, Stray, UnitClaim};
+use crate::adapters::format::{Confidence, Found, RETIRED_SUFFIX, Standing, Stray, UnitClaim};
+use crate::json::{self, Dialect, Member, Value};
 use crate::model::files::{Beside, RelPath};
 use crate::model::finding::FindingCode;
 use crate::model::folder::{FolderView, ListedKind};
-use crate::model::json::{self, Dialect, Kind, Member};
 
 use super::layout::{INDEX, RUNS, Role, TURNS, is_id, role};
 
@@ -58,9 +58,12 @@ fn uploads(folder: &FolderView<'_>) -> Vec<UnitClaim> {
 
 fn sessions(folder: &FolderView<'_>) -> Found {
     let mut groups: BTreeMap<&[u8], Group<'_>> = BTreeMap::new();
-    let mut empty_runs = Vec::new();
+    let (mut empty_runs, mut odd_names) = (Vec::new(), Vec::new());
     for (path, entry) in folder.near(&[TURNS, RUNS]) {
-        let Ok(text) = std::str::from_utf8(path) else { continue };
+        let Ok(text) = std::str::from_utf8(path) else {
+            odd_names.extend((entry.kind == ListedKind::File && is_oddly_named(path, folder)).then_some(path));
+            continue;
+        };
         match &entry.kind {
             ListedKind::File | ListedKind::Link => {
                 if let Some((role, id)) = role(text, RETIRED_SUFFIX) {
@@ -71,7 +74,7 @@ fn sessions(folder: &FolderView<'_>) -> Found {
             ListedKind::Special | ListedKind::Unreadable(_) => {}
         }
     }
-    if !groups.values().any(|group| group.proves(folder)) {
+    if odd_names.is_empty() && !groups.values().any(|group| group.proves(folder)) {
         return Found::default();
     }
     for (id, text) in empty_runs {
@@ -79,7 +82,7 @@ fn sessions(folder: &FolderView<'_>) -> Found {
             group.empty_runs = Some(text);
         }
     }
-    let mut found = Found::default();
+    let mut found = Found { units: odd_names.into_iter().map(oddly_named).collect(), strays: Vec::new() };
     for (id, group) in groups {
         match group.claim(&String::from_utf8_lossy(id), folder) {
             Ok(claim) => found.units.push(claim),
@@ -87,6 +90,25 @@ fn sessions(folder: &FolderView<'_>) -> Found {
         }
     }
     found
+}
+
+/// Whether a file whose name is not UTF-8 holds a session by its content.
+fn is_oddly_named(path: &[u8], folder: &FolderView<'_>) -> bool {
+    !path.contains(&b'/') && path.ends_with(b".json") && is_sidecar("", &folder.first_bytes(path))
+}
+
+/// Such a file is a session by itself: its name is no id, and nothing else bears it.
+fn oddly_named(path: &[u8]) -> UnitClaim {
+    UnitClaim {
+        name: RelPath::new(path),
+        root: RelPath::new(""),
+        files: vec![RelPath::new(path)],
+        left_out: Vec::new(),
+        beside: Beside::default(),
+        retires: vec![RelPath::new(path)],
+        confidence: Confidence::Sure,
+        standing: Standing::Live,
+    }
 }
 
 type LeftOut = (RelPath, FindingCode, String);
@@ -126,7 +148,7 @@ impl Group<'_> {
         for (name, role, is_file) in &self.files {
             let path = RelPath::new(*name);
             match role {
-                Role::Sidecar if *is_file && is_foreign(name, folder) => {}
+                Role::Sidecar if *is_file && is_unlisted(name, folder) => {}
                 // A backup would come back to life by itself.
                 Role::Sidecar | Role::Backup => {
                     claim.retires.push(path.clone());
@@ -144,6 +166,15 @@ impl Group<'_> {
         claim.retires.dedup();
         if claim.files.is_empty() {
             return Err(claim.left_out);
+        }
+        // The program lists any object under such a name; another one may know it.
+        let is_object_of_others = |(name, role, is_file): &(&str, Role, bool)| {
+            *role == Role::Sidecar
+                && *is_file
+                && (is_export(name, &folder.first_bytes(name)) || !has_session_keys(&folder.first_bytes(name)))
+        };
+        if self.files.iter().all(is_object_of_others) {
+            claim.confidence = Confidence::Likely;
         }
         claim.files.extend(self.empty_runs.map(RelPath::new));
         claim.files.sort();
@@ -178,23 +209,26 @@ fn temporary(path: RelPath, folder: &FolderView<'_>, claim: &mut UnitClaim) {
 }
 
 fn is_whole(bytes: &[u8]) -> bool {
-    json::scan_value(bytes, Dialect::Python).is_ok_and(|scan| bytes[scan.end..].trim_ascii().is_empty())
+    json::validate(bytes, Dialect::Python).is_ok()
 }
 
-/// A JSON file of somebody else: complete, and without anything of a session.
-/// What cannot be read may be a session that was damaged.
-pub(super) fn is_foreign(path: &str, folder: &FolderView<'_>) -> bool {
-    let first = folder.first_bytes(path);
-    let known = ["session_id", "messages", "tool_calls", "workspace"];
-    if is_export(path, &first) {
-        return true;
-    }
-    !first_members(&first).iter().any(|(key, _)| known.contains(&key.as_str())) && is_whole(&folder.all_bytes(path))
+/// A JSON file that the program does not list: complete, and no object. What cannot
+/// be read may be a session that was damaged.
+pub(crate) fn is_unlisted(path: &str, folder: &FolderView<'_>) -> bool {
+    let is_object = folder.first_bytes(path).trim_ascii_start().starts_with(b"{");
+    !is_object && is_whole(&folder.all_bytes(path))
+}
+
+/// Whether an object begins with anything of a session.
+fn has_session_keys(first: &[u8]) -> bool {
+    let members = first_members(first);
+    let is_cut_off = !is_whole(first);
+    members.iter().any(|(key, _)| super::layout::SESSION_KEYS.contains(&key.as_str())) || is_cut_off
 }
 
 /// The outermost keys in the first bytes of an object, each with its value as
 /// far as that is complete.
-fn first_members(first: &[u8]) -> Vec<(String, Option<&[u8]>)> {
+fn first_members(first: &[u8]) -> Vec<(String, Option<Value<'_>>)> {
     let mut found = Vec::new();
     let blank = |at: usize| at + first[at.min(first.len())..].iter().take_while(|b| b.is_ascii_whitespace()).count();
     let mut at = blank(0);
@@ -204,16 +238,16 @@ fn first_members(first: &[u8]) -> Vec<(String, Option<&[u8]>)> {
     at = blank(at + 1);
     while first.get(at) == Some(&b'"') {
         let Ok(key) = json::scan_value(&first[at..], Dialect::Python) else { break };
-        let name = json::unescape(&first[at..at + key.end]).into_owned();
+        let name = key.value.to_str().into_owned();
         at = blank(at + key.end);
         if first.get(at) != Some(&b':') {
             break;
         }
         at = blank(at + 1);
         match json::scan_value(&first[at..], Dialect::Python) {
-            Ok(value) => {
-                found.push((name, Some(&first[at..at + value.end])));
-                at = blank(at + value.end);
+            Ok(scan) => {
+                found.push((name, Some(scan.value)));
+                at = blank(at + scan.end);
             }
             Err(_) => {
                 found.push((name, None));
@@ -238,7 +272,7 @@ fn is_sidecar(path: &str, first: &[u8]) -> bool {
 /// The WebUI's export button writes the same object under another name.
 fn is_export(path: &str, first: &[u8]) -> bool {
     let Some(named) = path.strip_prefix("hermes-").and_then(|name| name.split('.').next()) else { return false };
-    first_members(first).iter().any(|(key, value)| key == "session_id" && value.is_some_and(|value| json::unescape(value) == named))
+    first_members(first).iter().any(|(key, value)| key == "session_id" && value.is_some_and(|value| value.is_str(named)))
 }
 
 fn is_index(first: &[u8]) -> bool {
@@ -256,7 +290,7 @@ fn any_line(first: &[u8], accepts: impl Fn(&[Member<'_>]) -> bool) -> bool {
 fn is_turn_journal(path: &str, first: &[u8]) -> bool {
     let id = path.strip_prefix(TURNS).and_then(|name| name.split('~').next()).map(|id| id.strip_suffix(".jsonl").unwrap_or(id));
     any_line(first, |members| {
-        let text = |name: &str| members.iter().find(|member| member.name() == name).map(|member| json::unescape(member.value));
+        let text = |name: &str| members.iter().find(|member| member.name() == name).map(|member| member.value().to_str());
         text("turn_id").is_some()
             && text("session_id").as_deref() == id
             && text("event").is_some_and(|event| TURN_EVENTS.contains(&event.as_ref()))
@@ -266,7 +300,7 @@ fn is_turn_journal(path: &str, first: &[u8]) -> bool {
 fn is_run_journal(first: &[u8]) -> bool {
     any_line(first, |members| {
         let has = |name: &str| members.iter().any(|member| member.name() == name);
-        let is_object = |name: &str| members.iter().any(|member| member.name() == name && json::kind_of(member.value) == Kind::Object);
+        let is_object = |name: &str| members.iter().any(|member| member.name() == name && member.value().is_object());
         has("event_id") && has("run_id") && has("seq") && has("terminal_state") && is_object("payload")
     })
 }

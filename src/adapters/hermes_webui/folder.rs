@@ -1,23 +1,28 @@
 //! The files that serve a whole folder: the sidebar's list of sessions, and
 //! which of them were deleted.
 
-use crate::adapters::adapter::Check;
-use crate::adapters::document::{Document, DocumentPiece, Frame};
-use crate::adapters::surgery::Wound;
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use crate::adapters::format::Check;
+use crate::adapters::kit::document::{Document, DocumentPiece, Frame};
+use crate::adapters::kit::surgery::Wound;
+use crate::json::{self, Dialect, Kind, Style, Value};
 use crate::model::event::EventKind;
 use crate::model::files::{RelPath, SourceFile};
 use crate::model::finding::FindingCode;
-use crate::model::json::{self, Dialect, Kind, Style};
 use crate::model::location::Location;
 use crate::model::recipe::RecipeBuilder;
 use crate::model::stream::StreamError;
+use crate::runtimes::python::convert::int;
+use crate::runtimes::python::loads::check;
+use crate::runtimes::python::text::strip;
+use crate::runtimes::python::value::{pick, str_or_empty};
+use crate::runtimes::wtf8::decode;
 
-use super::message::is_true;
-use super::pynumber::integer;
-use super::pytext::{Units, dumps_text, str_of, stripped, units};
-use super::read::Reader;
+use super::reader::Reader;
 use super::sidecar::escapes_of;
-use super::turns::{DEEPEST, LONGEST_INTEGER};
+use super::turns::{DEEPEST, quoted};
 use super::wire::{DOCUMENT_STYLE, STORE};
 use super::write::{INDEXES, STORES};
 
@@ -25,32 +30,31 @@ impl<'a> Reader<'a, '_> {
     /// The sidebar's list: one fact for each row.
     pub(super) fn index(&mut self, path: &'a RelPath, file: &'a SourceFile) -> Result<(), StreamError> {
         let bytes = file.bytes.as_slice();
-        let scan = std::str::from_utf8(bytes).ok().and_then(|_| json::scan_value(bytes, Dialect::Python).ok());
-        let start = bytes.iter().position(|b| !b.is_ascii_whitespace()).unwrap_or(0);
-        let is_list = scan.is_some_and(|scan| bytes[start] == b'[' && bytes[scan.end..].trim_ascii().is_empty());
-        let Some(end) = scan.filter(|_| is_list).map(|scan| scan.end) else { return self.unreadable(path, bytes) };
+        let scan = std::str::from_utf8(bytes).ok().and_then(|_| json::validate(bytes, Dialect::Python).ok());
+        let Some(list) = scan.map(|scan| scan.value).filter(|list| list.is_array()) else { return self.unreadable(path, bytes) };
         let style = Style { escapes: escapes_of(bytes), ..DOCUMENT_STYLE };
         let mut recipe = RecipeBuilder::default();
         let mut done = 0;
-        let mut rows = json::elements(&bytes[start..end]).peekable();
+        let mut rows = list.elements().peekable();
         while let Some(row) = rows.next() {
-            let at = row.as_ptr() as usize - bytes.as_ptr() as usize;
+            let Range { start: at, end } = row.span_in(bytes);
             if done == 0 {
                 recipe.gap(&String::from_utf8_lossy(&bytes[..at]));
             }
-            let next = rows.peek().map_or(bytes.len(), |next| next.as_ptr() as usize - bytes.as_ptr() as usize);
-            recipe.line_end(&String::from_utf8_lossy(&bytes[at + row.len()..next]));
+            let next = rows.peek().map_or(bytes.len(), |next| next.span_in(bytes).start);
+            recipe.line_end(&String::from_utf8_lossy(&bytes[end..next]));
             let mut payload = br#"{"of":"index","data":"#.to_vec();
             json::push_carried_value(row, style.escapes, &mut payload);
             payload.push(b'}');
             let seq = self.to.put(EventKind::Meta, None, None, &payload)?;
             let rendered = (self.to.check == Check::EachRecord).then(|| {
                 let mut out = Vec::new();
-                let data = json::members(&payload).nth(1).map_or(&b""[..], |member| member.value);
-                style.push_value_at(data, 1, &mut out);
+                if let Some(data) = Value::trusted(&payload).members().nth(1) {
+                    style.push_value_at(data.value(), 1, &mut out);
+                }
                 out
             });
-            self.piece(seq, row, &mut recipe, rendered);
+            self.piece(seq, row.text(), &mut recipe, rendered);
             done = next;
         }
         if done < bytes.len() {
@@ -95,37 +99,27 @@ impl<'a> Reader<'a, '_> {
 }
 
 /// A file's value as its program reads it; nothing where it cannot.
-fn value(bytes: &[u8], kind: Kind) -> Option<&[u8]> {
+fn value(bytes: &[u8], kind: Kind) -> Option<Value<'_>> {
     let text = std::str::from_utf8(bytes).ok()?.as_bytes();
-    let scan = json::scan_value(text, Dialect::Python).ok()?;
-    let is_read = scan.facts.depth < DEEPEST && scan.facts.longest_integer <= LONGEST_INTEGER && text[scan.end..].trim_ascii().is_empty();
-    Some(text[..scan.end].trim_ascii_start()).filter(|value| is_read && json::kind_of(value) == kind)
-}
-
-fn last<'a>(object: &'a [u8], name: &str) -> Option<&'a [u8]> {
-    json::members(object).filter(|member| member.name() == name).last().map(|member| member.value)
+    check(text, DEEPEST).ok().filter(|value| value.kind() == kind)
 }
 
 /// The sessions that the list has rows for, in code point order.
 pub(super) fn named_ids(bytes: &[u8]) -> String {
-    let rows = value(bytes, Kind::Array).into_iter().flat_map(json::elements).filter(|row| json::kind_of(row) == Kind::Object);
-    sorted(rows.filter_map(|row| last(row, "session_id")).filter(|id| json::kind_of(id) == Kind::String).map(units))
+    let rows = value(bytes, Kind::Array).into_iter().flat_map(Value::elements).filter(|row| row.is_object());
+    let ids = rows.filter_map(|row| row.get("session_id")).filter(|id| id.is_string());
+    sorted(ids.map(|id| decode(id.text()).into_owned()))
 }
 
 /// The sessions that were deleted for good.
 pub(super) fn deleted_ids(bytes: &[u8]) -> String {
-    let list = value(bytes, Kind::Object)
-        .filter(|list| last(list, "version").is_some_and(|version| integer(Some(version)).as_deref() == Some("1")));
-    let ids = list.and_then(|list| last(list, "ids")).filter(|ids| json::kind_of(ids) == Kind::Array).into_iter().flat_map(json::elements);
-    sorted(ids.filter(|id| is_true(Some(id))).map(|id| stripped(&str_of(id)).to_vec()).filter(|id| !id.is_empty()))
+    let [version, ids] = value(bytes, Kind::Object).map_or([None, None], |list| pick(list, ["version", "ids"]));
+    let is_known = version.is_some_and(|version| int(version).as_deref() == Ok("1"));
+    let ids = ids.filter(|ids| is_known && ids.is_array()).into_iter().flat_map(Value::elements);
+    sorted(ids.map(|id| strip(&str_or_empty(Some(id))).to_vec()).filter(|id| !id.is_empty()))
 }
 
-fn sorted(ids: impl Iterator<Item = Units>) -> String {
-    let points = |id: &Units| -> Vec<u32> {
-        char::decode_utf16(id.iter().copied()).map(|c| c.map_or_else(|lone| u32::from(lone.unpaired_surrogate()), u32::from)).collect()
-    };
-    let mut ids: Vec<Units> = ids.collect();
-    ids.sort_by_cached_key(points);
-    ids.dedup();
-    format!("[{}]", ids.iter().map(|id| dumps_text(id)).collect::<Vec<_>>().join(","))
+fn sorted(ids: impl Iterator<Item = Vec<u8>>) -> String {
+    let ids: BTreeSet<Vec<u8>> = ids.collect();
+    format!("[{}]", ids.iter().map(|id| quoted(id)).collect::<Vec<_>>().join(","))
 }

@@ -4,21 +4,21 @@
 //! characters that stand inside a record; such a record is lost to it. It is
 //! whole all the same, and becomes an event that the loader does not see.
 
-use crate::adapters::adapter::Check;
-use crate::adapters::mapping::{NoContent, ParentId, Setting};
-use crate::adapters::surgery::{LineEnd, Wound, dissect};
+use crate::adapters::format::Check;
+use crate::adapters::kit::mapping::{NoContent, ParentId, Setting};
+use crate::adapters::kit::surgery::{LineEnd, Wound, dissect};
+use crate::json::{self, Dialect, Member, Separators, Style, Value};
 use crate::model::event::{EventKind, EventRef};
 use crate::model::files::{RelPath, SourceFile};
 use crate::model::finding::FindingCode;
 use crate::model::ids::Seq;
-use crate::model::json::{self, Dialect, Kind, Member, Separators, Style};
-use crate::model::jsonl::{self, Lines, Newlines};
+use crate::model::jsonl::{Lines, Newlines};
 use crate::model::location::Location;
 use crate::model::recipe::RecipeBuilder;
-use crate::model::stops::Stops;
 use crate::model::stream::{EventSink, StreamError};
+use crate::runtimes::python::text::{Span, splitlines, strip};
 
-use super::read::Reader;
+use super::reader::Reader;
 use super::wire::{JOURNAL_STYLE, RUN, RUN_ORDER, TURN_ORDER};
 use super::write::{self, Line, RUNS, TURNS, push_line, turn_table};
 
@@ -65,7 +65,7 @@ impl<'a> Reader<'a, '_> {
                 self.line(&mut journal, whole, is_broken.then_some(SPLIT))?;
                 continue;
             }
-            for (at, len, end) in broken(line.text) {
+            for Span { start: at, len, end_len: end } in splitlines(line.text) {
                 let is_last = at + len + end == line.text.len();
                 let end = if is_last && end == 0 { line.end } else { &line.text[at + len..at + len + end] };
                 let piece = Piece { column: at, offset: line.offset + at, text: &line.text[at..at + len], end, ..whole };
@@ -83,7 +83,7 @@ impl<'a> Reader<'a, '_> {
     }
 
     fn line(&mut self, journal: &mut Journal<'a>, line: Piece<'a>, hidden: Option<&'static [u8]>) -> Result<(), StreamError> {
-        if jsonl::trim_unicode(line.text).is_empty() {
+        if strip(line.text).is_empty() {
             self.close(journal)?;
             journal.recipe.gap(&String::from_utf8_lossy(&journal.file[line.offset..line.offset + line.text.len() + line.end.len()]));
             return Ok(());
@@ -106,13 +106,13 @@ impl<'a> Reader<'a, '_> {
             }
             Err(error) => error,
         };
-        if json::scan_value(line.text, Dialect::Python).is_ok_and(|scan| line.text[scan.end..].trim_ascii().is_empty()) {
-            let sentence = Wound::Rejected.sentence("Hermes WebUI", "it is no object");
+        if json::validate(line.text, Dialect::Python).is_ok() {
+            let sentence = Wound::Rejected.sentence("Hermes WebUI", "it is not an object");
             self.to.findings.add(FindingCode::RejectedRecord, place(0), sentence);
             return self.reject(journal, line, Wound::Rejected);
         }
         let end = if line.end.is_empty() { LineEnd::FileEnd } else { LineEnd::Newline };
-        let accepts = |record: &[u8]| ["turn_id", "run_id"].iter().any(|key| json::members(record).any(|member| member.is(key)));
+        let accepts = |record: &[u8]| ["turn_id", "run_id"].iter().any(|key| Value::trusted(record).first(key).is_some());
         for cut in dissect(line.text, error.at, end, Dialect::Python, &accepts) {
             let is_last = cut.end == line.text.len();
             let piece = Piece {
@@ -129,7 +129,7 @@ impl<'a> Reader<'a, '_> {
                 }
                 None => {
                     self.close(journal)?;
-                    let members: Vec<Member<'a>> = json::all_members(piece.text);
+                    let members: Vec<Member<'a>> = Value::trusted(piece.text).all_members();
                     self.record(journal, piece, &members, Some(SALVAGED))?;
                 }
             }
@@ -165,7 +165,7 @@ impl<'a> Reader<'a, '_> {
         members: &[Member<'a>],
         hidden: Option<&'static [u8]>,
     ) -> Result<(), StreamError> {
-        let get = |name: &str| members.iter().find(|member| member.is(name)).map(|member| member.value);
+        let get = |name: &str| members.iter().find(|member| member.is(name)).map(|member| member.value());
         let is_run = journal.kind == EventKind::Run;
         let table = if is_run { &RUN } else { turn_table(get("event")) };
         // A transcript that stands in the data is taken out of it.
@@ -175,14 +175,14 @@ impl<'a> Reader<'a, '_> {
             None => members,
             Some(data) => {
                 let with =
-                    |member: &Member<'a>| if member.key == b"\"payload\"" { Member { key: member.key, value: data } } else { *member };
+                    |member: &Member<'a>| if member.key() == b"\"payload\"" { Member { key: member.key(), value: data } } else { *member };
                 replaced = members.iter().map(with).collect();
                 &replaced
             }
         };
         let given = Line { session: &self.session, run_id: get("run_id"), number: get("seq"), event: get("event") };
         let setting = Setting { writer: journal.style.escapes, parent: ParentId::Unwritten };
-        let mut taken = table.take(taken_from, setting, &given).unwrap_or_default();
+        let mut taken = table.claim(taken_from, setting, &given).unwrap_or_default();
         if is_run {
             taken.say("kind", b"\"stream\"".to_vec());
         }
@@ -215,14 +215,14 @@ impl<'a> Reader<'a, '_> {
 
     /// What an event renders to. A transcript that was taken out was compared
     /// row by row, so it is put back as it stood.
-    fn rendered_line(&self, event: &EventRef<'_>, style: Style, data: Option<&[u8]>) -> Vec<u8> {
+    fn rendered_line(&self, event: &EventRef<'_>, style: Style, data: Option<Value<'_>>) -> Vec<u8> {
         let mut out = Vec::new();
         // A shape of our own table is always there.
         let _ = push_line(event, &self.session, &self.shapes, style, &mut out);
-        if let Some(list) = data.and_then(super::runs::transcript_in)
+        if let Some(list) = data.and_then(transcript_in)
             && let Some((start, end)) = write::transcript_place(&out)
         {
-            out.splice(start..end, list.iter().copied());
+            out.splice(start..end, list.text().iter().copied());
         }
         out
     }
@@ -244,43 +244,17 @@ fn style_of(bytes: &[u8]) -> Style {
     if spaced == Some(true) { Style { separators: Separators::Spaced, ..JOURNAL_STYLE } } else { JOURNAL_STYLE }
 }
 
-/// Whether Python's `splitlines` breaks a text without `\n`.
+/// Whether `str.splitlines` breaks a text without `\n`.
 fn breaks(text: &[u8]) -> bool {
-    next_end(text, 0).is_some()
+    splitlines(text).next().is_some_and(|line| line.end_len > 0)
 }
 
-/// The next end of a line, and its length.
-fn next_end(text: &[u8], from: usize) -> Option<(usize, usize)> {
-    /// What such an end begins with.
-    const MARKS: Stops<2> = Stops::at([0xc2, 0xe2]).and_controls();
-    let length = |at: usize| match &text[at..] {
-        [0x0b..=0x0d | 0x1c..=0x1e, ..] => Some(1),
-        [0xc2, 0x85, ..] => Some(2),
-        [0xe2, 0x80, 0xa8 | 0xa9, ..] => Some(3),
-        _ => None,
-    };
-    let end = MARKS.walk(text, from, |at| length(at).is_none().then_some(at + 1));
-    (end < text.len()).then(|| (end, length(end).unwrap_or(1)))
-}
-
-/// The lines that Python's `splitlines` makes of a text without `\n`: where
-/// each begins, its length, and the length of its end.
-pub(super) fn broken(text: &[u8]) -> Vec<(usize, usize, usize)> {
-    let mut lines = Vec::new();
-    let mut start = 0;
-    while let Some((at, len)) = next_end(text, start) {
-        lines.push((start, at - start, len));
-        start = at + len;
+/// Returns the transcript in a run's data, if there is one.
+pub(super) fn transcript_in(data: Value<'_>) -> Option<Value<'_>> {
+    fn spelt<'v>(object: Value<'v>, key: &[u8]) -> Option<Value<'v>> {
+        object.members().find(|member| member.key() == key).map(|member| member.value())
     }
-    if start < text.len() {
-        lines.push((start, text.len() - start, 0));
-    }
-    lines
-}
-
-/// Whether a value is an object.
-pub(super) fn object(value: Option<&[u8]>) -> Option<&[u8]> {
-    value.filter(|value| json::kind_of(value) == Kind::Object)
+    spelt(spelt(data, b"\"session\"")?, b"\"messages\"").filter(|list| list.is_array())
 }
 
 #[cfg(test)]
@@ -288,11 +262,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_break_where_python_breaks_them() {
-        let text = "a\u{2028}b\u{85}\u{b}c\rd";
-        let found: Vec<&str> = broken(text.as_bytes()).iter().map(|(at, len, _)| &text[*at..at + len]).collect();
-        assert_eq!(found, ["a", "b", "", "c", "d"]);
-        assert!(breaks(text.as_bytes()) && !breaks("a\u{2027}\u{1f}é".as_bytes()));
-        assert_eq!(broken("x\u{2029}".as_bytes()), [(0, 1, 3)]);
+    fn a_text_breaks_at_any_end_of_a_line() {
+        assert!(breaks("a\u{2028}b".as_bytes()) && breaks(b"a\r") && !breaks("a\u{2027}\u{1f}\u{e9}".as_bytes()) && !breaks(b""));
     }
 }

@@ -2,18 +2,24 @@
 
 use crate::model::files::{Entry, Files, RelPath, SourceFile};
 
+/// The id of this format.
+pub(super) const ID: &str = "hermes-webui";
+
 /// The sidebar's list of sessions.
-pub(super) const INDEX: &str = "_index.json";
+pub(crate) const INDEX: &str = "_index.json";
 /// Which sessions were deleted, and which rows of the sidebar were dropped.
-pub(super) const STORES: [&str; 2] = ["_deleted_webui_sessions.json", "_pruned_webui_orphans.json"];
+pub(crate) const STORES: [&str; 2] = ["_deleted_webui_sessions.json", "_pruned_webui_orphans.json"];
 /// Where turn journals lie, one file per process.
-pub(super) const TURNS: &str = "_turn_journal/";
+pub(crate) const TURNS: &str = "_turn_journal/";
 /// Where run journals lie, one folder per session and one file per run.
-pub(super) const RUNS: &str = "_run_journal/";
+pub(crate) const RUNS: &str = "_run_journal/";
+
+/// The keys that make an object a session, whatever else it holds.
+pub(crate) const SESSION_KEYS: [&str; 4] = ["session_id", "messages", "tool_calls", "workspace"];
 
 /// What a file below the sessions folder is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Role {
+pub(crate) enum Role {
     Sidecar,
     Backup,
     /// A turn journal of one process, or the single one of old releases.
@@ -29,7 +35,7 @@ pub(super) enum Role {
 }
 
 /// Whether this can be a session's id: what the program itself allows.
-pub(super) fn is_id(text: &str) -> bool {
+pub(crate) fn is_id(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
 }
 
@@ -39,7 +45,7 @@ fn is_journal_id(text: &str) -> bool {
 }
 
 /// What a file is, by its path below the sessions folder, and whose.
-pub(super) fn role<'p>(path: &'p str, retired_suffix: &str) -> Option<(Role, &'p str)> {
+pub(crate) fn role<'p>(path: &'p str, retired_suffix: &str) -> Option<(Role, &'p str)> {
     if path == INDEX || path.starts_with("_index.tmp.") {
         return Some((if path == INDEX { Role::Index } else { Role::Temporary }, INDEX));
     }
@@ -75,8 +81,16 @@ pub(super) fn role<'p>(path: &'p str, retired_suffix: &str) -> Option<(Role, &'p
     is_id(id).then_some((role, id))
 }
 
+/// The id of a session whose file has none in its name.
+const UNNAMED: &str = "unnamed";
+
+/// Whether a name is not one that the program gives to something else.
+fn is_no_name_of_ours(name: &[u8]) -> bool {
+    !name.starts_with(b"_") && memchr::memmem::find(name, b".tmp").is_none() && !name.ends_with(b".migrated")
+}
+
 /// The files of one unit, each by what it is.
-pub(super) struct Unit<'a> {
+pub(crate) struct Unit<'a> {
     /// The session's id as the files' names have it; empty where they are not
     /// the program's own but what was uploaded to it.
     pub id: &'a str,
@@ -91,11 +105,11 @@ pub(super) struct Unit<'a> {
 }
 
 impl<'a> Unit<'a> {
-    pub(super) fn of(files: &'a Files) -> Unit<'a> {
+    pub(crate) fn of(files: &'a Files) -> Unit<'a> {
         let mut unit = Unit { id: "", sidecar: None, backup: None, turns: Vec::new(), runs: Vec::new(), shared: None };
         let mut legacy = None;
         for (path, entry) in files.iter() {
-            let Some((role, id)) = path.as_text().and_then(|text| role(text, crate::adapters::adapter::RETIRED_SUFFIX)) else { continue };
+            let Some((role, id)) = path.as_text().and_then(|text| role(text, crate::adapters::format::RETIRED_SUFFIX)) else { continue };
             unit.id = if unit.id.is_empty() { id } else { unit.id };
             let Entry::File(file) = entry else { continue };
             match role {
@@ -109,12 +123,20 @@ impl<'a> Unit<'a> {
             }
         }
         unit.turns.extend(legacy);
+        if unit.id.is_empty()
+            && let Some((path, file)) = files.lone_file().filter(|(path, _)| is_no_name_of_ours(path.as_bytes()))
+        {
+            // A person named it as a session.
+            let stem = path.as_text().and_then(|name| name.split('.').next());
+            unit.id = stem.filter(|stem| is_id(stem)).unwrap_or(UNNAMED);
+            unit.sidecar = Some((path, file));
+        }
         unit
     }
 }
 
 /// The name of a run: that of its file.
-pub(super) fn run_id(path: &RelPath) -> &str {
+pub(crate) fn run_id(path: &RelPath) -> &str {
     let name = path.as_text().and_then(|text| text.rsplit('/').next()).unwrap_or_default();
     name.strip_suffix(".jsonl").unwrap_or(name)
 }

@@ -1,6 +1,7 @@
 //! What Hermes WebUI itself would show: `Session.load` and the readers of its
 //! journals, written again from their behaviour, odd rules included. Shares
-//! nothing with the rest of this adapter, so that the two cannot be wrong
+//! nothing with the rest of this adapter but the language that the program is
+//! written in (`crate::runtimes::python`), so that the two cannot be wrong
 //! together.
 //!
 //! What the program would invent (a time, an id) or take from its machine (a
@@ -11,25 +12,21 @@ mod folder;
 mod journal;
 mod lines;
 mod meta;
-mod number;
-mod parse;
 mod partial;
 mod paths;
 mod runs;
 mod sidecar;
-mod text;
 mod unit;
-mod value;
-mod write;
 
 use std::collections::BTreeMap;
 
+use crate::json::{Kind, Value};
 use crate::model::files::Files;
 use crate::model::heads::{HeadKind, HeadName};
-use crate::model::json::{Kind, kind_of};
 use crate::model::loaded::{LoadOutcome, Loader};
+use crate::runtimes::python::dumps::{Form, push};
+use crate::runtimes::wtf8;
 
-use parse::elements;
 use sidecar::{Rows, Session, rows_on_disk};
 use unit::{Found, Unit};
 
@@ -159,13 +156,13 @@ impl Hermes<'_> {
 }
 
 /// A value as words: a string's own text, nothing for null, else JSON.
-fn words(value: &[u8]) -> Option<String> {
-    match kind_of(value) {
-        Kind::String => Some(text::spelt(&text::decode(value))),
+fn words(value: Value<'_>) -> Option<String> {
+    match value.kind() {
+        Kind::String => Some(wtf8::readable(&wtf8::decode(value.text()))),
         Kind::Null => None,
         Kind::Object | Kind::Array | Kind::Number | Kind::True | Kind::False => {
             let mut out = Vec::new();
-            write::push(value, write::Form::Fact, &mut out);
+            push(value, Form::Utf8, &mut out);
             Some(String::from_utf8_lossy(&out).into_owned())
         }
     }
@@ -182,8 +179,8 @@ impl Facts {
     fn add_session(&mut self, session: &Session<'_>) {
         self.put("title", session.get("title").map_or(Some("Untitled".to_owned()), words));
         self.put("meta", Some(meta::attributes(session)));
-        let calls = session.get("tool_calls").filter(|calls| kind_of(calls) == Kind::Array);
-        let calls = calls.map(|calls| elements(calls).count()).filter(|count| *count > 0);
+        let calls = session.get("tool_calls").filter(|calls| calls.is_array());
+        let calls = calls.map(|calls| calls.elements().count()).filter(|count| *count > 0);
         self.put("tool_calls", calls.map(|count| count.to_string()));
         self.put(
             "messages_kind",

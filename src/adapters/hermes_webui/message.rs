@@ -5,10 +5,13 @@ use memchr::memmem::Finder;
 use std::hash::BuildHasher;
 use std::sync::LazyLock;
 
-use crate::adapters::mapping::{self, NoIds, ParentId, Parents, Rendered, Setting, has_a_name_twice};
+use crate::adapters::kit::mapping::{self, NoIds, ParentId, Parents, Rendered, Setting, has_a_name_twice};
+use crate::json::{Escapes, Member, Style, Value};
 use crate::model::ids::Seq;
-use crate::model::json::{self, Escapes, Kind, Member, Style};
 use crate::model::shape::Shapes;
+use crate::runtimes::python::dumps::{Form, push};
+use crate::runtimes::python::text::strip;
+use crate::runtimes::python::value::{is_truthy, last_named, pick, str_or_empty};
 
 use super::content::Rows;
 use super::wire::{MESSAGE, MESSAGE_ORDER, NOT_SENT};
@@ -43,16 +46,16 @@ pub(super) struct Normal<'a> {
 
 impl<'a> Normal<'a> {
     /// The normal form of an object.
-    pub(super) fn of(row: &'a [u8], writer: Escapes, hidden: Option<Hidden>) -> Normal<'a> {
-        let members: Vec<Member<'a>> = json::all_members(row);
+    pub(super) fn of(row: Value<'a>, writer: Escapes, hidden: Option<Hidden>) -> Normal<'a> {
+        let members: Vec<Member<'a>> = row.all_members();
         let setting = Setting { writer, parent: ParentId::Unwritten };
-        let mut payload = Vec::with_capacity(row.len() + 64);
+        let mut payload = Vec::with_capacity(row.text().len() + 64);
         // Of equal keys the last counts.
-        let counts = |n: usize| !members[n + 1..].iter().any(|later| later.key == members[n].key || later.name() == members[n].name());
+        let counts = |n: usize| !members[n + 1..].iter().any(|later| later.key() == members[n].key() || later.name() == members[n].name());
         let counted: Option<Vec<Member<'a>>> =
             has_a_name_twice(&members).then(|| (0..members.len()).filter(|n| counts(*n)).map(|n| members[n]).collect());
         // The table opens nothing, so every object can be taken apart.
-        let mut taken = MESSAGE.take(counted.as_ref().unwrap_or(&members), setting, &NoIds).unwrap_or_default();
+        let mut taken = MESSAGE.claim(counted.as_ref().unwrap_or(&members), setting, &NoIds).unwrap_or_default();
         if let Some(hidden) = hidden {
             taken.say("hidden", hidden.payload().to_vec());
         }
@@ -94,7 +97,7 @@ impl<'a> Normal<'a> {
         if self.members.iter().all(|member| is_sent(&member.name())) {
             return Some(Prints { stored, sent: stored });
         }
-        Some(Prints { stored, sent: hasher.hash_one((&self.ts, sent_payload(&whole), keys(&is_sent))) })
+        Some(Prints { stored, sent: hasher.hash_one((&self.ts, sent_payload(Value::trusted(&whole)), keys(&is_sent))) })
     }
 }
 
@@ -106,7 +109,7 @@ pub(super) struct Prints {
 }
 
 /// A message's payload without what the program sends to nobody.
-pub(super) fn sent_payload(payload: &[u8]) -> Vec<u8> {
+pub(super) fn sent_payload(payload: Value<'_>) -> Vec<u8> {
     let mut out = vec![b'{'];
     let mut put = |key: &[u8], value: &[u8]| {
         if out.len() > 1 {
@@ -116,23 +119,23 @@ pub(super) fn sent_payload(payload: &[u8]) -> Vec<u8> {
         out.push(b':');
         out.extend_from_slice(value);
     };
-    for member in json::members(payload) {
-        if member.key != b"\"ext\"" {
-            put(member.key, member.value);
+    for member in payload.members() {
+        if member.key() != b"\"ext\"" {
+            put(member.key(), member.value().text());
             continue;
         }
         let mut kept = vec![b'{'];
-        for held in json::members(member.value).filter(|held| !NOT_SENT.contains(&held.name().as_ref())) {
+        for held in member.value().members().filter(|held| !NOT_SENT.contains(&held.name().as_ref())) {
             if kept.len() > 1 {
                 kept.push(b',');
             }
-            kept.extend_from_slice(held.key);
+            kept.extend_from_slice(held.key());
             kept.push(b':');
-            kept.extend_from_slice(held.value);
+            kept.extend_from_slice(held.value().text());
         }
         if kept.len() > 1 {
             kept.push(b'}');
-            put(member.key, &kept);
+            put(member.key(), &kept);
         }
     }
     out.push(b'}');
@@ -148,94 +151,33 @@ pub(super) fn render(payload: &[u8], ts: Option<&str>, shapes: &Shapes, style: S
 
 /// What the program compares two unfinished answers by; `None` for rows that
 /// are none.
-pub(super) fn partial_signature(row: &[u8]) -> Option<Vec<u8>> {
+pub(super) fn partial_signature(row: Value<'_>) -> Option<Vec<u8>> {
     static PARTIAL: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"_partial"));
-    if json::kind_of(row) != Kind::Object || PARTIAL.find(row).is_none() {
+    if !row.is_object() || PARTIAL.find(row.text()).is_none() {
         return None;
     }
-    let members: Vec<Member<'_>> = json::all_members(row);
-    let get = |name: &str| last(&members, name);
-    if !is_true(get("_partial")) {
+    let members: Vec<Member<'_>> = row.all_members();
+    let get = |name: &str| last_named(&members, name);
+    if !get("_partial").is_some_and(is_truthy) {
         return None;
     }
     let mut signature = Vec::new();
     for name in ["content", "reasoning"] {
-        signature.extend_from_slice(text_of(get(name)).trim().as_bytes());
+        signature.extend_from_slice(strip(&str_or_empty(get(name))));
         signature.push(0);
     }
-    let calls = get("_partial_tool_calls").filter(|calls| json::kind_of(calls) == Kind::Array);
-    for call in calls.into_iter().flat_map(json::elements).filter(|call| json::kind_of(call) == Kind::Object) {
-        let members: Vec<Member<'_>> = json::all_members(call);
-        let get = |name: &str| last(&members, name);
-        let shown = if is_true(get("preview")) { get("preview") } else { get("snippet") };
-        signature.extend_from_slice(text_of(get("name")).as_bytes());
+    let calls = get("_partial_tool_calls").filter(|calls| calls.is_array());
+    for call in calls.into_iter().flat_map(Value::elements).filter(|call| call.is_object()) {
+        let [name, args, done, error, preview, snippet] = pick(call, ["name", "args", "done", "is_error", "preview", "snippet"]);
+        let is_set = |flag: Option<Value<'_>>| u8::from(flag.is_some_and(is_truthy));
+        signature.extend_from_slice(&str_or_empty(name));
         signature.push(1);
-        sorted(get("args").filter(|args| is_true(Some(args))).unwrap_or(b"{}"), &mut signature);
-        signature.extend_from_slice(format!("{}{}", is_true(get("done")), is_true(get("is_error"))).as_bytes());
-        signature.extend_from_slice(text_of(shown).as_bytes());
+        push(args.filter(|args| is_truthy(*args)).unwrap_or(Value::EMPTY_OBJECT), Form::SortedRepr, &mut signature);
+        signature.extend([is_set(done), is_set(error)]);
+        signature.extend_from_slice(&str_or_empty(preview.filter(|preview| is_truthy(*preview)).or(snippet)));
         signature.push(0);
     }
     Some(signature)
-}
-
-fn last<'v>(members: &[Member<'v>], name: &str) -> Option<&'v [u8]> {
-    members.iter().rev().find(|member| member.is(name)).map(|member| member.value)
-}
-
-/// Whether Python takes a value for true.
-pub(super) fn is_true(value: Option<&[u8]>) -> bool {
-    let Some(value) = value else { return false };
-    match json::kind_of(value) {
-        Kind::String => value.len() > 2,
-        Kind::Array => json::elements(value).next().is_some(),
-        Kind::Object => json::members(value).next().is_some(),
-        Kind::Number => std::str::from_utf8(value).ok().and_then(|text| text.parse::<f64>().ok()).is_none_or(|number| number != 0.0),
-        Kind::True => true,
-        Kind::False | Kind::Null => false,
-    }
-}
-
-/// A value as Python's `str` has it, as far as that matters here.
-fn text_of(value: Option<&[u8]>) -> String {
-    match value.filter(|value| is_true(Some(value))) {
-        None => String::new(),
-        Some(value) if json::kind_of(value) == Kind::String => json::unescape(value).into_owned(),
-        Some(value) => {
-            let mut plain = Vec::new();
-            sorted(value, &mut plain);
-            String::from_utf8_lossy(&plain).into_owned()
-        }
-    }
-}
-
-/// A value with its keys in order, so that equal values are equal bytes. Deep
-/// ones stay as they are.
-fn sorted(value: &[u8], out: &mut Vec<u8>) {
-    sorted_at(value, 0, out);
-}
-
-fn sorted_at(value: &[u8], depth: usize, out: &mut Vec<u8>) {
-    match json::kind_of(value) {
-        Kind::Object if depth < 100 => {
-            let by_name: std::collections::BTreeMap<_, _> = json::members(value).map(|member| (member.name(), member.value)).collect();
-            out.push(b'{');
-            for (name, value) in by_name {
-                json::push_string(&name, out);
-                sorted_at(value, depth + 1, out);
-            }
-            out.push(b'}');
-        }
-        Kind::Array if depth < 100 => {
-            out.push(b'[');
-            for element in json::elements(value) {
-                sorted_at(element, depth + 1, out);
-                out.push(b',');
-            }
-            out.push(b']');
-        }
-        Kind::String => json::push_string(&json::unescape(value), out),
-        Kind::Object | Kind::Array | Kind::Number | Kind::True | Kind::False | Kind::Null => out.extend_from_slice(value),
-    }
 }
 
 #[cfg(test)]
@@ -245,7 +187,7 @@ mod tests {
 
     fn through(row: &str, style: Style) -> (String, String) {
         let mut shapes = Shapes::new(MESSAGE.order());
-        let normal = Normal::of(row.as_bytes(), style.escapes, None);
+        let normal = Normal::of(Value::trusted(row.as_bytes()), style.escapes, None);
         let shape = normal.shape(&mut shapes);
         let payload = normal.finished(shape);
         let mut out = Vec::new();
@@ -279,10 +221,14 @@ mod tests {
 
     #[test]
     fn what_is_not_sent_makes_no_other_row() {
-        let stored =
-            Normal::of(br#"{"role":"user","content":"a","id":1,"_active_turn_token":"t","api_content":"b","x":1}"#, Escapes::Utf8, None);
-        let sent = Normal::of(br#"{"role":"user","content":"a","id":1,"x":1}"#, Escapes::Utf8, None);
-        let ordered = Normal::of(br#"{"role":"user","content":"a","x":1,"id":1}"#, Escapes::Utf8, None);
+        let value = |text: &'static str| Value::trusted(text.as_bytes());
+        let stored = Normal::of(
+            value(r#"{"role":"user","content":"a","id":1,"_active_turn_token":"t","api_content":"b","x":1}"#),
+            Escapes::Utf8,
+            None,
+        );
+        let sent = Normal::of(value(r#"{"role":"user","content":"a","id":1,"x":1}"#), Escapes::Utf8, None);
+        let ordered = Normal::of(value(r#"{"role":"user","content":"a","x":1,"id":1}"#), Escapes::Utf8, None);
         assert_ne!(stored.prints().unwrap().stored, sent.prints().unwrap().stored);
         assert_eq!(stored.prints().unwrap().sent, sent.prints().unwrap().sent);
         assert_eq!(sent.prints().unwrap().stored, sent.prints().unwrap().sent);
@@ -291,7 +237,7 @@ mod tests {
 
     #[test]
     fn unfinished_answers_are_compared_as_the_program_compares_them() {
-        let sign = |row: &str| partial_signature(row.as_bytes());
+        let sign = |row: &str| partial_signature(Value::trusted(row.as_bytes()));
         let one = sign(r#"{"_partial":true,"content":" a ","timestamp":1,"_partial_tool_calls":[{"name":"t","args":{"a":1,"b":2}}]}"#);
         assert!(one.is_some());
         assert_eq!(

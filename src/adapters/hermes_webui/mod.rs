@@ -4,16 +4,14 @@
 #![doc = include_str!("FORMAT.md")]
 
 mod content;
-mod discover;
+pub(crate) mod discover;
 mod folder;
-mod journal;
-mod layout;
+pub(crate) mod journal;
+pub(crate) mod layout;
 mod load;
 mod message;
-mod pynumber;
-mod pytext;
 mod read;
-mod recovery;
+mod reader;
 mod runs;
 mod salvage;
 mod shared;
@@ -22,24 +20,22 @@ mod turns;
 mod wire;
 mod write;
 
-use crate::adapters::adapter::{Adapter, Check, DatabaseFile, Found, ReadSummary};
-use crate::model::audit::{AuditItem, Evidence};
+use crate::adapters::format::{Check, DefaultPlace, Format, Found, ReadSummary};
 use crate::model::files::Files;
-use crate::model::finding::{Finding, Findings};
+use crate::model::finding::Findings;
 use crate::model::folder::FolderView;
 use crate::model::loaded::Loader;
-use crate::model::repair::Repairs;
-use crate::model::retention::{Item, Outlook, Rule};
 use crate::model::shape::{Order, Shapes};
 use crate::model::shown::Shower;
 use crate::model::stream::{EventSink, RecordRenderer, StreamError};
+use crate::model::turn_terms::{PendingTerms, TurnTerms};
 
-const ID: &str = "hermes-webui";
+use layout::ID;
 
 /// The Hermes WebUI adapter.
 pub struct HermesWebui;
 
-impl Adapter for HermesWebui {
+impl Format for HermesWebui {
     fn id(&self) -> &'static str {
         ID
     }
@@ -50,6 +46,16 @@ impl Adapter for HermesWebui {
 
     fn looked_for(&self) -> &'static str {
         "sessions folders of Hermes WebUI: sidecars with session_id, title and workspace, or its journals and index"
+    }
+
+    fn default_places(&self) -> &'static [DefaultPlace] {
+        const {
+            &[
+                DefaultPlace::variable("HERMES_WEBUI_STATE_DIR", "sessions"),
+                DefaultPlace::variable("HERMES_HOME", "webui/sessions"),
+                DefaultPlace::home(".hermes/webui/sessions"),
+            ]
+        }
     }
 
     fn discover(&self, folder: &FolderView<'_>) -> Found {
@@ -69,28 +75,22 @@ impl Adapter for HermesWebui {
         Box::new(move |item, line| write::show(item, &shapes, line))
     }
 
-    fn database(&self) -> Option<DatabaseFile> {
-        Some(DatabaseFile { name: "state.db", levels_above: 2, profiles: "profiles" })
-    }
-
-    fn audit(&self, folder: &FolderView<'_>, evidence: &Evidence<'_>) -> Vec<AuditItem> {
-        recovery::audit(folder, evidence)
-    }
-
-    fn repair(&self, folder: &FolderView<'_>, evidence: &Evidence<'_>) -> Repairs {
-        recovery::repair(folder, evidence)
-    }
-
-    fn retention_rules(&self) -> &'static [Rule] {
-        &[Rule::TurnJournal, Rule::RunJournal]
-    }
-
-    fn retention(&self, folder: &FolderView<'_>, outlook: &Outlook<'_>) -> Vec<Item> {
-        recovery::retention(folder, outlook)
-    }
-
-    fn audit_covers(&self, finding: &Finding) -> bool {
-        recovery::covers(finding)
+    fn turn_terms(&self) -> Option<TurnTerms> {
+        Some(TurnTerms {
+            submitted: "submitted",
+            started: "worker_started",
+            ends: &["completed", "interrupted"],
+            run_kind: "stream",
+            text_event: "token",
+            tool_event: "tool",
+            after_end: "stream_end",
+            pending: PendingTerms {
+                of: "sidecar",
+                prompt: "pending_user_message",
+                started_at: "pending_started_at",
+                stream: "active_stream_id",
+            },
+        })
     }
 
     fn loader<'f>(&self, files: &'f Files) -> Box<dyn Loader + 'f> {

@@ -3,45 +3,30 @@
 
 use std::collections::HashMap;
 
-use crate::adapters::adapter::{Check, ReadSummary};
-use crate::adapters::conversion::Conversion;
-use crate::adapters::known::Known;
-use crate::adapters::place::Repeats;
+use crate::adapters::format::{Check, ReadSummary};
+use crate::adapters::kit::conversion::Conversion;
+use crate::adapters::kit::known::Known;
+use crate::adapters::kit::place::Repeats;
+use crate::json::{self, Kind, Value};
 use crate::model::event::{EventKind, Outcome, Session, SessionKind};
+use crate::model::fact::Fact;
 use crate::model::files::{Files, RelPath, SourceFile};
 use crate::model::finding::{FindingCode, Findings};
 use crate::model::heads::{HeadKind, HeadName, HeadOp};
 use crate::model::ids::Seq;
-use crate::model::json::{self, Kind};
 use crate::model::location::Location;
 use crate::model::shape::Shapes;
 use crate::model::stream::{EventSink, StreamError};
+use crate::runtimes::python::dumps::{Form, push};
+use crate::runtimes::python::value::is_truthy;
+use crate::runtimes::wtf8::{decode, readable};
 
 use super::folder::{deleted_ids, named_ids};
-use super::layout::{Role, STORES, Unit};
-use super::message::{Prints, is_true};
-use super::pytext;
+use super::layout::{ID, Role, SESSION_KEYS, STORES, Unit};
+use super::reader::Reader;
 use super::sidecar::{Document, Which};
 use super::turns;
 use super::wire::{MESSAGE, MESSAGES};
-
-/// One conversion in progress.
-pub(super) struct Reader<'a, 's> {
-    pub to: Conversion<'a, 's>,
-    pub known: Known<'a>,
-    pub repeats: Repeats,
-    pub shapes: Shapes,
-    /// The shape of each message that is not in the usual one.
-    pub shape_of: HashMap<Seq, usize>,
-    /// Whether rows will be looked for by what tells them apart: only runs do.
-    pub wants_prints: bool,
-    /// Messages by what tells their rows apart: as stored, and as sent.
-    pub by_stored: HashMap<u64, Seq>,
-    pub by_sent: HashMap<u64, Seq>,
-    /// The session's id as a JSON text, as journals have it.
-    pub session: Vec<u8>,
-    pub outcome: Outcome,
-}
 
 /// Converts a unit.
 pub(super) fn read(files: &Files, check: Check, events: &mut dyn EventSink, findings: &mut Findings) -> Result<ReadSummary, StreamError> {
@@ -76,8 +61,8 @@ impl<'a> Reader<'a, '_> {
         }
         if let Some((path, file)) = unit.backup {
             let backup = Document::of(path, file);
-            self.fact("live_messages", sidecar.as_ref().map_or(-1, |sidecar| sidecar.count).to_string());
-            self.fact("bak_messages", backup.count.to_string());
+            self.fact("live_messages", Fact::Json(sidecar.as_ref().map_or(-1, |sidecar| sidecar.count).to_string()));
+            self.fact("bak_messages", Fact::Json(backup.count.to_string()));
             self.document(&backup, Which::Backup)?;
         }
         for (path, file) in &unit.turns {
@@ -96,9 +81,14 @@ impl<'a> Reader<'a, '_> {
 
     fn begin(&mut self, unit: &Unit<'a>, sidecar: Option<&Document<'a>>) -> Result<(), StreamError> {
         let get = |key: &str| sidecar.and_then(|sidecar| sidecar.get(key));
-        let text =
-            |key: &str| get(key).filter(|value| json::kind_of(value) == Kind::String).map(|value| json::unescape(value).into_owned());
+        let text = |key: &str| get(key).and_then(|value| value.as_str()).map(|text| text.into_owned());
         let kind = match sidecar {
+            Some(sidecar) if sidecar.fault().is_none() && !SESSION_KEYS.iter().any(|key| sidecar.get(key).is_some()) => {
+                let message = "an object of somebody else under the name of a session: Hermes WebUI lists it, and shows no message";
+                let at = unit.sidecar.map_or_else(|| format!("{}.json", unit.id), |(path, _)| path.to_string());
+                self.to.findings.add(FindingCode::NotASession, Location::file(at), message);
+                SessionKind::Orphan
+            }
             Some(_) => SessionKind::Session,
             None => {
                 self.fails("no sidecar");
@@ -107,11 +97,11 @@ impl<'a> Reader<'a, '_> {
                 SessionKind::Orphan
             }
         };
-        let session = Session::new(kind, super::ID, unit.id);
+        let session = Session::new(kind, ID, unit.id);
         let session = Session {
             title: text("title"),
             cwd: text("workspace"),
-            created: get("created_at").and_then(crate::model::time::from_epoch),
+            created: get("created_at").and_then(|time| crate::model::time::from_epoch(time.text())),
             parent_session: text("parent_session_id"),
             ..session
         };
@@ -134,21 +124,21 @@ impl<'a> Reader<'a, '_> {
         self.outcome.error.get_or_insert_with(|| error.to_owned());
     }
 
-    pub(super) fn fact(&mut self, name: &str, value: impl Into<String>) {
+    pub(super) fn fact(&mut self, name: &str, value: impl Into<Fact>) {
         self.outcome.facts.insert(name.to_owned(), value.into());
     }
 
     fn facts_of(&mut self, sidecar: &Document<'a>) {
-        let text = |key: &str| sidecar.get(key).filter(|value| json::kind_of(value) != Kind::Null).map(pytext::shown);
+        let text = |key: &str| sidecar.get(key).filter(|value| !value.is_null()).map(shown);
         self.outcome.model = text("model");
         self.outcome.summary = text("compression_anchor_summary").filter(|summary| !summary.is_empty());
         // A session without a title is given one, one without a name for it is not.
         if let Some(title) = text("title").or(sidecar.get("title").is_none().then(|| "Untitled".to_owned())) {
             self.fact("title", title);
         }
-        let odd = sidecar.get(MESSAGES).filter(|rows| json::kind_of(rows) != Kind::Array && is_true(Some(rows)));
+        let odd = sidecar.get(MESSAGES).filter(|rows| !rows.is_array() && is_truthy(*rows));
         if let Some(odd) = odd {
-            let kind = match json::kind_of(odd) {
+            let kind = match odd.kind() {
                 Kind::Object => "object",
                 Kind::String => "string",
                 Kind::True => "true",
@@ -156,17 +146,17 @@ impl<'a> Reader<'a, '_> {
             };
             self.fact("messages_kind", kind);
         }
-        let calls = sidecar.get("tool_calls").filter(|calls| json::kind_of(calls) == Kind::Array);
-        let calls = calls.map_or(0, |calls| json::elements(calls).count());
+        let calls = sidecar.get("tool_calls").filter(|calls| calls.is_array());
+        let calls = calls.map_or(0, |calls| calls.elements().count());
         if calls > 0 {
-            self.fact("tool_calls", calls.to_string());
+            self.fact("tool_calls", Fact::Json(calls.to_string()));
         }
     }
 
     fn turn_facts(&mut self, unit: &Unit<'a>) -> Result<(), StreamError> {
         let view = turns::View::of(&unit.turns);
         for (path, line, turn) in &view.collisions {
-            let message = format!("turn {} ends twice; its reader takes the later one", pytext::readable(turn));
+            let message = format!("turn {} ends twice; its reader takes the later one", readable(turn));
             self.to.findings.add(FindingCode::TurnJournalTerminalCollision, Location::at(path.to_string(), *line, 1), message);
         }
         for (name, value) in view.facts() {
@@ -180,7 +170,7 @@ impl<'a> Reader<'a, '_> {
 
     /// What was uploaded to a session: companions, and nothing else.
     fn uploads(&mut self, files: &Files) -> Result<(), StreamError> {
-        self.to.put_json(EventKind::Session, &Session::new(SessionKind::Store, super::ID, files.name()))?;
+        self.to.put_json(EventKind::Session, &Session::new(SessionKind::Store, ID, files.name()))?;
         self.to.put_head(&HeadName::main(), Seq::ROOT, HeadOp::Branch)?;
         self.end()
     }
@@ -188,15 +178,15 @@ impl<'a> Reader<'a, '_> {
     /// A file that serves the whole folder: no messages, only what it says.
     fn shared(&mut self, path: &'a RelPath, file: &'a SourceFile, role: Role) -> Result<(), StreamError> {
         let kind = if role == Role::Index { SessionKind::Index } else { SessionKind::Store };
-        self.to.put_json(EventKind::Session, &Session::new(kind, super::ID, path.to_string()))?;
+        self.to.put_json(EventKind::Session, &Session::new(kind, ID, path.to_string()))?;
         self.to.put_head(&HeadName::main(), Seq::ROOT, HeadOp::Branch)?;
         if role == Role::Index {
             self.index(path, file)?;
-            self.fact("index_ids", named_ids(&file.bytes));
+            self.fact("index_ids", Fact::Json(named_ids(&file.bytes)));
         } else {
             self.store(path, file)?;
             if path.as_bytes() == STORES[0].as_bytes() {
-                self.fact("deleted_ids", deleted_ids(&file.bytes));
+                self.fact("deleted_ids", Fact::Json(deleted_ids(&file.bytes)));
             }
         }
         self.end()
@@ -209,10 +199,14 @@ impl<'a> Reader<'a, '_> {
         self.to.put_json(EventKind::Outcome, &outcome)?;
         self.to.events.close_facts(&active)
     }
+}
 
-    /// Notes a message by what tells its row apart.
-    pub(super) fn note_prints(&mut self, prints: Prints, seq: Seq) {
-        self.by_stored.entry(prints.stored).or_insert(seq);
-        self.by_sent.entry(prints.sent).or_insert(seq);
+/// A text, or any other value as JSON.
+fn shown(value: Value<'_>) -> String {
+    if value.is_string() {
+        return readable(&decode(value.text()));
     }
+    let mut out = Vec::new();
+    push(value, Form::Utf8, &mut out);
+    String::from_utf8_lossy(&out).into_owned()
 }

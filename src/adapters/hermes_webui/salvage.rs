@@ -1,18 +1,18 @@
 //! Documents that the program cannot read: their bytes are damage, but for the
 //! whole rows in them.
 
-use crate::adapters::known::Origin;
-use crate::adapters::place::Placing;
-use crate::adapters::surgery::Wound;
+use crate::adapters::kit::known::Origin;
+use crate::adapters::kit::place::Placing;
+use crate::adapters::kit::surgery::Wound;
+use crate::json::{self, Dialect, Style, Value};
 use crate::model::finding::FindingCode;
 use crate::model::heads::{HeadKind, HeadName, HeadOp};
 use crate::model::ids::Seq;
-use crate::model::json::{self, Dialect, Style};
 use crate::model::recipe::RecipeBuilder;
 use crate::model::stream::StreamError;
 
 use super::message::{Hidden, Normal};
-use super::read::Reader;
+use super::reader::Reader;
 use super::sidecar::{Document, List, Place, Which, escapes_of, no_record_between};
 use super::wire::{CONTEXT, DOCUMENT_STYLE, MESSAGES};
 use super::write::SIDECARS;
@@ -54,7 +54,8 @@ impl<'a> Reader<'a, '_> {
             }
             let place = Place { recipe: &mut progress.recipe, style, hidden: Some(Hidden::Salvaged) };
             if let Some(list) = &mut list {
-                self.salvaged_row(list, &bytes[row.start..row.end], place)?;
+                // The walk over the document has validated it.
+                self.salvaged_row(list, Value::trusted(&bytes[row.start..row.end]), place)?;
             }
             progress.skip(bytes, row.end);
         }
@@ -88,7 +89,7 @@ impl<'a> Reader<'a, '_> {
         Ok(())
     }
 
-    fn salvaged_row(&mut self, list: &mut List, row: &'a [u8], place: Place<'_>) -> Result<(), StreamError> {
+    fn salvaged_row(&mut self, list: &mut List, row: Value<'a>, place: Place<'_>) -> Result<(), StreamError> {
         let normal = Normal::of(row, place.style.escapes, place.hidden);
         let seq = match self.known.by_normal(&normal.ts, &normal.payload) {
             Ok(seq) => {
@@ -98,7 +99,7 @@ impl<'a> Reader<'a, '_> {
             Err(normal_hash) => {
                 let parent = list.placing.parent_of_new(self.to.events, &mut self.repeats)?;
                 let seq = self.put_row(&normal, parent)?;
-                let origin = Origin { record: row, hash: self.known.hash(row), escapes: place.style.escapes, file_time: 1 };
+                let origin = Origin { record: row.text(), hash: self.known.hash(row.text()), escapes: place.style.escapes, file_time: 1 };
                 self.known.add(origin, normal_hash, seq);
                 list.placing.added(seq);
                 seq
@@ -170,11 +171,12 @@ impl Walk<'_> {
     /// where that shows.
     fn value(&mut self) -> bool {
         let scan = json::scan_value(self.rest(), Dialect::Python);
-        self.at += match &scan {
+        let is_complete = scan.is_ok();
+        self.at += match scan {
             Ok(scan) => scan.end,
             Err(error) => memchr::memrchr(b'\n', &self.rest()[..error.at]).unwrap_or(error.at),
         };
-        scan.is_ok()
+        is_complete
     }
 
     /// Goes past a member; `false` where there is none any more.

@@ -1,23 +1,28 @@
 //! Sidecars and their backups: whole-file objects with two lists of rows. And
 //! the files that serve a whole folder.
 
-use crate::adapters::adapter::Check;
-use crate::adapters::document::{Document as Whole, DocumentPiece, Frame};
-use crate::adapters::known::Origin;
-use crate::adapters::place::Placing;
+use crate::adapters::format::Check;
+use crate::adapters::kit::document::{Document as Whole, DocumentPiece, Frame};
+use crate::adapters::kit::known::Origin;
+use crate::adapters::kit::place::Placing;
+use crate::json::{self, Dialect, Elements, Escapes, Style, Value};
 use crate::model::event::{Body, Draft, EventKind};
 use crate::model::files::{RelPath, SourceFile};
 use crate::model::heads::{HeadKind, HeadName};
 use crate::model::ids::Seq;
-use crate::model::json::{self, Dialect, Escapes, Kind, Style};
 use crate::model::location::Location;
 use crate::model::recipe::RecipeBuilder;
 use crate::model::stream::{EventSink, StreamError};
+use crate::runtimes::python::convert::int;
+use crate::runtimes::python::exception::Exception;
+use crate::runtimes::python::loads::LONGEST_INTEGER;
+use crate::runtimes::python::pathlib;
+use crate::runtimes::python::value::is_truthy;
+use crate::runtimes::wtf8::decode;
 
-use super::message::{Hidden, Normal, is_true, partial_signature, render};
-use super::pytext;
-use super::read::Reader;
-use super::turns::{DEEPEST, LONGEST_INTEGER};
+use super::message::{Hidden, Normal, partial_signature, render};
+use super::reader::Reader;
+use super::turns::DEEPEST;
 use super::wire::{CONTEXT, DOCUMENT_STYLE, MESSAGES, SIDECAR};
 use super::write::SIDECARS;
 
@@ -67,8 +72,8 @@ impl<'a> Document<'a> {
                 Ok(whole) => Ok(whole),
             },
         };
-        let rows = parsed.as_ref().ok().and_then(|whole| whole.get(MESSAGES)).filter(|rows| json::kind_of(rows) == Kind::Array);
-        let count = rows.map_or(-1, |rows| json::elements(rows).count() as i64);
+        let rows = parsed.as_ref().ok().and_then(|whole| whole.get(MESSAGES)).filter(|rows| rows.is_array());
+        let count = rows.map_or(-1, |rows| rows.elements().count() as i64);
         let whole = parsed.and_then(|whole| match refused(&whole) {
             None => Ok(whole),
             Some(why) => Err((0, why)),
@@ -76,7 +81,7 @@ impl<'a> Document<'a> {
         Document { path, bytes, whole, count }
     }
 
-    pub(super) fn get(&self, key: &str) -> Option<&'a [u8]> {
+    pub(super) fn get(&self, key: &str) -> Option<Value<'a>> {
         self.whole.as_ref().ok().and_then(|whole| whole.get(key))
     }
 
@@ -90,30 +95,16 @@ impl<'a> Document<'a> {
 /// Why the program cannot make a session of an object: it takes some members
 /// for paths and some for whole numbers, and others than those make it fail.
 fn refused(whole: &Whole<'_>) -> Option<&'static str> {
-    let is_path = |value: &[u8]| {
-        let units = if json::kind_of(value) == Kind::String { pytext::units(value) } else { vec![0] };
-        // A name that cannot be written in bytes, or the home of somebody who is
-        // not known everywhere.
-        let is_name = char::decode_utf16(units.iter().copied())
-            .all(|decoded| decoded.map_or_else(|lone| (0xdc80..=0xdcff).contains(&lone.unpaired_surrogate()), |c| c != '\0'));
-        let path = pytext::readable(&units);
-        let first = path.split('/').find(|part| !part.is_empty() && *part != ".").unwrap_or_default();
-        let is_home = !path.starts_with('/') && first.starts_with('~') && first != "~" && first != "~root";
-        is_name && !is_home
-    };
+    let is_path = |value: Value<'_>| value.is_string() && pathlib::resolved(&decode(value.text())).is_some();
     if whole.get("self").is_some() {
         return Some("a member that is named like its own parameter");
     }
     let optional = ["created_workspace", "worktree_path", "worktree_repo_root"];
-    let folders = optional.iter().filter_map(|key| whole.get(key)).filter(|value| is_true(Some(value)));
+    let folders = optional.iter().filter_map(|key| whole.get(key)).filter(|value| is_truthy(*value));
     if !whole.get("workspace").into_iter().chain(folders).all(is_path) {
         return Some("a folder that is no path");
     }
-    let is_infinite = |value: &[u8]| {
-        let number = std::str::from_utf8(value).ok().filter(|_| json::kind_of(value) == Kind::Number);
-        number.and_then(|number| number.parse::<f64>().ok()).is_some_and(f64::is_infinite)
-            && !value.iter().all(|b| b.is_ascii_digit() || *b == b'-')
-    };
+    let is_infinite = |value: Value<'_>| int(value) == Err(Exception::Overflow);
     let counts = ["message_count", "post_compression_context_tokens_estimate"];
     counts.iter().filter_map(|key| whole.get(key)).any(is_infinite).then_some("a count that is infinite")
 }
@@ -148,7 +139,7 @@ impl<'a> Reader<'a, '_> {
             match piece {
                 DocumentPiece::Part(n, bytes) => frame.part(&mut self.to, &mut recipe, n, bytes)?,
                 DocumentPiece::Gap(bytes) => recipe.gap(&String::from_utf8_lossy(bytes)),
-                DocumentPiece::Record { list: name, offset, bytes, end, .. } => {
+                DocumentPiece::Record { list: name, offset, value, end, .. } => {
                     if list.as_ref().is_none_or(|list| list.name != name) {
                         self.finish_list(list.take())?;
                         list = Some(Self::begin_list(name, which, &seen));
@@ -156,10 +147,9 @@ impl<'a> Reader<'a, '_> {
                     }
                     let Some(list) = &mut list else { continue };
                     recipe.line_end(&String::from_utf8_lossy(end));
-                    // Behind the row's last byte the list goes on.
-                    let following = json::elements(&document.bytes[offset + bytes.len() - 1..]);
                     let place = Place { recipe: &mut recipe, style, hidden: None };
-                    self.row(list, which, bytes, place, following)?;
+                    let following = Elements::of_rest(&document.bytes[offset + value.text().len()..]);
+                    self.row(list, which, value, place, following)?;
                 }
             }
         }
@@ -167,7 +157,7 @@ impl<'a> Reader<'a, '_> {
         // A list without rows, or what stands in place of one, is a head all
         // the same where the program would have one.
         for name in [MESSAGES, CONTEXT] {
-            let is_list = whole.get(name).is_some_and(|value| json::kind_of(value) == Kind::Array);
+            let is_list = whole.get(name).is_some_and(|value| value.is_array());
             if !seen.contains(&name) && (is_list || name == MESSAGES) {
                 self.to.put_head(&which.head(name), Seq::ROOT, crate::model::heads::HeadOp::Branch)?;
             }
@@ -194,11 +184,11 @@ impl<'a> Reader<'a, '_> {
         &mut self,
         list: &mut List,
         which: Which,
-        row: &'a [u8],
+        row: Value<'a>,
         mut place: Place<'_>,
-        following: impl Iterator<Item = &'a [u8]>,
+        following: impl Iterator<Item = Value<'a>>,
     ) -> Result<(), StreamError> {
-        if json::kind_of(row) != Kind::Object {
+        if !row.is_object() {
             return self.odd_row(list, row, place);
         }
         // Only the program's own load of the main list drops repeats.
@@ -207,9 +197,9 @@ impl<'a> Reader<'a, '_> {
             place.hidden = Some(Hidden::Collapsed);
         }
         list.partial = signature;
-        let hash = self.known.hash(row);
+        let hash = self.known.hash(row.text());
         if place.hidden.is_none()
-            && let Some(seq) = self.known.by_hash(hash, row, 0)
+            && let Some(seq) = self.known.by_hash(hash, row.text(), 0)
         {
             self.place_known(list, seq, following)?;
             return self.row_piece(seq, row, place, None);
@@ -225,7 +215,8 @@ impl<'a> Reader<'a, '_> {
             Err(normal_hash) => {
                 let parent = list.placing.parent_of_new(self.to.events, &mut self.repeats)?;
                 let seq = self.put_row(&normal, parent)?;
-                let origin = Origin { record: row, hash, escapes: place.style.escapes, file_time: u32::from(place.hidden.is_some()) };
+                let origin =
+                    Origin { record: row.text(), hash, escapes: place.style.escapes, file_time: u32::from(place.hidden.is_some()) };
                 self.known.add(origin, normal_hash, seq);
                 list.placing.added(seq);
                 self.row_piece(seq, row, place, None)
@@ -250,12 +241,12 @@ impl<'a> Reader<'a, '_> {
         Ok(seq)
     }
 
-    fn place_known(&mut self, list: &mut List, seq: Seq, mut following: impl Iterator<Item = &'a [u8]>) -> Result<(), StreamError> {
+    fn place_known(&mut self, list: &mut List, seq: Seq, mut following: impl Iterator<Item = Value<'a>>) -> Result<(), StreamError> {
         let mut seen = vec![Some(seq)];
         let known = &self.known;
         let mut ahead = |n: usize| {
             while seen.len() <= n {
-                seen.push(following.next().and_then(|row| known.by_record(row, 0)));
+                seen.push(following.next().and_then(|row| known.by_record(row.text(), 0)));
             }
             seen[n]
         };
@@ -263,7 +254,7 @@ impl<'a> Reader<'a, '_> {
     }
 
     /// A row that is no object: the loader keeps it as it is.
-    fn odd_row(&mut self, list: &mut List, row: &'a [u8], place: Place<'_>) -> Result<(), StreamError> {
+    fn odd_row(&mut self, list: &mut List, row: Value<'a>, place: Place<'_>) -> Result<(), StreamError> {
         let mut payload = br#"{"type":"row","data":"#.to_vec();
         json::push_carried_value(row, place.style.escapes, &mut payload);
         payload.push(b'}');
@@ -273,17 +264,19 @@ impl<'a> Reader<'a, '_> {
         list.placing.added(seq);
         let rendered = (self.to.check == Check::EachRecord).then(|| {
             let mut out = Vec::new();
-            let data = json::members(&payload).find(|member| member.name() == "data").map_or(&b""[..], |member| member.value);
-            place.style.push_value_at(data, 2, &mut out);
+            if let Some(data) = Value::trusted(&payload).first("data") {
+                place.style.push_value_at(data, 2, &mut out);
+            }
             out
         });
-        self.piece(seq, row, place.recipe, rendered);
+        self.piece(seq, row.text(), place.recipe, rendered);
         Ok(())
     }
 
     /// Adds a row to its file's recipe: by its message, by its message in
     /// another shape, or as a residual.
-    pub(super) fn row_piece(&mut self, seq: Seq, row: &'a [u8], place: Place<'_>, shape: Option<usize>) -> Result<(), StreamError> {
+    pub(super) fn row_piece(&mut self, seq: Seq, row: Value<'a>, place: Place<'_>, shape: Option<usize>) -> Result<(), StreamError> {
+        let row = row.text();
         if let Some(shape) = shape {
             if self.rendered(seq, place.style, shape) == row {
                 place.recipe.own(format!("{{\"message\":{seq},\"shape\":{shape}}}"));
@@ -317,7 +310,8 @@ impl<'a> Reader<'a, '_> {
     fn rendered(&self, seq: Seq, style: Style, shape: usize) -> Vec<u8> {
         let mut out = Vec::new();
         let Some((row, escapes, _)) = self.known.origin(seq) else { return out };
-        let normal = Normal::of(row, escapes, None);
+        // Only rows of validated documents are known.
+        let normal = Normal::of(Value::trusted(row), escapes, None);
         let ts = Some(normal.ts.as_str()).filter(|ts| !ts.is_empty());
         // A shape of our own table is always there.
         let _ = render(&normal.finished(shape), ts, &self.shapes, style, 2, &mut out);

@@ -3,20 +3,23 @@
 
 use std::collections::HashMap;
 
+use crate::json::{Member, Value};
+use crate::model::fact::Fact;
 use crate::model::files::{RelPath, SourceFile};
-use crate::model::json::{self, Dialect, Facts, Member};
-use crate::model::jsonl::{Lines, Newlines, trim_unicode};
+use crate::model::jsonl::{Lines, Newlines};
+use crate::runtimes::python::convert::{float_or_zero, int_or_zero};
+use crate::runtimes::python::dumps::{Form, push};
+use crate::runtimes::python::exception::Exception;
+use crate::runtimes::python::loads::{Failure, loads};
+use crate::runtimes::python::sort::sort_by_float;
+use crate::runtimes::python::strings::push_utf8;
+use crate::runtimes::python::text::{splitlines, strip};
+use crate::runtimes::python::value::{is_truthy, last_named, str_or_empty};
 
-use super::journal::broken;
 use super::layout::run_id;
-use super::message::is_true;
-use super::pynumber::{Seconds, integer, seconds};
-use super::pytext::{Units, dumps, dumps_text, readable, str_of, stripped};
 
-/// CPython gives up on values nested this deep…
+/// CPython gives up on values nested this deep.
 pub(super) const DEEPEST: usize = 995;
-/// …and on integers with more digits than this.
-pub(super) const LONGEST_INTEGER: usize = 4300;
 
 /// What the reader makes of all turn journals of one session.
 #[derive(Default)]
@@ -26,19 +29,19 @@ pub(super) struct View<'a> {
     /// Why the reading fails as a whole.
     fails: Option<&'static str>,
     /// Turns that end more than once, each with the place of its last end.
-    pub collisions: Vec<(&'a RelPath, u64, Units)>,
+    pub collisions: Vec<(&'a RelPath, u64, Vec<u8>)>,
     /// The last event of each turn, in the order of their first ones.
-    states: Vec<(Units, usize)>,
+    states: Vec<(Vec<u8>, usize)>,
 }
 
 struct Event<'a> {
     path: &'a RelPath,
     line: u64,
-    turn: Units,
+    turn: Vec<u8>,
     /// The event's name as JSON, and as a text.
     event: String,
-    state: String,
-    at: Seconds,
+    state: Vec<u8>,
+    at: Result<f64, Exception>,
 }
 
 /// What one line of a journal is to its reader.
@@ -57,7 +60,7 @@ impl<'a> View<'a> {
                 match read(text) {
                     Read::Object(members) => {
                         let event = Event::of(path, number, &members);
-                        if event.at == Seconds::TooLarge {
+                        if event.at == Err(Exception::Overflow) {
                             view.fails = Some(UNREADABLE);
                         }
                         view.events.push(event);
@@ -77,9 +80,9 @@ impl<'a> View<'a> {
     }
 
     fn derive(&mut self) {
-        sort(&mut self.events);
-        let mut place: HashMap<&[u16], usize> = HashMap::new();
-        let mut states: Vec<(Units, usize)> = Vec::new();
+        sort_by_float(&mut self.events, |event| event.at.unwrap_or(0.0));
+        let mut place: HashMap<&[u8], usize> = HashMap::new();
+        let mut states: Vec<(Vec<u8>, usize)> = Vec::new();
         let mut ends: Vec<(usize, Vec<&Event<'a>>)> = Vec::new();
         for (n, event) in self.events.iter().enumerate().filter(|(_, event)| !event.turn.is_empty()) {
             let at = *place.entry(&event.turn).or_insert_with(|| {
@@ -87,7 +90,7 @@ impl<'a> View<'a> {
                 ends.push((n, Vec::new()));
                 states.len() - 1
             });
-            if matches!(event.state.as_str(), "completed" | "interrupted") {
+            if matches!(event.state.as_slice(), b"completed" | b"interrupted") {
                 ends[at].0 = ends[at].0.min(n);
                 ends[at].1.push(event);
             }
@@ -95,7 +98,7 @@ impl<'a> View<'a> {
                 continue;
             }
             // Only now are the two times looked at.
-            match (event.at.known(), self.events[states[at].1].at.known()) {
+            match (event.at.ok(), self.events[states[at].1].at.ok()) {
                 (Some(now), Some(before)) if now >= before => states[at].1 = n,
                 (Some(_), Some(_)) => {}
                 _ => self.fails = Some(UNDERIVABLE),
@@ -109,30 +112,30 @@ impl<'a> View<'a> {
     }
 
     /// What a load would derive from the journals.
-    pub(super) fn facts(&self) -> Vec<(&'static str, String)> {
+    pub(super) fn facts(&self) -> Vec<(&'static str, Fact)> {
         let mut facts = Vec::new();
         if let Some(why) = self.fails {
-            facts.push(("journal_error", why.to_owned()));
+            facts.push(("journal_error", Fact::from(why)));
             if why == UNREADABLE {
                 return facts;
             }
         }
         if !self.events.is_empty() {
-            facts.push(("journal_events", self.events.len().to_string()));
+            facts.push(("journal_events", Fact::Json(self.events.len().to_string())));
         }
         if self.malformed > 0 {
-            facts.push(("journal_malformed", self.malformed.to_string()));
+            facts.push(("journal_malformed", Fact::Json(self.malformed.to_string())));
         }
         if self.fails.is_some() {
             return facts;
         }
         if !self.states.is_empty() {
-            let states = self.states.iter().map(|(turn, last)| format!("{}:{}", dumps_text(turn), self.events[*last].event));
-            facts.push(("turns", joined(("{", "}"), states)));
+            let states = self.states.iter().map(|(turn, last)| format!("{}:{}", quoted(turn), self.events[*last].event));
+            facts.push(("turns", Fact::Json(joined(("{", "}"), states))));
         }
         if !self.collisions.is_empty() {
-            let turns = self.collisions.iter().map(|(_, _, turn)| dumps_text(turn));
-            facts.push(("turn_collisions", joined(("[", "]"), turns)));
+            let turns = self.collisions.iter().map(|(_, _, turn)| quoted(turn));
+            facts.push(("turn_collisions", Fact::Json(joined(("[", "]"), turns))));
         }
         facts
     }
@@ -140,33 +143,6 @@ impl<'a> View<'a> {
 
 const UNREADABLE: &str = "turn journal cannot be read";
 const UNDERIVABLE: &str = "turn states cannot be derived";
-
-/// Python merges lists that are longer than this.
-const INSERTED: usize = 63;
-
-/// Sorts by time as Python sorts, where a time that is no number (every
-/// comparison with it is false) leaves short lists half sorted.
-fn sort(events: &mut Vec<Event<'_>>) {
-    let time = |event: &Event<'_>| event.at.known().unwrap_or(0.0);
-    if events.len() > INSERTED || !events.iter().any(|event| time(event).is_nan()) {
-        // Among many, those that are no number come last.
-        return events.sort_by(|a, b| time(a).partial_cmp(&time(b)).unwrap_or_else(|| time(a).is_nan().cmp(&time(b).is_nan())));
-    }
-    let falls = |pair: &[Event<'_>]| time(&pair[1]) < time(&pair[0]);
-    let falling = events.windows(2).take_while(|pair| falls(pair)).count();
-    let rising = events.windows(2).take_while(|pair| !falls(pair)).count();
-    if falling > 0 {
-        events[..=falling].reverse();
-    }
-    for next in falling.max(rising) + 1..events.len() {
-        let (mut from, mut to) = (0, next);
-        while from < to {
-            let middle = usize::midpoint(from, to);
-            if time(&events[next]) < time(&events[middle]) { to = middle } else { from = middle + 1 }
-        }
-        events[from..=next].rotate_right(1);
-    }
-}
 
 fn joined(ends: (&str, &str), items: impl Iterator<Item = String>) -> String {
     format!("{}{}{}", ends.0, items.collect::<Vec<_>>().join(","), ends.1)
@@ -176,31 +152,35 @@ fn joined(ends: (&str, &str), items: impl Iterator<Item = String>) -> String {
 /// out, each with the number that an editor would show.
 fn lines(bytes: &[u8]) -> impl Iterator<Item = (u64, &[u8])> {
     Lines::new(bytes, Newlines::Universal)
-        .flat_map(|line| broken(line.text).into_iter().map(move |(at, len, _)| (line.number, &line.text[at..at + len])))
-        .filter(|(_, text)| !trim_unicode(text).is_empty())
+        .flat_map(|line| splitlines(line.text).map(move |part| (line.number, &line.text[part.start..part.start + part.len])))
+        .filter(|(_, text)| !strip(text).is_empty())
 }
 
 fn read(text: &[u8]) -> Read<'_> {
-    let gives_up = |facts: Facts| facts.depth >= DEEPEST || facts.longest_integer > LONGEST_INTEGER;
     let mut members = Vec::new();
-    if let Ok(facts) = json::scan_object(text, Dialect::Python, &mut members) {
-        return if gives_up(facts) { Read::Fatal } else { Read::Object(members) };
-    }
-    match json::scan_value(text, Dialect::Python) {
-        Err(error) if opens_too_deep(&text[..error.at.min(text.len())]) => Read::Fatal,
-        Ok(scan) if gives_up(scan.facts) => Read::Fatal,
-        Ok(_) | Err(_) => Read::Malformed,
+    match loads(text, DEEPEST, &mut members) {
+        Ok(value) if value.is_object() => Read::Object(members),
+        Ok(_) | Err(Failure::Syntax(_)) => Read::Malformed,
+        Err(Failure::LongInteger | Failure::TooDeep) => Read::Fatal,
     }
 }
 
-/// Whether a text that is no JSON opens so many containers before that shows
-/// that the parser has given up by then.
-fn opens_too_deep(text: &[u8]) -> bool {
-    json::deepest(text) >= DEEPEST
+/// A value as JSON of one form, so that equal ones have equal texts.
+fn dumps(value: Option<Value<'_>>) -> String {
+    let mut out = Vec::new();
+    push(value.unwrap_or_default(), Form::Utf8, &mut out);
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+/// A text as JSON.
+pub(super) fn quoted(text: &[u8]) -> String {
+    let mut out = Vec::new();
+    push_utf8(text, &mut out);
+    String::from_utf8_lossy(&out).into_owned()
 }
 
 /// What the program sums up of its runs, and which of them it cannot read.
-pub(super) fn run_facts(runs: &[(&RelPath, &SourceFile)]) -> Vec<(&'static str, String)> {
+pub(super) fn run_facts(runs: &[(&RelPath, &SourceFile)]) -> Vec<(&'static str, Fact)> {
     let (mut whole, mut failed) = (Vec::new(), Vec::new());
     for (path, file) in runs {
         let id = format!("\"{}\"", run_id(path));
@@ -211,10 +191,10 @@ pub(super) fn run_facts(runs: &[(&RelPath, &SourceFile)]) -> Vec<(&'static str, 
     }
     let mut facts = Vec::new();
     if !whole.is_empty() {
-        facts.push(("runs", joined(("{", "}"), whole.into_iter())));
+        facts.push(("runs", Fact::Json(joined(("{", "}"), whole.into_iter()))));
     }
     if !failed.is_empty() {
-        facts.push(("run_errors", joined(("[", "]"), failed.into_iter())));
+        facts.push(("run_errors", Fact::Json(joined(("[", "]"), failed.into_iter()))));
     }
     facts
 }
@@ -233,13 +213,13 @@ fn run_summary(file: &SourceFile) -> Option<String> {
             }
             Read::Fatal => return None,
         };
-        let get = |name: &str| members.iter().rev().find(|member| member.is(name)).map(|member| member.value);
+        let get = |name: &str| last_named(&members, name);
         events += 1;
-        name = dumps(get("event").unwrap_or(b"null"));
-        seq = integer(get("seq"));
-        if is_true(get("terminal")) {
+        name = dumps(get("event"));
+        seq = int_or_zero(get("seq")).ok();
+        if get("terminal").is_some_and(is_truthy) {
             let which = if name == "\"stream_end\"" { &mut stream_end } else { &mut end };
-            *which = Some(dumps(get("terminal_state").unwrap_or(b"null")));
+            *which = Some(dumps(get("terminal_state")));
         }
     }
     let seq = seq?;
@@ -251,10 +231,14 @@ fn run_summary(file: &SourceFile) -> Option<String> {
 
 impl<'a> Event<'a> {
     fn of(path: &'a RelPath, line: u64, members: &[Member<'_>]) -> Event<'a> {
-        let get = |name: &str| members.iter().rev().find(|member| member.is(name)).map(|member| member.value);
-        let text = |name: &str| get(name).filter(|value| is_true(Some(value))).map(str_of).unwrap_or_default();
-        let turn = stripped(&text("turn_id")).to_vec();
-        let event = dumps(get("event").unwrap_or(b"null"));
-        Event { path, line, turn, event, state: readable(&text("event")), at: seconds(get("created_at")) }
+        let text = |name: &str| str_or_empty(last_named(members, name));
+        Event {
+            path,
+            line,
+            turn: strip(&text("turn_id")).to_vec(),
+            event: dumps(last_named(members, "event")),
+            state: text("event").into_owned(),
+            at: float_or_zero(last_named(members, "created_at")),
+        }
     }
 }

@@ -1,10 +1,11 @@
 //! The records of Hermes WebUI, key by key, in the order of its writer.
 
-use crate::adapters::mapping::{Goes, Table, Takes};
-use crate::model::json::{Escapes, Separators, Style};
+use crate::adapters::kit::mapping::{Table, Target, ValueKind};
+use crate::adapters::kit::words;
+use crate::json::{Escapes, Separators, Style};
 
-use Goes::{Content, Ext, Given, List, Seconds, To, Unless};
-use Takes::{Any, Flag, Number, Text};
+use Target::{Content, Ext, Given, List, NumberText, Seconds, To, Unless, Word};
+use ValueKind::{Any, Flag, Text};
 
 /// Sidecars, backups, the index: `json.dumps(…, ensure_ascii=False, indent=2)`.
 pub(super) const DOCUMENT_STYLE: Style = Style { separators: Separators::Indented, escapes: Escapes::Utf8 };
@@ -14,17 +15,17 @@ pub(super) const JOURNAL_STYLE: Style = Style { separators: Separators::Compact,
 /// One row of `messages` or `context_messages`. Rows are written by many parts
 /// of the program, each with an order of its own; this is the commonest.
 pub(super) const MESSAGE: Table = Table(&[
-    ("role", To("role", Text)),
+    ("role", Word(&words::COMMON_ROLES)),
     ("name", Content("name")),
     ("tool_name", Content("tool_name")),
     ("content", Content("content")),
     ("tool_call_id", Content("call_id")),
     ("reasoning", Content("reasoning")),
-    ("finish_reason", To("stop_reason", Text)),
+    ("finish_reason", Word(&words::CHAT_STOP_REASONS)),
     ("reasoning_content", Content("reasoning_content")),
     ("tool_calls", Content("calls")),
     ("_db_persisted", Ext),
-    ("id", To("source_id", Number)),
+    ("id", NumberText("source_id")),
     ("timestamp", Seconds),
     ("_error", To("error", Flag)),
     ("_turnDuration", Ext),
@@ -37,7 +38,8 @@ pub(super) const MESSAGE: Table = Table(&[
 ]);
 
 /// The members of a message in a log.
-pub(super) const MESSAGE_ORDER: [&str; 7] = ["role", "content", "source_id", "model", "stop_reason", "error", "hidden"];
+pub(super) const MESSAGE_ORDER: [&str; 9] =
+    ["role", "source_role", "content", "source_id", "model", "stop_reason", "source_stop_reason", "error", "hidden"];
 
 /// What the program leaves out of the rows that it sends to a browser.
 pub(super) const NOT_SENT: [&str; 3] = ["_active_turn_token", "api_content", "_state_db_row_id"];
@@ -93,7 +95,7 @@ pub(super) const TURN_ORDER: [&str; 13] = [
 pub(super) const RUN: Table = Table(&[
     ("version", Given("version")),
     ("event_id", Given("event_id")),
-    ("seq", To("source_id", Number)),
+    ("seq", NumberText("source_id")),
     ("run_id", To("run_id", Text)),
     ("session_id", Given("session_id")),
     ("event", To("event", Text)),

@@ -3,11 +3,11 @@
 use memchr::memmem::Finder;
 use std::sync::LazyLock;
 
-use crate::adapters::document::render_part;
-use crate::adapters::mapping::{self, Ids, NoContent, Parents, Rendered, Table};
+use crate::adapters::kit::document::render_part;
+use crate::adapters::kit::mapping::{self, Ids, NoContent, Parents, Rendered, Table};
+use crate::json::{self, Style, Value};
 use crate::model::event::{EventKind, EventRef, Session};
 use crate::model::ids::Seq;
-use crate::model::json::{self, Style};
 use crate::model::shape::{Order, Shapes};
 use crate::model::shown::Shown;
 use crate::model::stream::{LogAccess, RecordRenderer, RecordSink, StreamError};
@@ -93,10 +93,7 @@ impl RecordRenderer for Files {
         if let Some(done) = render_part(piece, table, self.style, log, out) {
             return done;
         }
-        let number = |name: &str| {
-            let value = json::members(piece).find(|member| member.is(name))?.value;
-            std::str::from_utf8(value).ok()?.parse::<u32>().ok()
-        };
+        let number = |name: &str| Value::trusted(piece).first(name)?.parse::<u32>();
         let (Some(seq), Some(shape)) = (number("message"), number("shape")) else {
             let shown = String::from_utf8_lossy(&piece[..piece.len().min(80)]).into_owned();
             return Err(StreamError::log(Seq::ROOT, format!("does not know the recipe piece {shown}")));
@@ -114,7 +111,8 @@ impl Files {
         }
         let first = Seq::ROOT.next();
         let event = log.event(first)?;
-        let session: Session = serde_json::from_slice(event.payload).map_err(|e| StreamError::log(first, format!("is no session: {e}")))?;
+        let session: Session =
+            serde_json::from_slice(event.payload).map_err(|e| StreamError::log(first, format!("is not a session: {e}")))?;
         let mut id = Vec::new();
         json::push_string(&session.id, &mut id);
         Ok(self.session.insert(id).clone())
@@ -157,17 +155,16 @@ pub(super) fn in_shape(payload: &[u8], shape: usize) -> Vec<u8> {
 
 /// The `data` of an event, as it stood in its file.
 pub(super) fn push_data(event: &EventRef<'_>, style: Style, depth: usize, out: &mut Vec<u8>) {
-    let data = json::members(event.payload).find(|member| member.name() == "data").map_or(&b"null"[..], |member| member.value);
-    style.push_value_at(data, depth, out);
+    style.push_value_at(event.value().first("data").unwrap_or_default(), depth, out);
 }
 
 /// What the surroundings of a journal's line say about it.
 pub(super) struct Line<'l> {
     /// The session's id as a JSON text.
     pub session: &'l [u8],
-    pub run_id: Option<&'l [u8]>,
-    pub number: Option<&'l [u8]>,
-    pub event: Option<&'l [u8]>,
+    pub run_id: Option<Value<'l>>,
+    pub number: Option<Value<'l>>,
+    pub event: Option<Value<'l>>,
 }
 
 impl Ids for Line<'_> {
@@ -183,10 +180,10 @@ impl Ids for Line<'_> {
         match name {
             "version" => Some(b"1".to_vec()),
             "session_id" => Some(self.session.to_vec()),
-            "event" => self.event.map(<[u8]>::to_vec),
+            "event" => self.event.map(|event| event.text().to_vec()),
             "event_id" => {
-                let run = self.run_id.and_then(|run| run.strip_suffix(b"\""))?;
-                Some([run, b":", self.number?, b"\""].concat())
+                let run = self.run_id.and_then(|run| run.text().strip_suffix(b"\""))?;
+                Some([run, b":", self.number?.text(), b"\""].concat())
             }
             _ => None,
         }
@@ -194,14 +191,15 @@ impl Ids for Line<'_> {
 }
 
 /// Which table a turn's line is written by.
-pub(super) fn turn_table(state: Option<&[u8]>) -> &'static Table {
-    if state == Some(b"\"submitted\"") { &TURN } else { &TURN_PROGRESS }
+pub(super) fn turn_table(state: Option<Value<'_>>) -> &'static Table {
+    if state.is_some_and(|state| state.text() == b"\"submitted\"") { &TURN } else { &TURN_PROGRESS }
 }
 
 pub(super) fn push_line(event: &EventRef<'_>, session: &[u8], shapes: &Shapes, style: Style, out: &mut Vec<u8>) -> Result<(), StreamError> {
-    let get = |name: &str| json::members(event.payload).find(|member| member.is(name)).map(|member| member.value);
+    let get = |name: &str| event.value().first(name);
     let table = if event.kind == EventKind::Run { &RUN } else { turn_table(get("state")) };
-    let mut line = Line { session, run_id: get("run_id"), number: get("source_id"), event: get("event") };
+    let number = get("source_id").map(|id| Value::trusted(mapping::unquoted(id.text())));
+    let mut line = Line { session, run_id: get("run_id"), number, event: get("event") };
     let rendered = Rendered { payload: event.payload, ts: event.ts, parent: Seq::ROOT, parents: Parents::Unwritten };
     table
         .render(&rendered, shapes, &NoContent, &mut line, mapping::To { style, depth: 0, out })
@@ -231,10 +229,10 @@ fn with_transcript(
     out: &mut Vec<u8>,
 ) -> Result<Option<()>, StreamError> {
     let Some((open, end)) = transcript_place(line) else { return Ok(None) };
-    let named = &line[open..end];
-    let node = json::members(named).next().and_then(|member| std::str::from_utf8(member.value).ok()?.parse::<u32>().ok());
+    let named = Value::trusted(&line[open..end]);
+    let node = named.members().next().and_then(|member| member.value().parse::<u32>());
     let Some(node) = node else { return Ok(None) };
-    let is_sent = json::members(named).any(|member| member.name() == "as" && member.value == b"\"sent\"");
+    let is_sent = named.members().any(|member| member.name() == "as" && member.value().text() == b"\"sent\"");
     out.clear();
     out.extend_from_slice(&line[..open]);
     out.push(b'[');
@@ -244,7 +242,7 @@ fn with_transcript(
         }
         let event = log.event(seq)?;
         if is_sent {
-            let payload = sent_payload(event.payload);
+            let payload = sent_payload(event.value());
             push_row(&EventRef { payload: &payload, ..event }, shapes, style, 0, None, out)?;
         } else {
             push_row(&event, shapes, style, 0, None, out)?;

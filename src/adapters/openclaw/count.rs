@@ -3,12 +3,12 @@
 
 use std::collections::HashMap;
 
-use crate::adapters::tree::context;
-use crate::adapters::tree::entry::{Entry, get, with_members};
-use crate::adapters::tree::forest::{self, Lineage};
-use crate::adapters::tree::js;
-use crate::adapters::tree::scan::Scan;
-use crate::adapters::tree::tables::Record;
+use crate::adapters::kit::entries::context::{self, Lineage};
+use crate::adapters::kit::entries::records::Record;
+use crate::adapters::kit::entries::schema::{Entry, Scan};
+use crate::adapters::kit::tree::entry::{get, with_members};
+use crate::adapters::kit::tree::forest;
+use crate::runtimes::javascript as js;
 
 use super::place::Judged;
 
@@ -41,7 +41,7 @@ fn by_last_line(scan: &Scan<'_>, judged: &Judged) -> usize {
     }
     let by_id = forest::by_id(entries, |n| entries[n].kind != Record::Header);
     let parent = |entry: &Entry<'_>| {
-        let named = entry.parent.as_deref().filter(|parent| !js::is_falsy(parent) && entry.kind != Record::Header)?;
+        let named = entry.parent.as_deref().filter(|parent| js::is_truthy(parent) && entry.kind != Record::Header)?;
         forest::lookup(&by_id, named)
     };
     let settled = forest::settle(entries, entries.iter().map(parent).collect());
@@ -70,6 +70,6 @@ fn shown(entries: &[Entry<'_>], path: &[usize], kept_by_number: &HashMap<usize, 
 }
 
 fn is_shown(entry: &Entry<'_>) -> bool {
-    let is_message = matches!(entry.kind, Record::UserMessage | Record::AssistantMessage | Record::ResultMessage | Record::CustomMessage);
+    let is_message = entry.kind.is_message() || entry.kind == Record::CustomMessage;
     is_message || context::is_told_summary(entry)
 }

@@ -4,8 +4,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::adapters::tree::js;
-use crate::model::json::{self, Kind};
+use crate::json::{self, Kind};
+use crate::runtimes::javascript as js;
 
 /// What a line is to the loader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

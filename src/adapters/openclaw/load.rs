@@ -1,7 +1,8 @@
 //! What OpenClaw 2026.7.1 itself would show of a session: its loader, written
 //! again from its behaviour. It owns the rules of `SessionManager.open` and
-//! `buildSessionContext`, odd ones included, and shares nothing with the rest
-//! of this adapter, so that the two cannot be wrong together.
+//! `buildSessionContext`, odd ones included, and shares JavaScript itself
+//! ([`crate::runtimes::javascript`]) and nothing else with the rest of this
+//! adapter, so that the two cannot be wrong together.
 //!
 //! Heads are `branch:main` (the active branch, always there), `branch:ID` for
 //! every other entry that none has for its parent, and `backup:NAME` for every
@@ -15,19 +16,17 @@
 
 mod branch;
 mod compaction;
-mod date;
+mod entry;
 mod failure;
 mod index;
 mod keys;
 mod links;
-mod names;
+pub(super) mod names;
 mod older;
 mod rows;
 mod show;
-mod text;
 mod tree;
 mod unit;
-mod value;
 
 use crate::model::files::Files;
 use crate::model::loaded::Loader;

@@ -5,36 +5,32 @@
 
 mod count;
 mod cursors;
-mod discover;
+pub(crate) mod discover;
 mod load;
 mod names;
 mod place;
 mod read;
-mod retention;
 mod runs;
+mod schema;
 
-use crate::adapters::adapter::{Adapter, Check, Found, ReadSummary};
-use crate::adapters::members;
-use crate::adapters::tree::render;
-use crate::adapters::tree::show::{self, Habits};
+use crate::adapters::format::{Check, DefaultPlace, Format, Found, ReadSummary};
+use crate::adapters::kit::entries::show;
+use crate::adapters::kit::members;
+use crate::adapters::kit::tree::render;
 use crate::model::files::Files;
 use crate::model::finding::Findings;
 use crate::model::folder::FolderView;
 use crate::model::loaded::Loader;
-use crate::model::retention::{Item, Outlook, Rule};
 use crate::model::shape::{Order, Shapes};
 use crate::model::shown::Shower;
 use crate::model::stream::{EventSink, RecordRenderer, StreamError};
 
-const ID: &str = "openclaw";
-const PROGRAM: &str = "OpenClaw";
-
 /// The OpenClaw adapter.
 pub struct OpenClaw;
 
-impl Adapter for OpenClaw {
+impl Format for OpenClaw {
     fn id(&self) -> &'static str {
-        ID
+        schema::ID
     }
 
     fn describe(&self) -> &'static str {
@@ -43,6 +39,20 @@ impl Adapter for OpenClaw {
 
     fn looked_for(&self) -> &'static str {
         "folders with a sessions.json and *.jsonl transcripts, or cron/jobs.json and cron/runs"
+    }
+
+    fn default_places(&self) -> &'static [DefaultPlace] {
+        const {
+            &[
+                DefaultPlace::variable("OPENCLAW_STATE_DIR", "agents"),
+                DefaultPlace::variable("CLAWDBOT_STATE_DIR", "agents"),
+                DefaultPlace::variable("OPENCLAW_HOME", ".openclaw/agents"),
+                DefaultPlace::home(".openclaw/agents"),
+                DefaultPlace::home(".clawdbot/agents"),
+                DefaultPlace::home(".moltbot/agents"),
+                DefaultPlace::home(".moldbot/agents"),
+            ]
+        }
     }
 
     fn discover(&self, folder: &FolderView<'_>) -> Found {
@@ -57,21 +67,13 @@ impl Adapter for OpenClaw {
         match holds {
             members::MEMBERS => members::renderer(style),
             runs::RUNS => Some(runs::renderer(shapes)),
-            _ => render::renderer(holds, shapes),
+            _ => render::renderer(schema::SCHEMA, holds, shapes),
         }
     }
 
     fn shower(&self, shapes: &[Order]) -> Box<Shower> {
         let shapes = Shapes::with_others(Order::default(), shapes.to_vec());
-        Box::new(move |shown, hand_on| show::show(shown, &shapes, Habits::OpenClaw, hand_on))
-    }
-
-    fn retention_rules(&self) -> &'static [Rule] {
-        &[Rule::CronRunLog]
-    }
-
-    fn retention(&self, folder: &FolderView<'_>, _: &Outlook<'_>) -> Vec<Item> {
-        retention::items(folder)
+        Box::new(move |shown, hand_on| show::show(shown, &shapes, schema::SCHEMA, hand_on))
     }
 
     fn loader<'f>(&self, files: &'f Files) -> Box<dyn Loader + 'f> {

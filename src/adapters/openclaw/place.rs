@@ -3,18 +3,21 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::adapters::tree::context::{self, Context};
-use crate::adapters::tree::entry::{Entry, Value, get, text_of, with_members};
-use crate::adapters::tree::facts::{self, Labels};
-use crate::adapters::tree::forest::{self, Lineage};
-use crate::adapters::tree::js;
-use crate::adapters::tree::read::{Edits, Placed, Renames};
-use crate::adapters::tree::scan::{Piece, Scan};
-use crate::adapters::tree::tables::{Record, Words};
+use crate::adapters::kit::entries::context::{self, Lineage};
+use crate::adapters::kit::entries::facts::{self, Labels};
+use crate::adapters::kit::entries::records::Record;
+use crate::adapters::kit::entries::schema::{Entry, EntrySchema, Placed, Renames, Scan};
+use crate::adapters::kit::tree::entry::{Value, get, text_of, with_members};
+use crate::adapters::kit::tree::forest;
+use crate::adapters::kit::tree::retell::Context;
+use crate::adapters::kit::tree::scan::Piece;
+use crate::json::{self, Kind};
+use crate::model::fact::Fact;
 use crate::model::heads::HeadName;
-use crate::model::json::{self, Kind};
+use crate::runtimes::javascript as js;
 
 use super::cursors::{Cursors, Id, Ids, Line, Row};
+use super::schema::SCHEMA;
 
 /// What the loader makes of a transcript.
 pub(super) struct Judged {
@@ -62,7 +65,7 @@ fn leaf_row(entry: &Entry<'_>) -> Row {
         let is_place = |value: &[u8]| matches!(json::kind_of(value), Kind::Null | Kind::String);
         get(members, "targetId").is_some_and(is_place)
             && get(members, "appendParentId").is_none_or(is_place)
-            && (get(members, "appendMode").is_none() || entry.is_side)
+            && (get(members, "appendMode").is_none() || entry.traits.is_side)
     });
     if is_wellformed { Row::Leaf } else { Row::Inert }
 }
@@ -76,7 +79,7 @@ pub(super) fn judge(scan: &Scan<'_>) -> Judged {
     let is_recovered = !has_header && scan.pieces.iter().any(|piece| !matches!(piece, Piece::Gap(..)));
     let version =
         header.and_then(|entry| with_members(entry, |members| get(members, "version").filter(|v| *v != b"null").map(<[u8]>::to_vec)));
-    let number = version.as_deref().map_or(Ok(1.0), js::number_of);
+    let number = version.as_deref().map_or(Ok(1.0), js::to_number);
     let is_below = |limit: f64| header.is_some() && number.is_ok_and(|version| version < limit);
     let lineage = if is_below(2.0) { Lineage::ByLine } else { Lineage::ById };
     let asks_null = is_recovered && entries.iter().any(|entry| entry.value == Value::Null);
@@ -93,12 +96,10 @@ pub(super) fn judge(scan: &Scan<'_>) -> Judged {
     let (parents, circular) = cut(&wanted, leaf);
     Judged {
         placed: Placed {
-            words: Words::Pi,
+            schema: EntrySchema { renames: if is_below(3.0) { Renames::Hooks } else { Renames::Nothing }, ..SCHEMA },
             is_node: rows.iter().map(|row| *row != Row::Inert).collect(),
             is_named: rows.iter().map(|row| *row == Row::Canonical && lineage == Lineage::ById).collect(),
             parents,
-            edits: Edits::Unknown,
-            renames: if is_below(3.0) { Renames::Hooks } else { Renames::Nothing },
             first_kept: first_kept.clone(),
         },
         version: version.map(|version| String::from_utf8_lossy(&version).into_owned()),
@@ -124,7 +125,7 @@ fn lines(entries: &[Entry<'_>], rows: &[Row], lineage: Lineage, ids: &mut Ids) -
             row: *row,
             id: ids.of(entry.id_text.as_deref()),
             parent: ids.of(entry.parent.as_deref()),
-            is_side: entry.is_side,
+            is_side: entry.traits.is_side,
             target: Id::Absent,
             append: Id::Absent,
         };
@@ -275,11 +276,12 @@ pub(super) struct Failing<'j, 's, 'a> {
 
 impl<'j, 's, 'a> Failing<'j, 's, 'a> {
     pub(super) fn new(judged: &'j Judged, entries: &'s [Entry<'a>]) -> Failing<'j, 's, 'a> {
-        let is_trouble = |n: usize| entries[n].lacks_message || (context::is_timed(&entries[n]) && !context::has_sound_time(&entries[n]));
+        let is_trouble =
+            |n: usize| entries[n].traits.lacks_message || (context::is_timed(&entries[n]) && !context::has_sound_time(&entries[n]));
         let trouble: Vec<bool> = (0..entries.len()).map(is_trouble).collect();
         let is_troubled = match trouble.contains(&true) {
             true => {
-                let above = context::on_path(&judged.placed.parents, |n| trouble[n]);
+                let above = forest::on_path(&judged.placed.parents, |n| trouble[n]);
                 (0..entries.len()).map(|n| above[n] || judged.circular[n]).collect()
             }
             false => trouble,
@@ -293,7 +295,7 @@ impl<'j, 's, 'a> Failing<'j, 's, 'a> {
             return None;
         }
         let way = self.judged.way(Some(leaf));
-        if way.iter().any(|n| self.entries[*n].lacks_message) {
+        if way.iter().any(|n| self.entries[*n].traits.lacks_message) {
             return Some(TYPE_ERROR);
         }
         let context = self.judged.context(&way, self.entries, &self.by_id);
@@ -305,23 +307,23 @@ impl<'j, 's, 'a> Failing<'j, 's, 'a> {
 }
 
 /// What the loader knows of a session before it makes messages of it.
-pub(super) fn state(scan: &Scan<'_>, judged: &Judged) -> BTreeMap<String, String> {
+pub(super) fn state(scan: &Scan<'_>, judged: &Judged) -> BTreeMap<String, Fact> {
     let entries = &scan.entries;
     let known: Vec<&Entry<'_>> = entries.iter().enumerate().filter(|(n, _)| judged.is_entry(*n)).map(|(_, entry)| entry).collect();
     let mut facts = facts::of_file(known.iter().copied(), Labels::AsTheyAre).unwrap_or_default();
     if let Some(leaf) =
         judged.leaf.and_then(|leaf| entries[leaf].id_text.as_deref()).and_then(text_of).filter(|_| judged.lineage == Lineage::ById)
     {
-        facts.insert("leaf".to_owned(), leaf);
+        facts.insert("leaf".to_owned(), Fact::Text(leaf));
     }
     if judged.is_recovered {
-        facts.insert("header_recovered".to_owned(), "true".to_owned());
+        facts.insert("header_recovered".to_owned(), Fact::Json("true".to_owned()));
     }
     facts
 }
 
 /// The model and the thinking level of the active branch.
-pub(super) fn settings(scan: &Scan<'_>, judged: &Judged) -> (Option<String>, Option<String>) {
+pub(super) fn settings(scan: &Scan<'_>, judged: &Judged) -> (Option<String>, Option<Fact>) {
     let way = judged.way(judged.leaf);
     (facts::model(&scan.entries, &way), facts::thinking_level(&scan.entries, &way))
 }

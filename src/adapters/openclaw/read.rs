@@ -3,24 +3,25 @@
 
 use std::collections::BTreeMap;
 
-use crate::adapters::adapter::{Check, ReadSummary};
-use crate::adapters::conversion::Conversion;
-use crate::adapters::members;
-use crate::adapters::tree::read::Reader;
-use crate::adapters::tree::scan::{self, Holds, Manner, Scan};
-use crate::adapters::tree::{facts, notes};
+use crate::adapters::format::{Check, ReadSummary};
+use crate::adapters::kit::conversion::Conversion;
+use crate::adapters::kit::entries::facts;
+use crate::adapters::kit::entries::schema::{Reader, Scan};
+use crate::adapters::kit::members;
+use crate::adapters::kit::tree::{notes, scan};
+use crate::json;
 use crate::model::event::{EventKind, Outcome, Session, SessionKind};
 use crate::model::files::{Entry, Files, RelPath};
 use crate::model::finding::{FindingCode, Findings};
 use crate::model::heads::{HeadKind, HeadName, HeadOp};
 use crate::model::ids::Seq;
-use crate::model::json;
 use crate::model::location::Location;
 use crate::model::stream::{EventSink, StreamError};
 
 use super::names::{self, Name};
 use super::place::{self, Failing, Judged};
-use super::{PROGRAM, count, runs};
+use super::schema::{ID, NEWEST, PROGRAM, SCHEMA};
+use super::{count, runs};
 
 /// The regular files of a unit with what their names say.
 type Parts<'a> = Vec<(&'a RelPath, &'a [u8], String)>;
@@ -35,7 +36,7 @@ pub(super) fn read(files: &Files, check: Check, events: &mut dyn EventSink, find
                 let name = String::from_utf8_lossy(path.as_bytes().rsplit(|b| *b == b'/').next().unwrap_or_default()).into_owned();
                 Some((path, file.bytes.as_slice(), name))
             }
-            Entry::Link { .. } | Entry::EmptyFolder => None,
+            Entry::Rows(_) | Entry::Link { .. } | Entry::EmptyFolder => None,
         })
         .collect();
     let has = |is: fn(&Name<'_>) -> bool| parts.iter().any(|(_, _, name)| is(&names::judge(name)));
@@ -45,8 +46,7 @@ pub(super) fn read(files: &Files, check: Check, events: &mut dyn EventSink, find
     if has(|name| *name == Name::Store) {
         return documents(to, &parts, SessionKind::Store, |name| *name == Name::Store);
     }
-    let is_run_log =
-        |(_, bytes, _): &(&RelPath, &[u8], String)| scan::first_entry(bytes, Manner::TrimmedText).is_some_and(|first| runs::is_run(&first));
+    let is_run_log = |(_, bytes, _): &(&RelPath, &[u8], String)| scan::first_entry(bytes, SCHEMA).is_some_and(|first| runs::is_run(&first));
     if parts.len() == 1 && is_run_log(&parts[0]) {
         return run_log(to, &parts);
     }
@@ -60,7 +60,7 @@ fn documents<'a>(
     kind: SessionKind,
     is: fn(&Name<'_>) -> bool,
 ) -> Result<ReadSummary, StreamError> {
-    to.put_json(EventKind::Session, &Session::new(kind, super::ID, to.files.name()))?;
+    to.put_json(EventKind::Session, &Session::new(kind, ID, to.files.name()))?;
     for (path, bytes, _) in parts.iter().filter(|(_, _, name)| is(&names::judge(name))) {
         members::read(&mut to, path, bytes, PROGRAM)?;
     }
@@ -69,7 +69,7 @@ fn documents<'a>(
 }
 
 fn run_log<'a>(mut to: Conversion<'a, '_>, parts: &Parts<'a>) -> Result<ReadSummary, StreamError> {
-    to.put_json(EventKind::Session, &Session::new(SessionKind::Jobs, super::ID, to.files.name()))?;
+    to.put_json(EventKind::Session, &Session::new(SessionKind::Jobs, ID, to.files.name()))?;
     let mut shapes = crate::model::shape::Shapes::new(crate::model::shape::Order::default());
     for (path, bytes, _) in parts {
         runs::read(&mut to, path, bytes, &mut shapes)?;
@@ -88,30 +88,32 @@ fn without_messages(to: &mut Conversion<'_, '_>) -> Result<(), StreamError> {
 
 fn transcript<'a>(mut reader: Reader<'a, '_>, parts: &Parts<'a>) -> Result<ReadSummary, StreamError> {
     let is_main = |name: &str| matches!(names::judge(name), Name::Transcript);
-    let is_copy = |name: &str| matches!(names::judge(name), Name::CopyOf(_) | Name::Unfinished(_));
+    let is_copy = |name: &str| matches!(names::judge(name), Name::CopyOf(_) | Name::ShortenedFrom(_) | Name::Unfinished(_));
     let copies: Vec<_> = parts.iter().filter(|(_, _, name)| is_copy(name)).collect();
-    let main = parts.iter().find(|(_, _, name)| is_main(name)).or(match copies.as_slice() {
+    let main = parts.iter().find(|(_, _, name)| is_main(name)).or(match (parts.as_slice(), copies.as_slice()) {
         // What was left before a transcript was shortened stands for it.
-        [only] if only.2.contains(".jsonl.bak.") => Some(*only),
+        (_, [only]) if matches!(names::judge(&only.2), Name::ShortenedFrom(_)) => Some(*only),
+        // A person named it as one.
+        ([only], []) if names::judge(&only.2) == Name::Other && reader.to.files.lone_file().is_some() => Some(only),
         _ => None,
     });
     let Some((path, bytes, _)) = main else { return remains(reader, &copies) };
-    let scan = scan::scan(path, bytes, PROGRAM, (Manner::TrimmedText, Holds::Entries), reader.to.findings);
+    let scan = scan::scan(path, bytes, PROGRAM, SCHEMA, reader.to.findings);
     let judged = place::judge(&scan);
     let version = judged.version.clone().unwrap_or_else(|| "1".to_owned());
-    reader.to.put_json(EventKind::Session, &facts::session(super::ID, reader.to.files.name(), &scan.entries, version))?;
+    reader.to.put_json(EventKind::Session, &facts::session(ID, reader.to.files.name(), &scan.entries, version))?;
     store_entries(&mut reader.to)?;
     let seqs = reader.file(path, bytes, &scan, &judged.placed)?;
     let failing = Failing::new(&judged, &scan.entries);
     let mut failures = heads(&mut reader, path, &scan, &judged, &failing, &seqs)?;
     note_oddities(reader.to.findings, &path.to_string(), &scan, &judged);
     notes::repeats(reader.to.findings, path, PROGRAM, &scan.entries, &judged.placed.is_named);
-    notes::newer_version(reader.to.findings, path, PROGRAM, &scan.entries, judged.version.as_deref());
+    notes::newer_version(reader.to.findings, path, PROGRAM, &scan.entries, (judged.version.as_deref(), NEWEST));
     let is_unknown = |n: usize| judged.placed.is_node[n] && !judged.is_entry(n) && !scan.entries[n].is_other("leaf");
     let unknown = scan.entries.iter().enumerate().filter(|(n, _)| is_unknown(*n)).map(|(_, entry)| entry);
     notes::unknown_types(reader.to.findings, path, PROGRAM, unknown);
-    for (copy, bytes, name) in parts.iter().filter(|(other, _, name)| other != path && is_copy(name)) {
-        backup(&mut reader, copy, bytes, name)?;
+    for (copy, bytes, _) in parts.iter().filter(|(other, _, name)| other != path && is_copy(name)) {
+        backup(&mut reader, copy, bytes)?;
     }
     let of_leaf = judged.leaf.filter(|_| judged.error.is_none()).and_then(|leaf| failing.why(leaf));
     failures.extend(of_leaf.map(|why| (HeadName::main().to_string(), why.to_owned())));
@@ -136,11 +138,11 @@ fn transcript<'a>(mut reader: Reader<'a, '_>, parts: &Parts<'a>) -> Result<ReadS
 
 /// What is left of a session whose transcript is gone.
 fn remains<'a>(mut reader: Reader<'a, '_>, copies: &[&(&'a RelPath, &'a [u8], String)]) -> Result<ReadSummary, StreamError> {
-    reader.to.put_json(EventKind::Session, &Session::new(SessionKind::Orphan, super::ID, reader.to.files.name()))?;
+    reader.to.put_json(EventKind::Session, &Session::new(SessionKind::Orphan, ID, reader.to.files.name()))?;
     let head = HeadName::main();
     reader.to.put_head(&head, Seq::ROOT, HeadOp::Branch)?;
-    for (copy, bytes, name) in copies {
-        backup(&mut reader, copy, bytes, name)?;
+    for (copy, bytes, _) in copies {
+        backup(&mut reader, copy, bytes)?;
     }
     // Traces alone were never loaded.
     let error = (!copies.is_empty()).then(|| "no transcript".to_owned());
@@ -189,12 +191,13 @@ fn heads<'a>(
 }
 
 /// A copy of the transcript: a head of its own.
-fn backup<'a>(reader: &mut Reader<'a, '_>, path: &'a RelPath, bytes: &'a [u8], name: &str) -> Result<(), StreamError> {
+fn backup<'a>(reader: &mut Reader<'a, '_>, path: &'a RelPath, bytes: &'a [u8]) -> Result<(), StreamError> {
     reader.switch_to_nobody()?;
-    let scan = scan::scan(path, bytes, PROGRAM, (Manner::TrimmedText, Holds::Entries), reader.to.findings);
+    let scan = scan::scan(path, bytes, PROGRAM, SCHEMA, reader.to.findings);
     let judged = place::judge(&scan);
     let seqs = reader.file(path, bytes, &scan, &judged.placed)?;
     let leaf = judged.leaf.map_or(Seq::ROOT, |leaf| seqs[leaf]);
+    let name = RelPath::new(path.as_bytes().rsplit(|b| *b == b'/').next().unwrap_or_default()).key();
     reader.to.put_head(&HeadName::new(HeadKind::Backup, name), leaf, HeadOp::Load)
 }
 

@@ -1,21 +1,24 @@
 //! The log of a scheduled job: one line for each run that ended.
 
-use crate::adapters::adapter::Check;
-use crate::adapters::conversion::Conversion;
-use crate::adapters::mapping::Goes::{Ext, To};
-use crate::adapters::mapping::Takes::{Any, Text};
-use crate::adapters::mapping::{self, NoContent, NoIds, ParentId, Parents, Rendered, Setting, Table};
-use crate::adapters::tree::entry::{Entry, get, text_of, with_members};
-use crate::adapters::tree::js;
-use crate::adapters::tree::read::USUAL;
-use crate::adapters::tree::scan::{self, Holds, Manner, Piece};
+use crate::adapters::format::Check;
+use crate::adapters::kit::conversion::Conversion;
+use crate::adapters::kit::entries::schema::{Entry, EntrySchema};
+use crate::adapters::kit::mapping::Target::{Ext, To};
+use crate::adapters::kit::mapping::ValueKind::{Any, Text};
+use crate::adapters::kit::mapping::{self, NoContent, NoIds, ParentId, Parents, Rendered, Setting, Table};
+use crate::adapters::kit::tree::entry::{get, text_of, with_members};
+use crate::adapters::kit::tree::scan::{self, Piece};
+use crate::adapters::kit::tree::schema::TreeSchema;
+use crate::json::{self, Dialect, Member, Style};
 use crate::model::event::EventKind;
 use crate::model::files::RelPath;
 use crate::model::ids::Seq;
-use crate::model::json::{self, Dialect, Member};
 use crate::model::recipe::RecipeBuilder;
 use crate::model::shape::{Order, Shapes};
 use crate::model::stream::{LogAccess, RecordRenderer, RecordSink, StreamError};
+use crate::runtimes::javascript as js;
+
+use super::schema::{PROGRAM, SCHEMA};
 
 /// What such a file holds, in its recipe's words.
 pub(super) const RUNS: &str = "runs";
@@ -62,6 +65,17 @@ const ORDER: &[&str] = &[
     "usage",
 ];
 
+/// A run log as OpenClaw reads it.
+const RUN_LINES: EntrySchema = EntrySchema { is_record: is_run_line, ..SCHEMA };
+
+const STYLE: Style = EntrySchema::STYLE;
+
+/// Whether an object on a broken line is a line of a run log.
+fn is_run_line(members: &[Member<'_>]) -> bool {
+    let is_text = |key: &str| get(members, key).is_some_and(|value| json::kind_of(value) == json::Kind::String);
+    is_text("jobId") && is_text("action")
+}
+
 /// Whether an entry is a line of a run log: the first one decides what a file
 /// is read as.
 pub(super) fn is_run(entry: &Entry<'_>) -> bool {
@@ -73,13 +87,13 @@ pub(super) fn is_run(entry: &Entry<'_>) -> bool {
 
 /// Puts the lines of a run log.
 pub(super) fn read<'a>(to: &mut Conversion<'a, '_>, path: &'a RelPath, bytes: &'a [u8], shapes: &mut Shapes) -> Result<(), StreamError> {
-    let scan = scan::scan(path, bytes, super::PROGRAM, (Manner::TrimmedText, Holds::Runs), to.findings);
+    let scan = scan::scan(path, bytes, PROGRAM, RUN_LINES, to.findings);
     let mut recipe = RecipeBuilder::default();
     for piece in &scan.pieces {
         match piece {
             Piece::Gap(gap, times) => recipe.gaps(&String::from_utf8_lossy(gap), *times),
-            Piece::Damage { line, start, end, wound } => {
-                let seq = to.put_damage(path, *line, *start, wound.word(), &bytes[*start..*end])?;
+            Piece::Damage { line, start, end, kind } => {
+                let seq = to.put_damage(path, *line, *start, kind.word(), &bytes[*start..*end])?;
                 recipe.events(seq, seq, |end, next| next.number() == end.number() + 1);
             }
             Piece::Entry(n, end) => one(to, scan.entries[*n].line.text, end, shapes, &mut recipe)?,
@@ -97,20 +111,20 @@ fn one<'a>(
     shapes: &mut Shapes,
     recipe: &mut RecipeBuilder,
 ) -> Result<(), StreamError> {
-    let decoded = js::decoded(text);
+    let decoded = js::decode_utf8(text);
     let mut members: Vec<Member<'_>> = Vec::new();
     let mut payload = Vec::with_capacity(text.len());
-    let setting = Setting { writer: USUAL.escapes, parent: ParentId::Unwritten };
+    let setting = Setting { writer: STYLE.escapes, parent: ParentId::Unwritten };
     let is_object = json::scan_object(&decoded, Dialect::Strict, &mut members).is_ok();
-    match RUN.take(&members, setting, &NoIds).filter(|_| is_object) {
+    match RUN.claim(&members, setting, &NoIds).filter(|_| is_object) {
         Some(mut taken) => {
             taken.say("kind", b"\"cron\"".to_vec());
             let shape = RUN.shape(&members, shapes);
-            taken.push_payload(ORDER, &NoContent, &RUN, shape, USUAL.escapes, &mut payload);
+            taken.push_payload(ORDER, &NoContent, &RUN, shape, STYLE.escapes, &mut payload);
         }
         None => {
             payload.extend_from_slice(b"{\"kind\":\"cron\",\"record\":");
-            json::push_carried_value(decoded.trim_ascii(), USUAL.escapes, &mut payload);
+            json::push_carried_value(decoded.trim_ascii(), STYLE.escapes, &mut payload);
             payload.push(b'}');
         }
     }
@@ -132,11 +146,11 @@ fn one<'a>(
 
 fn render(payload: &[u8], shapes: &Shapes, out: &mut Vec<u8>) -> Option<()> {
     if let Some(record) = json::members(payload).find(|member| member.name() == "record") {
-        USUAL.push_value(record.value, out);
+        STYLE.push_value(record.value, out);
         return Some(());
     }
     let event = Rendered { payload, ts: None, parent: Seq::ROOT, parents: Parents::Unwritten };
-    RUN.render(&event, shapes, &NoContent, &mut NoIds, mapping::To { style: USUAL, depth: 0, out })
+    RUN.render(&event, shapes, &NoContent, &mut NoIds, mapping::To { style: STYLE, depth: 0, out })
 }
 
 /// The renderer of run logs.

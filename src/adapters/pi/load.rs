@@ -1,70 +1,37 @@
 //! What the programs that write pi's session files would themselves show: pi
 //! 1.5.0 (`SessionManager.open`, `buildSessionContext`), the harness of
 //! pi-agent-core 0.80.10 for its own files, and the tutorial's page for those
-//! that follow it. Written again from their behaviour, odd cases included, and
-//! shares nothing with the rest of this adapter, so that the two cannot be wrong
-//! together.
+//! that follow it. Written again from their behaviour, odd cases included. It
+//! shares JavaScript itself ([`crate::runtimes::javascript`]) and nothing else with
+//! the rest of this adapter, so that the two cannot be wrong together.
 
 mod context;
-mod convert;
-mod date;
 mod facts;
+mod failure;
 mod flavour;
-mod key;
-mod lines;
 mod message;
-mod number;
-mod print;
 mod record;
-mod text;
 mod tree;
-mod value;
 
 use std::collections::BTreeMap;
 
 use crate::model::files::{Entry, Files};
 use crate::model::heads::{HeadKind, HeadName};
 use crate::model::loaded::{LoadOutcome, Loader};
+use crate::runtimes::javascript::Type;
 
 use context::Context;
+use failure::Failure;
 use flavour::Flavour;
 use record::{Kind, Records};
 use tree::{Leaf, Tree};
-use value::Type;
-
-/// Why nothing can be shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Failure {
-    /// No record is a session header, or one stands before it.
-    NotASession,
-    /// The harness does not find an entry that the file names.
-    NotAHarnessSession,
-    /// JavaScript would throw while the file is opened or the list is built.
-    TypeError,
-    /// The walk to the root never ends; the program hangs.
-    Circle,
-    NoSuchBranch,
-}
-
-impl Failure {
-    fn words(self) -> String {
-        match self {
-            Failure::NotASession => "Session file is not a valid pi session",
-            Failure::NotAHarnessSession => "Session file is not a valid harness session",
-            Failure::TypeError => "TypeError",
-            Failure::Circle => "the branch is a circle",
-            Failure::NoSuchBranch => "no such branch",
-        }
-        .to_owned()
-    }
-}
 
 /// The loader of the one session file that a unit consists of.
 #[must_use]
 pub fn loader(files: &Files) -> Box<dyn Loader + '_> {
     let bytes = files.iter().find_map(|(_, entry)| match entry {
         Entry::File(file) => Some(file.bytes.as_slice()),
-        Entry::Link { .. } | Entry::EmptyFolder => None,
+        Entry::Rows(_) | Entry::Link { .. } | Entry::EmptyFolder => None,
     });
     Box::new(Session { opened: open(bytes.unwrap_or_default()) })
 }

@@ -3,13 +3,17 @@
 #![doc = include_str!("FORMAT.md")]
 
 mod discover;
+mod export;
+mod harness;
 mod load;
 mod place;
 mod read;
+mod schema;
 
-use crate::adapters::adapter::{Adapter, Check, Found, ReadSummary};
-use crate::adapters::tree::render;
-use crate::adapters::tree::show::{self, Habits};
+use crate::adapters::exporter::Exporter;
+use crate::adapters::format::{Check, DefaultPlace, Format, Found, ReadSummary};
+use crate::adapters::kit::entries::show;
+use crate::adapters::kit::tree::render;
 use crate::model::files::Files;
 use crate::model::finding::Findings;
 use crate::model::folder::FolderView;
@@ -18,22 +22,30 @@ use crate::model::shape::{Order, Shapes};
 use crate::model::shown::Shower;
 use crate::model::stream::{EventSink, RecordRenderer, StreamError};
 
-const ID: &str = "pi";
-
 /// The pi adapter.
 pub struct Pi;
 
-impl Adapter for Pi {
+impl Format for Pi {
     fn id(&self) -> &'static str {
-        ID
+        schema::ID
     }
 
     fn describe(&self) -> &'static str {
-        "pi coding agent sessions: tree-shaped JSONL of versions 1 to 3, the agent core's harness files, the tutorial's format"
+        "pi coding agent sessions: tree-shaped JSONL of versions 1 to 3, the agent core's harness files (3 and 4), the tutorial's format"
     }
 
     fn looked_for(&self) -> &'static str {
         "*.jsonl files that begin with a `session` header or hold entries with id and parentId"
+    }
+
+    fn default_places(&self) -> &'static [DefaultPlace] {
+        const {
+            &[
+                DefaultPlace::variable("PI_CODING_AGENT_SESSION_DIR", ""),
+                DefaultPlace::variable("PI_CODING_AGENT_DIR", "sessions"),
+                DefaultPlace::home(".pi/agent/sessions"),
+            ]
+        }
     }
 
     fn discover(&self, folder: &FolderView<'_>) -> Found {
@@ -45,12 +57,16 @@ impl Adapter for Pi {
     }
 
     fn renderer(&self, holds: &str, _: Option<&str>, shapes: &[Order]) -> Option<Box<dyn RecordRenderer>> {
-        render::renderer(holds, shapes)
+        render::renderer(schema::SCHEMA, holds, shapes)
     }
 
     fn shower(&self, shapes: &[Order]) -> Box<Shower> {
         let shapes = Shapes::with_others(Order::default(), shapes.to_vec());
-        Box::new(move |shown, hand_on| show::show(shown, &shapes, Habits::Pi, hand_on))
+        Box::new(move |shown, hand_on| show::show(shown, &shapes, schema::SCHEMA, hand_on))
+    }
+
+    fn exporter(&self) -> Option<&dyn Exporter> {
+        Some(&export::PiExporter)
     }
 
     fn loader<'f>(&self, files: &'f Files) -> Box<dyn Loader + 'f> {

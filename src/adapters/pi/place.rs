@@ -3,16 +3,21 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::adapters::tree::context;
-use crate::adapters::tree::entry::{Entry, Value, get, text_of, with_members};
-use crate::adapters::tree::facts::{self, Labels};
-use crate::adapters::tree::forest::{self, ById, Lineage};
-use crate::adapters::tree::js;
-use crate::adapters::tree::read::{Edits, Placed, Renames};
-use crate::adapters::tree::scan::{Piece, Scan};
-use crate::adapters::tree::tables::{Record, Words};
+use crate::adapters::kit::entries::context::{self, Lineage};
+use crate::adapters::kit::entries::facts::{self, Labels};
+use crate::adapters::kit::entries::records::Record;
+use crate::adapters::kit::entries::schema::{Edits, Entry, EntrySchema, Placed, Renames, Scan};
+use crate::adapters::kit::tree::entry::{Value, get, text_of, with_members};
+use crate::adapters::kit::tree::forest::{self, ById};
+use crate::adapters::kit::tree::retell::Context;
+use crate::adapters::kit::tree::scan::Piece;
+use crate::json::{self, Kind, Member};
+use crate::model::fact::Fact;
 use crate::model::heads::HeadName;
-use crate::model::json::{self, Kind, Member};
+use crate::runtimes::javascript as js;
+
+use super::harness;
+use super::schema::{AGENT, HARNESS, SCHEMA, TUTORIAL};
 
 /// Who wrote a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,7 +45,7 @@ pub(super) struct Judged {
     pub error: Option<&'static str>,
 }
 
-/// Where the session stands.
+/// The entry that the session ends at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Leaf {
     Nowhere,
@@ -69,6 +74,8 @@ pub(super) fn judge(scan: &mut Scan<'_>) -> Judged {
     let has_header = header.is_some();
     let version =
         header.and_then(|entry| with_members(entry, |members| get(members, "version").filter(|v| *v != b"null").map(<[u8]>::to_vec)));
+    let of_harness = harness::version(&scan.entries);
+    let version = version.or_else(|| of_harness.clone());
     let writer = if has_header { writer_of(scan, version.as_deref()) } else { Writer::Pi };
     if writer == Writer::Harness {
         // To the harness a second header is an entry like any other.
@@ -77,13 +84,16 @@ pub(super) fn judge(scan: &mut Scan<'_>) -> Judged {
         }
     }
     let entries = &scan.entries;
-    let number = version.as_deref().map_or(Ok(1.0), js::number_of);
+    let number = version.as_deref().map_or(Ok(1.0), js::to_number);
     let is_below = |limit: f64| writer == Writer::Pi && number.is_ok_and(|version| version < limit);
     let lineage = if is_below(2.0) { Lineage::ByLine } else { Lineage::ById };
     let is_named: Vec<bool> = entries.iter().map(|entry| lineage == Lineage::ById && entry.kind != Record::Header).collect();
     let by_id = forest::by_id(entries, |n| is_named[n]);
     let settled = forest::settle(entries, wanted(entries, &by_id, lineage));
-    let leaf = leaf(entries, &by_id, writer, lineage);
+    let leaf = match of_harness {
+        Some(_) => harness::tip(entries, &by_id).map_or(Leaf::Nowhere, Leaf::At),
+        None => leaf(entries, &by_id, writer, lineage),
+    };
     let throws = match writer {
         Writer::Pi => number.is_err() || (lineage == Lineage::ByLine && entries.iter().any(|e| e.value == Value::Scalar)),
         Writer::Harness => facts::of_file(entries.iter(), Labels::Trimmed).is_err(),
@@ -94,16 +104,19 @@ pub(super) fn judge(scan: &mut Scan<'_>) -> Judged {
     let others = if has_branches { other_leaves(entries, &by_id, leaf, writer) } else { BTreeMap::new() };
     Judged {
         placed: Placed {
-            words: match writer {
-                Writer::Pi => Words::Pi,
-                Writer::Harness => Words::Harness,
-                Writer::Tutorial => Words::Tutorial,
+            schema: EntrySchema {
+                dialect: match writer {
+                    Writer::Pi => &AGENT,
+                    Writer::Harness => &HARNESS,
+                    Writer::Tutorial => &TUTORIAL,
+                },
+                edits: if writer == Writer::Pi && lineage == Lineage::ById { Edits::Count } else { Edits::Unknown },
+                renames: if is_below(3.0) { Renames::Hooks } else { Renames::Nothing },
+                ..SCHEMA
             },
             parents: settled.parents,
             is_node: vec![true; entries.len()],
-            edits: if writer == Writer::Pi && lineage == Lineage::ById { Edits::Count } else { Edits::Unknown },
-            renames: if is_below(3.0) { Renames::Hooks } else { Renames::Nothing },
-            first_kept: if lineage == Lineage::ByLine { forest::kept_by_number(entries) } else { HashMap::new() },
+            first_kept: if lineage == Lineage::ByLine { context::kept_by_number(entries) } else { HashMap::new() },
             is_named,
         },
         writer,
@@ -167,7 +180,7 @@ fn wanted(entries: &[Entry<'_>], by_id: &ById<'_>, lineage: Lineage) -> Vec<Opti
 }
 
 fn named_parent(entry: &Entry<'_>, by_id: &ById<'_>) -> Option<usize> {
-    let parent = entry.parent.as_deref().filter(|parent| !js::is_falsy(parent))?;
+    let parent = entry.parent.as_deref().filter(|parent| js::is_truthy(parent))?;
     forest::lookup(by_id, parent)
 }
 
@@ -220,18 +233,18 @@ impl<'j, 's, 'a> Failing<'j, 's, 'a> {
     pub(super) fn new(judged: &'j Judged, entries: &'s [Entry<'a>]) -> Failing<'j, 's, 'a> {
         let is_harness = judged.writer == Writer::Harness;
         let names_lost = |n: usize| {
-            let named = entries[n].parent.as_deref().is_some_and(|parent| !js::is_falsy(parent));
+            let named = entries[n].parent.as_deref().is_some_and(js::is_truthy);
             is_harness && named && judged.placed.parents[n].is_none()
         };
         let is_trouble = |n: usize| {
             let entry = &entries[n];
-            entry.lacks_message
+            entry.traits.lacks_message
                 || names_lost(n)
                 || entry.is_other("active_tools_change")
                 || context::lacks_replacement(entry)
                 || (context::is_timed(entry) && context::has_no_time_at_all(entry))
         };
-        let is_troubled = context::on_path(&judged.placed.parents, is_trouble);
+        let is_troubled = forest::on_path(&judged.placed.parents, is_trouble);
         Failing { judged, entries, by_id: forest::by_id(entries, |n| judged.placed.is_named[n]), is_troubled }
     }
 
@@ -246,10 +259,11 @@ impl<'j, 's, 'a> Failing<'j, 's, 'a> {
         let path = forest::path(&self.judged.placed.parents, Some(leaf));
         let is_harness = self.judged.writer == Writer::Harness;
         let first = path.first().map(|n| &self.entries[*n]);
-        if is_harness && first.is_some_and(|entry| entry.parent.as_deref().is_some_and(|parent| !js::is_falsy(parent))) {
+        if is_harness && first.is_some_and(|entry| entry.parent.as_deref().is_some_and(js::is_truthy)) {
             return Some(NO_HARNESS_SESSION);
         }
-        let fails = |entry: &Entry<'_>| entry.lacks_message || (is_harness && entry.is_other("active_tools_change") && !has_tools(entry));
+        let fails =
+            |entry: &Entry<'_>| entry.traits.lacks_message || (is_harness && entry.is_other("active_tools_change") && !has_tools(entry));
         (path.iter().any(|n| fails(&self.entries[*n])) || self.context_fails(&path)).then_some(TYPE_ERROR)
     }
 
@@ -267,11 +281,11 @@ impl<'j, 's, 'a> Failing<'j, 's, 'a> {
         if context.others().filter(is_shown).any(fails) {
             return true;
         }
-        if self.judged.placed.edits == Edits::Unknown {
+        if self.judged.placed.schema.edits == Edits::Unknown {
             return false;
         }
         let edits = context.edits(self.entries);
-        let renames = self.judged.placed.renames;
+        let renames = self.judged.placed.schema.renames;
         context.ruling.into_iter().chain(context.others().filter(is_shown)).any(|n| {
             let edit = self.entries[n].id.as_deref().and_then(|id| edits.get(id));
             edit.is_some_and(|edit| context::lacks_replacement(&self.entries[*edit])) && context::can_be_edited(&self.entries[n], renames)
@@ -279,11 +293,11 @@ impl<'j, 's, 'a> Failing<'j, 's, 'a> {
     }
 
     /// What of a path is shown.
-    pub(super) fn context<'p>(&self, path: &'p [usize]) -> context::Context<'p> {
-        context::Context::of(path, self.entries, |compaction| match self.judged.lineage {
+    pub(super) fn context<'p>(&self, path: &'p [usize]) -> Context<'p> {
+        Context::of(path, self.entries, |compaction| match self.judged.lineage {
             Lineage::ByLine => self.judged.placed.first_kept.get(&compaction).copied(),
             Lineage::ById => with_members(&self.entries[compaction], |members| {
-                let id = get(members, "firstKeptEntryId").filter(|id| !js::is_falsy(id))?;
+                let id = get(members, "firstKeptEntryId").filter(|id| js::is_truthy(id))?;
                 forest::lookup(&self.by_id, id)
             }),
         })
@@ -298,7 +312,7 @@ fn has_tools(entry: &Entry<'_>) -> bool {
 }
 
 /// What the loader derives besides messages: the model, and facts by name.
-pub(super) fn derived(scan: &Scan<'_>, judged: &Judged) -> (Option<String>, BTreeMap<String, String>) {
+pub(super) fn derived(scan: &Scan<'_>, judged: &Judged) -> (Option<String>, BTreeMap<String, Fact>) {
     let entries = &scan.entries;
     let path = forest::path(&judged.placed.parents, judged.leaf.entry());
     let labels = if judged.writer == Writer::Harness { Labels::Trimmed } else { Labels::AsTheyAre };
@@ -309,11 +323,25 @@ pub(super) fn derived(scan: &Scan<'_>, judged: &Judged) -> (Option<String>, BTre
     }
     let leaf_id = judged.leaf.entry().and_then(|leaf| entries[leaf].id_text.as_deref()).and_then(text_of);
     if let Some(leaf) = leaf_id.filter(|_| judged.lineage == Lineage::ById) {
-        derived.insert("leaf".to_owned(), leaf);
+        derived.insert("leaf".to_owned(), Fact::Text(leaf));
     }
     let model = match judged.writer {
         Writer::Pi | Writer::Harness => facts::model(entries, &path),
-        Writer::Tutorial => facts::tutorial_model(entries, &path),
+        Writer::Tutorial => tutorial_model(entries, &path),
     };
     (model, derived)
+}
+
+/// The model at the end of a path in the tutorial, which knows no providers.
+fn tutorial_model(entries: &[Entry<'_>], path: &[usize]) -> Option<String> {
+    let named = |entry: &Entry<'_>| {
+        with_members(entry, |members| {
+            if entry.kind == Record::Model {
+                return get(members, "model").and_then(text_of);
+            }
+            let model = json::members(get(members, "message")?).filter(|member| member.is("model")).last()?;
+            text_of(model.value)
+        })
+    };
+    facts::naming_a_model(entries, path).find_map(named)
 }

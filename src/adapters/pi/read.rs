@@ -2,43 +2,41 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use crate::adapters::adapter::{Check, ReadSummary};
-use crate::adapters::conversion::Conversion;
-use crate::adapters::tree::context;
-use crate::adapters::tree::entry::Entry as TreeEntry;
-use crate::adapters::tree::facts;
-use crate::adapters::tree::forest;
-use crate::adapters::tree::notes;
-use crate::adapters::tree::read::Reader;
-use crate::adapters::tree::scan::{self, Holds, Manner, Scan};
-use crate::adapters::tree::tables::Record;
+use crate::adapters::format::{Check, ReadSummary};
+use crate::adapters::kit::conversion::Conversion;
+use crate::adapters::kit::entries::records::Record;
+use crate::adapters::kit::entries::schema::{Edits, Entry as TreeEntry, Reader, Scan};
+use crate::adapters::kit::entries::{context, facts};
+use crate::adapters::kit::tree::{forest, notes, scan};
+use crate::json::{self, Kind};
 use crate::model::event::{EventKind, Outcome, Session, SessionKind};
 use crate::model::files::{Entry, Files, RelPath};
 use crate::model::finding::{FindingCode, Findings};
 use crate::model::heads::{HeadKind, HeadName, HeadOp};
 use crate::model::ids::Seq;
-use crate::model::json::{self, Kind};
 use crate::model::location::Location;
 use crate::model::stream::{EventSink, StreamError};
 
+use super::harness;
 use super::place::{self, Failing, Judged, Leaf, NO_HARNESS_SESSION, Writer};
-
-const PROGRAM: &str = "pi";
+use super::schema::{ID, NEWEST, PROGRAM, SCHEMA};
 
 /// Converts a session.
 pub(super) fn read(files: &Files, check: Check, events: &mut dyn EventSink, findings: &mut Findings) -> Result<ReadSummary, StreamError> {
     let mut reader = Reader::new(Conversion::new(files, check, events, findings));
     let session_file = files.iter().find_map(|(path, entry)| match entry {
         Entry::File(file) => Some((path, file.bytes.as_slice())),
-        Entry::Link { .. } | Entry::EmptyFolder => None,
+        Entry::Rows(_) | Entry::Link { .. } | Entry::EmptyFolder => None,
     });
     let Some((path, bytes)) = session_file else {
-        reader.to.put_json(EventKind::Session, &Session::new(SessionKind::Orphan, super::ID, files.name()))?;
+        reader.to.put_json(EventKind::Session, &Session::new(SessionKind::Orphan, ID, files.name()))?;
         return reader.trailer();
     };
-    let mut scan = scan::scan(path, bytes, PROGRAM, (Manner::Lines, Holds::Entries), reader.to.findings);
+    let mut scan = scan::scan(path, bytes, PROGRAM, SCHEMA, reader.to.findings);
+    harness::split_commits(&mut scan, bytes);
     let judged = place::judge(&mut scan);
-    reader.to.put_json(EventKind::Session, &facts::session(super::ID, files.name(), &scan.entries, version(&judged)))?;
+    let session = facts::session(ID, files.name(), &scan.entries, version(&judged));
+    reader.to.put_json(EventKind::Session, &harness::described(session, &scan.entries))?;
     let seqs = reader.file(path, bytes, &scan, &judged.placed)?;
     let failing = Failing::new(&judged, &scan.entries);
     let mut failures = heads(&mut reader, path, &scan, &judged, &failing, &seqs)?;
@@ -52,7 +50,8 @@ pub(super) fn read(files: &Files, check: Check, events: &mut dyn EventSink, find
     let error = judged.error.or(of_leaf).map(str::to_owned);
     note_oddities(reader.to.findings, &path.to_string(), &scan, &judged, error.as_deref());
     notes::repeats(reader.to.findings, path, PROGRAM, &scan.entries, &judged.placed.is_named);
-    notes::newer_version(reader.to.findings, path, PROGRAM, &scan.entries, judged.version.as_deref());
+    notes::newer_version(reader.to.findings, path, PROGRAM, &scan.entries, (judged.version.as_deref(), NEWEST));
+    harness::note_newer(reader.to.findings, path, &scan.entries);
     let is_harness = |entry: &&TreeEntry<'_>| entry.is_other("leaf") || entry.is_other("active_tools_change");
     let is_known = |entry: &&TreeEntry<'_>| entry.is_other("event") || (judged.writer != Writer::Pi && is_harness(entry));
     notes::unknown_types(reader.to.findings, path, PROGRAM, scan.entries.iter().filter(|entry| !is_known(entry)));
@@ -103,7 +102,7 @@ fn heads<'a>(
     Ok(failures)
 }
 
-/// An edit that stands before what it edits cannot name it: such a branch is
+/// An edit that comes before its target cannot name it: such a branch is
 /// told once more.
 fn retell_early_edits<'a>(
     reader: &mut Reader<'a, '_>,
@@ -114,11 +113,11 @@ fn retell_early_edits<'a>(
     seqs: &[Seq],
     heads: &mut [(HeadName, Option<usize>, Seq)],
 ) -> Result<(), StreamError> {
-    if reader.early_edits.is_empty() {
+    if reader.early_edits.is_empty() || judged.placed.schema.edits == Edits::Unknown {
         return Ok(());
     }
     let early: HashSet<usize> = reader.early_edits.drain(..).collect();
-    let has_early = context::on_path(&judged.placed.parents, |n| early.contains(&n));
+    let has_early = forest::on_path(&judged.placed.parents, |n| early.contains(&n));
     let mut moved = None;
     let mut retelling = None;
     for (head, entry, node) in heads.iter_mut() {

@@ -8,7 +8,7 @@ mod strays;
 
 use std::collections::BTreeMap;
 
-use crate::adapters::adapter::{Confidence, Found, RETIRED_SUFFIX, Standing, UnitClaim};
+use crate::adapters::format::{Confidence, Found, RETIRED_SUFFIX, Standing, UnitClaim};
 use crate::model::files::{Beside, RelPath};
 use crate::model::finding::FindingCode;
 use crate::model::folder::{FolderView, Listed, ListedKind};
@@ -37,7 +37,7 @@ pub(super) enum Signs {
     /// Some file of it can be nobody else's.
     Certain,
     /// Somebody has said that it is picoclaw's: messages under a name that a key
-    /// could have given are enough.
+    /// could have given are enough, and a session under any name.
     Given,
 }
 
@@ -45,7 +45,7 @@ pub(super) enum Signs {
 pub(super) fn discover(view: &FolderView<'_>, signs: Signs) -> Found {
     let mut folder = Folder::look(view);
     let mut found = Found::default();
-    if !folder.is_ours(signs) {
+    if !folder.is_ours(view, signs) {
         return found;
     }
     folder.look_into_objects(view);
@@ -65,7 +65,7 @@ pub(super) fn discover(view: &FolderView<'_>, signs: Signs) -> Found {
 }
 
 /// The lines that the program would import a whole file of this name over.
-pub(super) fn overwritten_by(name: &RelPath, bytes: &[u8], view: &FolderView<'_>) -> Option<RelPath> {
+pub(crate) fn overwritten_by(name: &RelPath, bytes: &[u8], view: &FolderView<'_>) -> Option<RelPath> {
     if role(name.as_bytes()) != Role::Legacy {
         return None;
     }
@@ -169,14 +169,19 @@ impl Folder {
     }
 
     /// Whether the sessions here are to be claimed.
-    fn is_ours(&self, signs: Signs) -> bool {
-        let is_legacy = |file: &LegacyFile| matches!(file, LegacyFile::Ours { .. });
+    fn is_ours(&self, view: &FolderView<'_>, signs: Signs) -> bool {
+        let is_legacy = |(stem, file): (&RelPath, &LegacyFile), suffix: &str| match file {
+            LegacyFile::Ours { .. } => true,
+            // Under another name it has to be what the program writes, all of it.
+            LegacyFile::Renamed { .. } => signs == Signs::Given || judge::is_as_written(&view.all_bytes(path(stem, suffix))),
+            LegacyFile::Broken | LegacyFile::Imported { .. } | LegacyFile::Object | LegacyFile::Other => false,
+        };
         let named = |stem: &RelPath| stem.as_bytes().starts_with(b"agent_") || stem.as_bytes().starts_with(b"sk_v1_");
         // Nearly every key has a mark that becomes this one in a name.
         let is_enough = |stem: &RelPath| named(stem) || (signs == Signs::Given && stem.as_bytes().contains(&b'_'));
         self.metas.values().any(|meta| matches!(meta, MetaFile::Ours { .. }))
-            || self.legacy.values().any(is_legacy)
-            || self.backups.values().any(is_legacy)
+            || self.legacy.iter().any(|file| is_legacy(file, LEGACY))
+            || self.backups.iter().any(|file| is_legacy(file, BACKUP))
             || self.lines.iter().any(|(stem, file)| *file == LinesFile::Messages && (is_enough(stem) || self.metas.contains_key(stem)))
             || self.retired.iter().any(|stem| is_enough(stem) || self.backup_metas.contains(stem))
     }

@@ -1,12 +1,12 @@
 //! What a file is, by its content.
 
+use crate::json::{self, Dialect, Kind, Member, Value};
 use crate::model::files::RelPath;
 use crate::model::folder::FolderView;
-use crate::model::json::{self, Dialect, Kind, Member};
 use crate::model::jsonl::{Lines, Newlines};
+use crate::runtimes::go::{MAX_DEPTH, Text, matches_key, whole_value};
 
-use super::decode::{self, DEEPEST, Depth, is_folded, whole_value};
-use super::encode::decoded;
+use super::decode::{self, Depth};
 use super::layout::{key_before_messages, legacy_stem, sanitised};
 use super::normal::Record;
 use super::whole::decode_meta;
@@ -181,13 +181,13 @@ pub(super) fn meta(view: &FolderView<'_>, name: &RelPath, size: u64) -> MetaFile
     if json::scan_object(&bytes, Dialect::Strict, &mut members).is_err() {
         return if decode_meta(&bytes).is_ok() { MetaFile::Null } else { MetaFile::Broken };
     }
-    let has = |name: &str| members.iter().any(|member| is_folded(name, &member.name()));
+    let has = |name: &str| members.iter().any(|member| matches_key(name, &member.name()));
     let is_complete = ["key", "summary", "skip", "count", "created_at", "updated_at"].into_iter().all(has);
     let Ok(meta) = decode_meta(&bytes) else {
         // An object that lacks keys and has others of the wrong kind is hardly one.
         return if is_complete { MetaFile::Broken } else { MetaFile::Foreign };
     };
-    let (key, aliases) = (decoded(meta.key), meta.aliases.list().iter().map(|alias| decoded(alias)).collect());
+    let (key, aliases) = (meta.key.decoded().into_owned(), meta.aliases.items().iter().map(|alias| alias.decoded().into_owned()).collect());
     if is_complete { MetaFile::Ours { key, aliases } } else { MetaFile::Partial { key, aliases } }
 }
 
@@ -214,17 +214,17 @@ pub(super) fn legacy(view: &FolderView<'_>, name: &RelPath, size: u64) -> Legacy
         };
     }
     // As the program finds them: in other letters too, and the last one counts.
-    let get = |name: &str| members.iter().rfind(|member| is_folded(name, &member.name())).map(|member| member.value);
-    let is_known = |member: &Member<'_>| MEMBERS.iter().any(|name| is_folded(name, &member.name()));
+    let get = |name: &str| members.iter().rfind(|member| matches_key(name, &member.name())).map(|member| member.value());
+    let is_known = |member: &Member<'_>| MEMBERS.iter().any(|name| matches_key(name, &member.name()));
     let is_session = || {
-        get("messages").is_some_and(|list| match json::kind_of(list) {
+        get("messages").is_some_and(|list| match list.kind() {
             Kind::Array => members.iter().all(is_known) || holds_messages(list),
             Kind::Null => members.iter().all(is_known),
             Kind::Object | Kind::String | Kind::Number | Kind::True | Kind::False => false,
         })
     };
-    if let Some(key) = get("key").filter(|key| json::kind_of(key) == Kind::String && is_session()) {
-        return named(decoded(key));
+    if let Some(key) = get("key").filter(|key| key.is_string() && is_session()) {
+        return named(Text::of_token(key.text()).decoded().into_owned());
     }
     LegacyFile::Object
 }
@@ -232,6 +232,20 @@ pub(super) fn legacy(view: &FolderView<'_>, name: &RelPath, size: u64) -> Legacy
 /// What the program would make of an object that is no session.
 pub(super) fn object(bytes: &[u8]) -> LegacyFile {
     decoded_key(bytes).map_or(LegacyFile::Other, |key| LegacyFile::Imported { key })
+}
+
+/// Whether an object is a legacy session as the program writes it: its keys and no
+/// others, in its order.
+pub(super) fn is_as_written(bytes: &[u8]) -> bool {
+    let mut members: Vec<Member<'_>> = Vec::new();
+    if json::scan_object(bytes, Dialect::Strict, &mut members).is_err() {
+        return false;
+    }
+    let names: Vec<_> = members.iter().map(Member::name).collect();
+    let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
+    let is_list = |value: Value<'_>| matches!(value.kind(), Kind::Array | Kind::Null) && value.elements().all(is_message);
+    matches!(names.as_slice(), ["key", "messages", "created", "updated"] | ["key", "messages", "summary", "created", "updated"])
+        && members.get(1).is_some_and(|messages| is_list(messages.value()))
 }
 
 /// The keys of a legacy session.
@@ -243,11 +257,11 @@ const MEMBERS: [&str; 5] = ["key", "messages", "summary", "created", "updated"];
 pub(super) fn decoded_key(bytes: &[u8]) -> Option<String> {
     let mut members: Vec<Member<'_>> = Vec::new();
     match json::scan_object(bytes, Dialect::Strict, &mut members) {
-        Ok(facts) if facts.depth <= DEEPEST => {
-            decode::legacy(members.into_iter(), Depth::Messages).ok().map(|(legacy, _)| decoded(legacy.key))
+        Ok(facts) if facts.depth <= MAX_DEPTH => {
+            decode::legacy(members.into_iter(), Depth::Messages).ok().map(|(legacy, _)| legacy.key.decoded().into_owned())
         }
         Ok(_) => None,
-        Err(_) => (whole_value(bytes) == Ok(b"null")).then(String::new),
+        Err(_) => whole_value(bytes).is_ok_and(Value::is_null).then(String::new),
     }
 }
 
@@ -259,17 +273,18 @@ fn begins_like_a_session(bytes: &[u8]) -> bool {
     let Some(inside) = text.strip_prefix(b"{").map(<[u8]>::trim_ascii_start) else { return false };
     let Some(key) = inside.strip_prefix(b"\"") else { return inside.is_empty() };
     match memchr::memchr2(b'"', 0, key) {
-        Some(end) if key[end] == b'"' => MEMBERS.iter().any(|name| is_folded(name, &String::from_utf8_lossy(&key[..end]))),
+        Some(end) if key[end] == b'"' => MEMBERS.iter().any(|name| matches_key(name, &String::from_utf8_lossy(&key[..end]))),
         cut => MEMBERS.iter().any(|name| name.as_bytes().starts_with(&key[..cut.unwrap_or(key.len())])),
     }
 }
 
+fn is_message(element: Value<'_>) -> bool {
+    let has = |name: &str| element.members().any(|member| matches_key(name, &member.name()));
+    has("role") && has("content")
+}
+
 /// Whether a list is of messages and nothing else.
-fn holds_messages(list: &[u8]) -> bool {
-    let is_message = |element: &[u8]| {
-        let has = |name: &str| json::members(element).any(|member| is_folded(name, &member.name()));
-        json::kind_of(element) == Kind::Object && has("role") && has("content")
-    };
-    let mut elements = json::elements(list).peekable();
+fn holds_messages(list: Value<'_>) -> bool {
+    let mut elements = list.elements().peekable();
     elements.peek().is_some() && elements.all(is_message)
 }

@@ -1,22 +1,24 @@
 //! Which of a session's files is what, by name, and which name a key gives.
 
+use crate::json::{self, Dialect};
 use crate::model::files::RelPath;
-use crate::model::json::{self, Dialect};
 
-use super::decode::is_json_space;
-use super::encode::decoded;
+use crate::runtimes::go::{Text, is_space};
 
-pub(super) const LINES: &str = ".jsonl";
-pub(super) const META: &str = ".meta.json";
-pub(super) const LEGACY: &str = ".json";
-pub(super) const BACKUP: &str = ".json.migrated";
-pub(super) const BACKUP_META: &str = ".meta.json.migrated";
+/// The id of this format.
+pub(super) const ID: &str = "picoclaw";
+
+pub(crate) const LINES: &str = ".jsonl";
+pub(crate) const META: &str = ".meta.json";
+pub(crate) const LEGACY: &str = ".json";
+pub(crate) const BACKUP: &str = ".json.migrated";
+pub(crate) const BACKUP_META: &str = ".meta.json.migrated";
 /// No program but this one makes such.
-pub(super) const RETIRED_LINES: &str = ".jsonl.migrated";
+pub(crate) const RETIRED_LINES: &str = ".jsonl.migrated";
 
 /// What a file is to its session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Role {
+pub(crate) enum Role {
     Lines,
     Meta,
     Legacy,
@@ -37,7 +39,7 @@ const ROLES: [(&str, Role); 6] = [
 ];
 
 /// What a file is, by its name.
-pub(super) fn role(name: &[u8]) -> Role {
+pub(crate) fn role(name: &[u8]) -> Role {
     if name.starts_with(b".tmp-") {
         return Role::Companion;
     }
@@ -46,7 +48,7 @@ pub(super) fn role(name: &[u8]) -> Role {
 
 /// The same with a look at its content. A legacy session whose key ends in
 /// `.meta` has the name of a meta file.
-pub(super) fn role_by_content(name: &[u8], bytes: &[u8]) -> Role {
+pub(crate) fn role_by_content(name: &[u8], bytes: &[u8]) -> Role {
     match role(name) {
         Role::Meta if key_before_messages(bytes).is_some() => Role::Legacy,
         Role::BackupMeta if key_before_messages(bytes).is_some() => Role::Backup,
@@ -54,41 +56,61 @@ pub(super) fn role_by_content(name: &[u8], bytes: &[u8]) -> Role {
     }
 }
 
+/// The same for a file by itself, which a person may have named as a session: where
+/// its name says nothing, it is a legacy session if it begins like one, else lines.
+pub(crate) fn role_alone(name: &[u8], bytes: &[u8]) -> Role {
+    let is_known = ROLES.iter().any(|(suffix, _)| name.ends_with(suffix.as_bytes()));
+    match role_by_content(name, bytes) {
+        Role::Companion if is_known || is_temporary(name) => Role::Companion,
+        Role::Companion if key_before_messages(bytes).is_some() => Role::Legacy,
+        Role::Companion => Role::Lines,
+        role @ (Role::Lines | Role::Meta | Role::Legacy | Role::Backup | Role::BackupMeta) => role,
+    }
+}
+
+/// Whether a name is one that the program gives to temporaries.
+fn is_temporary(name: &[u8]) -> bool {
+    name.starts_with(b".tmp-")
+        || (name.starts_with(b"session-") && name.ends_with(b".tmp"))
+        || name.ends_with(b".jsonl.tmp")
+        || name.ends_with(b".meta.json.tmp")
+}
+
 /// The key of a legacy session that begins as the program writes it, be it whole
 /// or cut off.
-pub(super) fn key_before_messages(first: &[u8]) -> Option<String> {
+pub(crate) fn key_before_messages(first: &[u8]) -> Option<String> {
     let after = |text: &'_ [u8], word: &[u8]| -> Option<usize> {
-        let start = text.iter().position(|b| !is_json_space(*b))?;
+        let start = text.iter().position(|b| !is_space(*b))?;
         text[start..].starts_with(word).then_some(start + word.len())
     };
     let mut at = 0;
     for word in [&b"{"[..], b"\"key\"", b":"] {
         at += after(&first[at..], word)?;
     }
-    at += first[at..].iter().position(|b| !is_json_space(*b))?;
+    at += first[at..].iter().position(|b| !is_space(*b))?;
     let scan = json::scan_value(&first[at..], Dialect::Strict).ok().filter(|_| first[at] == b'"')?;
-    let key = &first[at..at + scan.end];
+    let key = scan.value.text();
     at += scan.end;
     for word in [&b","[..], b"\"messages\"", b":"] {
         at += after(&first[at..], word)?;
     }
-    (after(&first[at..], b"[").is_some() || after(&first[at..], b"null").is_some()).then(|| decoded(key))
+    (after(&first[at..], b"[").is_some() || after(&first[at..], b"null").is_some()).then(|| Text::of_token(key).decoded().into_owned())
 }
 
 /// A name without the suffix that says what the file is.
-pub(super) fn stem(name: &[u8]) -> &[u8] {
+pub(crate) fn stem(name: &[u8]) -> &[u8] {
     ROLES.iter().find_map(|(suffix, _)| name.strip_suffix(suffix.as_bytes())).unwrap_or(name)
 }
 
 /// The name of a legacy file, or of its backup, without what says that it is one:
 /// its key, where it says none.
-pub(super) fn legacy_stem(name: &[u8]) -> &[u8] {
+pub(crate) fn legacy_stem(name: &[u8]) -> &[u8] {
     let name = name.strip_suffix(b".migrated").unwrap_or(name);
     name.strip_suffix(LEGACY.as_bytes()).unwrap_or(name)
 }
 
 /// The name that picoclaw gives to the files of a key.
-pub(super) fn sanitised(key: impl AsRef<[u8]>) -> RelPath {
+pub(crate) fn sanitised(key: impl AsRef<[u8]>) -> RelPath {
     let plain = |byte: &u8| if matches!(byte, b':' | b'/' | b'\\') { b'_' } else { *byte };
     RelPath::new(key.as_ref().iter().map(plain).collect::<Vec<u8>>())
 }

@@ -1,30 +1,30 @@
 //! A `.jsonl` file: messages on lines, of which the meta file may say that the
 //! first so many no longer count.
 
-use crate::adapters::place::Placing;
-use crate::adapters::surgery::{LineEnd, Wound, dissect};
+use crate::adapters::kit::place::Placing;
+use crate::adapters::kit::surgery::{LineEnd, Wound, dissect};
+use crate::json::{Dialect, Style};
 use crate::model::event::{Body, Draft, EventKind, Hide, to_log_json};
 use crate::model::files::RelPath;
 use crate::model::finding::FindingCode;
 use crate::model::heads::{HeadName, HeadOp};
 use crate::model::ids::Seq;
-use crate::model::json::{Dialect, Style};
 use crate::model::jsonl::{Line, Lines, Newlines};
 use crate::model::location::Location;
 use crate::model::stream::StreamError;
+use crate::runtimes::go::{Rejection, TOKEN_TOO_LONG};
 
-use super::decode::Rejection;
 use super::list::{List, Placed, damage, gap};
 use super::normal::{Record, Sight};
-use super::read::Reader;
+use super::reader::Reader;
 use super::wire::{HOLDS_LINES, LINES, style_of};
 
 /// A line with this many bytes before its `\n` is more than the program's
 /// scanner takes.
 const TOO_LONG: usize = 10 * 1024 * 1024;
 
-/// What the program says of a session with such a line.
-const TOO_LONG_ERROR: &str = "memory: scan jsonl: bufio.Scanner: token too long";
+/// What the program says of a session with such a line, before the cause.
+const BAD_LINES: &str = "memory: scan jsonl";
 
 /// Why a record cut out of a rejected line is not seen.
 const SALVAGED: &str = "salvaged from a broken line";
@@ -77,7 +77,7 @@ impl<'a> Reader<'a, '_> {
             let message =
                 format!("a line of {length} bytes: picoclaw writes such lines and cannot read them, nor anything else of the session");
             self.to.findings.add(FindingCode::LoaderFails, place, message);
-            self.outcome.error.get_or_insert_with(|| TOO_LONG_ERROR.to_owned());
+            self.outcome.error.get_or_insert_with(|| format!("{BAD_LINES}: {TOKEN_TOO_LONG}"));
         }
     }
 

@@ -3,22 +3,22 @@
 
 use std::collections::HashMap;
 
-use crate::adapters::adapter::Check;
-use crate::adapters::conversion::Conversion;
-use crate::adapters::known::{Known, Origin};
-use crate::adapters::place::{Placing, Repeats};
-use crate::adapters::surgery::Wound;
+use crate::adapters::format::Check;
+use crate::adapters::kit::conversion::Conversion;
+use crate::adapters::kit::known::{Known, Origin};
+use crate::adapters::kit::place::{Placing, Repeats};
+use crate::adapters::kit::surgery::Wound;
+use crate::json::Style;
 use crate::model::event::{Body, Draft, EventKind};
 use crate::model::files::RelPath;
 use crate::model::finding::FindingCode;
 use crate::model::ids::Seq;
-use crate::model::json::Style;
 use crate::model::location::Location;
 use crate::model::recipe::RecipeBuilder;
 use crate::model::shape::Shapes;
 use crate::model::stream::{EventSink, StreamError};
+use crate::runtimes::go::KeyForm;
 
-use super::decode::Form;
 use super::normal::{Normal, Record, Sight, render};
 use super::wire::MESSAGE;
 
@@ -170,7 +170,7 @@ impl<'a> Messages<'a> {
             }
             Err(hash) => {
                 let parent = list.placing.parent_of_new(to.events, &mut self.repeats)?;
-                let shape = if record.form == Form::Plain { MESSAGE.shape(&record.members, &mut self.shapes) } else { 0 };
+                let shape = if record.form == KeyForm::Plain { MESSAGE.shape(&record.members, &mut self.shapes) } else { 0 };
                 let shaped = (shape > 0).then(|| self.normal.with_shape(shape));
                 let payload = shaped.as_deref().unwrap_or(&self.normal.payload);
                 let body = Body::Json(EventKind::Message, payload);
@@ -268,7 +268,7 @@ fn note_oddities(to: &mut Conversion<'_, '_>, list: &List<'_>, placed: Placed<'_
         let message = format!("field `{field}` is unknown to picoclaw, which drops it at its next rewrite");
         to.findings.add(FindingCode::UnknownField, list.place(placed), message);
     }
-    if record.form == Form::Odd
+    if record.form == KeyForm::Odd
         && let Err(error) = std::str::from_utf8(placed.bytes)
     {
         let place = Location::at(list.path.to_string(), placed.line, placed.byte + error.valid_up_to() as u64);

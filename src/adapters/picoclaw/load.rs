@@ -1,34 +1,28 @@
 //! What picoclaw itself would show: its loaders, written again from their
 //! behaviour. It owns the rules of `JSONLStore.GetHistory` and of the older
 //! session manager, odd ones included, and shares nothing with the rest of this
-//! adapter, so that the two cannot be wrong together.
+//! adapter but what Go does (`runtimes::go`), so that the two cannot be wrong
+//! together.
 //!
 //! Messages are shown in the very bytes that the program would write for them.
 
-mod cursor;
-mod encode;
-mod fill;
 mod history;
 mod legacy;
 mod message;
 mod meta;
-mod moment;
-mod text;
 
 use std::collections::BTreeMap;
 
 use crate::model::files::{Entry, Files};
 use crate::model::heads::{HeadKind, HeadName};
-use crate::model::json::is_cut_off;
 use crate::model::loaded::{LoadOutcome, Loader};
+use crate::runtimes::go::{self, Invalid, TOKEN_TOO_LONG, TokenTooLong, UNEXPECTED_END, unmarshal};
 
-use cursor::Refused;
 use legacy::Legacy;
 use meta::Meta;
 
 const BAD_META: &str = "memory: decode meta";
-const CUT_META: &str = "memory: decode meta: unexpected end of JSON input";
-const LONG_LINE: &str = "memory: scan jsonl: bufio.Scanner: token too long";
+const BAD_LINES: &str = "memory: scan jsonl";
 const BAD_LEGACY: &str = "legacy file cannot be decoded";
 const NO_FILE: &str = "no session file";
 
@@ -50,7 +44,7 @@ enum Place<'f> {
 }
 
 /// A file beside a history that the program cannot read, and what it says then.
-struct Unread(&'static str);
+struct Unread(String);
 
 struct Session<'f> {
     place: Place<'f>,
@@ -68,7 +62,7 @@ impl<'f> Session<'f> {
             let bytes = match entry {
                 Entry::File(file) => Some(file.bytes.as_slice()),
                 // A link leads out of what there is: nothing is found there.
-                Entry::Link { .. } | Entry::EmptyFolder => None,
+                Entry::Rows(_) | Entry::Link { .. } | Entry::EmptyFolder => None,
             };
             let is_older = bytes.is_some_and(legacy::is_begun);
             if name.ends_with(b".meta.json.migrated") && !is_older {
@@ -86,7 +80,7 @@ impl<'f> Session<'f> {
         let place = if lines.is_some() || meta.is_some() {
             Place::Lines { lines: lines.flatten().unwrap_or_default(), meta: meta.flatten().map(read_meta) }
         } else {
-            whole.unwrap_or(Place::Nowhere)
+            whole.or_else(|| alone(files)).unwrap_or(Place::Nowhere)
         };
         Session { place, backups }
     }
@@ -119,31 +113,46 @@ impl Loader for Session<'_> {
     }
 }
 
+/// A file by itself whose name is none of the program's: a person said that it is a
+/// session.
+fn alone(files: &Files) -> Option<Place<'_>> {
+    const OWN: [&[u8]; 6] = [b".json", b".jsonl", b".json.migrated", b".jsonl.migrated", b".jsonl.tmp", b".meta.json.tmp"];
+    let (path, file) = files.lone_file()?;
+    let name = path.as_bytes();
+    let is_temporary = name.starts_with(b".tmp-") || (name.starts_with(b"session-") && name.ends_with(b".tmp"));
+    if is_temporary || OWN.iter().any(|end| name.ends_with(end)) {
+        return None;
+    }
+    if legacy::is_begun(&file.bytes) {
+        let name = name.strip_suffix(b".migrated").unwrap_or(name);
+        return Some(Place::Whole { name, file: &file.bytes });
+    }
+    Some(Place::Lines { lines: &file.bytes, meta: None })
+}
+
 fn read_meta(text: &[u8]) -> Result<Meta<'_>, Unread> {
-    fill::read(text).map_err(|Refused| Unread(if is_cut_off(text, cursor::DEEPEST) { CUT_META } else { BAD_META }))
+    let cause = |Invalid| if go::ends_too_soon(text) { format!("{BAD_META}: {UNEXPECTED_END}") } else { BAD_META.to_owned() };
+    unmarshal(text).map_err(|invalid| Unread(cause(invalid)))
 }
 
 fn load_lines(lines: &[u8], meta: Option<&Result<Meta<'_>, Unread>>, show: &mut dyn FnMut(&[u8])) -> LoadOutcome {
     let meta = match meta {
-        Some(Err(Unread(why))) => return LoadOutcome { error: Some((*why).to_owned()), ..LoadOutcome::default() },
+        Some(Err(Unread(why))) => return LoadOutcome { error: Some(why.clone()), ..LoadOutcome::default() },
         Some(Ok(meta)) => Some(meta),
         None => None,
     };
-    let error = history::show(lines, meta.map_or(0, |meta| meta.skip), show).err().map(|history::TokenTooLong| LONG_LINE.to_owned());
-    let summary = meta.filter(|_| error.is_none()).and_then(|meta| filled(&meta.summary));
+    let error =
+        history::show(lines, meta.map_or(0, |meta| meta.skip), show).err().map(|TokenTooLong| format!("{BAD_LINES}: {TOKEN_TOO_LONG}"));
+    let summary = meta.filter(|_| error.is_none()).and_then(|meta| meta.summary.non_empty());
     LoadOutcome { summary, error, facts: meta.map(Meta::facts).unwrap_or_default(), ..LoadOutcome::default() }
 }
 
 fn load_whole(name: &[u8], file: &[u8], show: &mut dyn FnMut(&[u8])) -> LoadOutcome {
-    let decoded = fill::read::<Legacy<'_>>(file).and_then(|legacy| legacy.show(show).map(|()| legacy));
+    let decoded = unmarshal::<Legacy<'_>>(file).and_then(|legacy| legacy.show(show).map(|()| legacy));
     match decoded {
-        Ok(legacy) => LoadOutcome { summary: filled(&legacy.summary), facts: legacy.facts(name), ..LoadOutcome::default() },
-        Err(Refused) => LoadOutcome { error: Some(BAD_LEGACY.to_owned()), ..LoadOutcome::default() },
+        Ok(legacy) => LoadOutcome { summary: legacy.summary.non_empty(), facts: legacy.facts(name), ..LoadOutcome::default() },
+        Err(Invalid) => LoadOutcome { error: Some(BAD_LEGACY.to_owned()), ..LoadOutcome::default() },
     }
-}
-
-fn filled(text: &str) -> Option<String> {
-    Some(text.to_owned()).filter(|text| !text.is_empty())
 }
 
 #[cfg(test)]

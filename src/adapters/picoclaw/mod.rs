@@ -5,18 +5,16 @@
 
 mod content;
 mod decode;
-mod discover;
-mod encode;
-mod gotime;
+pub(crate) mod discover;
 mod judge;
-mod layout;
+pub(crate) mod layout;
 mod lines;
 mod list;
 mod load;
 mod normal;
 mod promoted;
 mod read;
-mod retention;
+mod reader;
 mod usual;
 mod whole;
 mod wire;
@@ -24,23 +22,21 @@ mod write;
 
 use std::cell::Cell;
 
-use crate::adapters::adapter::{Adapter, Check, Found, PidFile, ReadSummary};
-use crate::model::event::EventKind;
-use crate::model::files::{Files, RelPath};
-use crate::model::finding::Findings;
+use crate::adapters::format::{Check, DefaultPlace, Format, Found, ReadSummary};
+use crate::model::files::Files;
+use crate::model::finding::{FindingCode, Findings};
 use crate::model::folder::FolderView;
 use crate::model::loaded::Loader;
-use crate::model::retention::{Item, Outlook, Rule};
 use crate::model::shape::{Order, Shapes};
-use crate::model::shown::Shower;
+use crate::model::shown::MessageLine;
 use crate::model::stream::{EventSink, RecordRenderer, StreamError};
 
-const ID: &str = "picoclaw";
+use layout::ID;
 
 /// The picoclaw adapter.
 pub struct Picoclaw;
 
-impl Adapter for Picoclaw {
+impl Format for Picoclaw {
     fn id(&self) -> &'static str {
         ID
     }
@@ -51,6 +47,16 @@ impl Adapter for Picoclaw {
 
     fn looked_for(&self) -> &'static str {
         "sessions/*.jsonl beside *.meta.json with key, skip and count, or *.json with key and messages (picoclaw)"
+    }
+
+    fn default_places(&self) -> &'static [DefaultPlace] {
+        const {
+            &[
+                DefaultPlace::variable("PICOCLAW_AGENTS_DEFAULTS_WORKSPACE", "sessions"),
+                DefaultPlace::variable("PICOCLAW_HOME", "workspace/sessions"),
+                DefaultPlace::home(".picoclaw/workspace/sessions"),
+            ]
+        }
     }
 
     fn discover(&self, folder: &FolderView<'_>) -> Found {
@@ -69,38 +75,27 @@ impl Adapter for Picoclaw {
         write::renderer(holds, style, shapes)
     }
 
-    fn shower(&self, shapes: &[Order]) -> Box<Shower> {
+    fn message_line(&self, shapes: &[Order]) -> Box<MessageLine> {
         let shapes = Shapes::with_others(wire::MESSAGE.order(), shapes.to_vec());
-        let buffers = Cell::new((Vec::new(), Vec::new()));
-        Box::new(move |shown, show| {
-            if shown.event.kind != EventKind::Message {
-                return Ok(());
-            }
-            let (mut record, mut line) = buffers.take();
+        let buffer = Cell::new(Vec::new());
+        Box::new(move |message, line| {
+            let mut record = buffer.take();
             record.clear();
-            line.clear();
-            normal::show(&shown.event, &shapes, &mut record, &mut line)?;
-            show(&line);
-            buffers.set((record, line));
-            Ok(())
+            let shown = normal::show(message, &shapes, &mut record, line);
+            buffer.set(record);
+            shown
         })
     }
 
-    fn overwritten_by(&self, name: &RelPath, bytes: &[u8], folder: &FolderView<'_>) -> Option<RelPath> {
-        discover::overwritten_by(name, bytes, folder)
-    }
-
-    fn pid_file(&self) -> Option<PidFile> {
-        // Beside the workspace, which holds the sessions' folder.
-        Some(PidFile { name: ".picoclaw.pid", levels_above: 2, home: "PICOCLAW_HOME", program: "picoclaw" })
-    }
-
-    fn retention_rules(&self) -> &'static [Rule] {
-        &[Rule::HiddenLines]
-    }
-
-    fn retention(&self, folder: &FolderView<'_>, _: &Outlook<'_>) -> Vec<Item> {
-        retention::items(folder)
+    fn discovery_codes(&self) -> &'static [FindingCode] {
+        &[
+            FindingCode::WouldOverwrite,
+            FindingCode::ImportStops,
+            FindingCode::KeyTwice,
+            FindingCode::KeyElsewhere,
+            FindingCode::AliasOfAnother,
+            FindingCode::PromotedCopy,
+        ]
     }
 
     fn loader<'f>(&self, files: &'f Files) -> Box<dyn Loader + 'f> {

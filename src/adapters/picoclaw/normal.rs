@@ -1,17 +1,18 @@
 //! A record as a message's payload: what picoclaw takes it for, in the log's
 //! own form.
 
-use crate::adapters::mapping::{self, NoIds, ParentId, Parents, Rendered, Setting};
+use crate::adapters::kit::mapping::{self, NoIds, ParentId, Parents, Rendered, Setting};
+use crate::adapters::kit::words::SYSTEM;
+use crate::json::{self, Dialect, Escapes, Member, Style, Value};
 use crate::model::event::EventRef;
 use crate::model::ids::Seq;
-use crate::model::json::{self, Dialect, Escapes, Member, Style};
 use crate::model::shape::Shapes;
 use crate::model::stream::StreamError;
 use crate::model::time::is_log_time;
+use crate::runtimes::go::{KeyForm, Marshal, Rejection, Time, matches_key};
 
 use super::content::Parts;
-use super::decode::{self, EMPTY, Form, Message, Rejection};
-use super::encode;
+use super::decode::{self, Message};
 use super::usual;
 use super::wire::{LINES, MESSAGE, MESSAGE_ORDER};
 
@@ -28,7 +29,7 @@ pub(super) struct Record<'a> {
     pub members: Vec<Member<'a>>,
     pub message: Message<'a>,
     /// Odd ones are put as the program reads them; their bytes are kept beside.
-    pub form: Form,
+    pub form: KeyForm,
 }
 
 impl<'a> Record<'a> {
@@ -37,17 +38,17 @@ impl<'a> Record<'a> {
         let (message, form) = decode::message(text, &mut members)?;
         // What is not UTF-8 has no place in a log but as what it is read as.
         let is_text = text.is_ascii() || std::str::from_utf8(text).is_ok();
-        Ok(Record { members, message, form: if is_text { form } else { Form::Odd } })
+        Ok(Record { members, message, form: if is_text { form } else { KeyForm::Odd } })
     }
 
-    /// The same for an element of a document that was accepted as JSON, with
-    /// its members; `text` is odd where that is not all UTF-8.
-    pub(super) fn of_accepted(value: &'a [u8], members: &[Member<'a>], text: Form) -> Result<Record<'a>, Rejection> {
+    /// Decodes an element of a document, given with its members; `text` is odd where
+    /// the document is not all UTF-8.
+    pub(super) fn of_accepted(value: Value<'a>, members: &[Member<'a>], text: KeyForm) -> Result<Record<'a>, Rejection> {
         let (mut message, mut form) = decode::accepted_message(value, members)?;
         if message.forget_zero_time() {
-            form = Form::Odd;
+            form = KeyForm::Odd;
         }
-        Ok(Record { members: members.to_vec(), message, form: if text == Form::Plain { form } else { Form::Odd } })
+        Ok(Record { members: members.to_vec(), message, form: if text == KeyForm::Plain { form } else { KeyForm::Odd } })
     }
 
     /// Whether a salvaged object is a message, and not some part of one.
@@ -65,7 +66,7 @@ impl<'a> Record<'a> {
 
     /// Keys that the program does not know.
     pub(super) fn unknown_fields(&self) -> impl Iterator<Item = String> {
-        let is_known = |name: &str| MESSAGE.0.iter().any(|(key, _)| *key == name || decode::is_folded(key, name));
+        let is_known = |name: &str| MESSAGE.0.iter().any(|(key, _)| *key == name || matches_key(key, name));
         self.members.iter().map(|member| member.name()).filter(move |name| !is_known(name)).map(std::borrow::Cow::into_owned)
     }
 }
@@ -81,11 +82,11 @@ pub(super) struct Normal {
 impl Normal {
     pub(super) fn fill(&mut self, record: &Record<'_>, sight: Sight, writer: Escapes) {
         self.payload.clear();
-        if record.form == Form::Plain {
+        if record.form == KeyForm::Plain {
             return self.take(&record.members, &record.message, sight, writer);
         }
         let mut again = Vec::new();
-        encode::message(&record.message, &mut again);
+        record.message.marshal(&mut again);
         let mut members = Vec::new();
         if json::scan_object(&again, Dialect::Strict, &mut members).is_ok() {
             self.take(&members, &record.message, sight, Escapes::Go);
@@ -95,13 +96,13 @@ impl Normal {
     fn take(&mut self, members: &[Member<'_>], message: &Message<'_>, sight: Sight, writer: Escapes) {
         let setting = Setting { writer, parent: ParentId::Unwritten };
         // No object is opened, so it can always be taken apart.
-        let Some(mut taken) = MESSAGE.take(members, setting, &NoIds) else { return };
-        let as_written = |time: super::gotime::GoTime| time.text().filter(|text| is_log_time(text.as_bytes()));
+        let Some(mut taken) = MESSAGE.claim(members, setting, &NoIds) else { return };
+        let as_written = |time: Time| Some(time.text()).filter(|text| is_log_time(text.as_bytes()));
         self.ts = taken.ts.map(str::to_owned).or_else(|| message.created_at.and_then(as_written));
         if taken.member("role").is_none() {
             match members.iter().any(|member| member.name() == "role") {
-                true => taken.say("role", EMPTY.to_vec()),
-                false => taken.supply("role", "role", EMPTY.to_vec()),
+                true => taken.say("role", SYSTEM.to_vec()),
+                false => taken.supply("role", "role", SYSTEM.to_vec()),
             }
         }
         if let Sight::Hidden(why) = sight {
@@ -138,7 +139,7 @@ pub(super) fn show(event: &EventRef<'_>, shapes: &Shapes, record: &mut Vec<u8>, 
         .ok_or_else(|| StreamError::log(event.seq, "has a shape that the log does not list"))?;
     let mut members = Vec::with_capacity(12);
     let (message, _) = decode::message(record, &mut members)
-        .map_err(|rejection| StreamError::log(event.seq, format!("is no message: {}", rejection.because())))?;
-    encode::message(&message, line);
+        .map_err(|rejection| StreamError::log(event.seq, format!("is not a message: {}", rejection.because())))?;
+    message.marshal(line);
     Ok(())
 }

@@ -8,9 +8,8 @@ use std::rc::Rc;
 use crate::model::files::RelPath;
 use crate::model::folder::FolderView;
 use crate::model::jsonl::{Lines, Newlines};
+use crate::runtimes::go::{Marshal, Time};
 
-use super::encode;
-use super::gotime::GoTime;
 use super::layout::{LINES, META};
 use super::normal::{Record, Sight};
 use super::whole::decode_meta;
@@ -38,7 +37,7 @@ pub(super) enum Extent {
 #[derive(PartialEq, Eq)]
 struct Shown {
     text: Vec<u8>,
-    time: Option<GoTime>,
+    time: Option<Time>,
 }
 
 impl Shown {
@@ -106,7 +105,7 @@ fn shown(bytes: &[u8], skip: usize) -> impl Iterator<Item = Shown> {
         let mut message = record.message;
         let time = message.created_at.take();
         let mut text = Vec::new();
-        encode::message(&message, &mut text);
+        message.marshal(&mut text);
         Some(Shown { text, time })
     })
 }

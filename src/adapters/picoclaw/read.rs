@@ -3,41 +3,33 @@
 
 use std::collections::BTreeMap;
 
-use crate::adapters::adapter::{Check, ReadSummary};
-use crate::adapters::conversion::Conversion;
-use crate::adapters::document::Document;
-use crate::adapters::place::Placing;
+use crate::adapters::format::{Check, ReadSummary};
+use crate::adapters::kit::conversion::Conversion;
+use crate::adapters::kit::document::Document;
+use crate::adapters::kit::place::Placing;
+use crate::json;
 use crate::model::event::{EventKind, Outcome, Session, SessionKind};
+use crate::model::fact::Fact;
 use crate::model::files::{Entry, Files, RelPath};
 use crate::model::finding::{FindingCode, Findings};
 use crate::model::heads::{HeadKind, HeadName, HeadOp};
 use crate::model::ids::Seq;
-use crate::model::json;
 use crate::model::location::Location;
 use crate::model::stream::{EventSink, StreamError};
+use crate::runtimes::go::{Text, UNEXPECTED_END, compact, ends_too_soon, to_utf8};
 
-use super::decode::{DEEPEST, Depth, Legacy, Meta, legacy};
-use super::encode::{decoded, mended};
-use super::layout::{Role, legacy_stem, role, role_by_content, stem};
+use super::decode::{Depth, Legacy, Meta, legacy};
+use super::layout::{ID, Role, legacy_stem, role, role_alone, role_by_content, stem};
 use super::list::Messages;
+use super::reader::Reader;
 use super::whole::{UNDECODABLE, decode_meta};
 use super::wire::LEGACY;
 
-/// What the program says of a session whose meta file it cannot read…
+/// What the program says of a session whose meta file it cannot read.
 const BAD_META: &str = "memory: decode meta";
-
-/// …and why, where that is a text which ends too soon.
-const CUT_OFF: &str = "unexpected end of JSON input";
 
 /// What it says where there is no session at all.
 const NO_SESSION: &str = "no session file";
-
-/// One conversion in progress.
-pub(super) struct Reader<'a, 's> {
-    pub to: Conversion<'a, 's>,
-    pub messages: Messages<'a>,
-    pub outcome: Outcome,
-}
 
 type FileOf<'a> = (&'a RelPath, &'a [u8], Role);
 
@@ -47,8 +39,11 @@ pub(super) fn read(files: &Files, check: Check, events: &mut dyn EventSink, find
     let roles: Vec<FileOf<'_>> = files
         .iter()
         .filter_map(|(path, entry)| match entry {
+            Entry::File(file) if files.lone_file().is_some() => {
+                Some((path, file.bytes.as_slice(), role_alone(path.as_bytes(), &file.bytes)))
+            }
             Entry::File(file) => Some((path, file.bytes.as_slice(), role_by_content(path.as_bytes(), &file.bytes))),
-            Entry::Link { .. } | Entry::EmptyFolder => None,
+            Entry::Rows(_) | Entry::Link { .. } | Entry::EmptyFolder => None,
         })
         .collect();
     reader.session(&roles)?;
@@ -82,8 +77,8 @@ impl<'a> Reader<'a, '_> {
     ) -> Result<(), StreamError> {
         let decoded_meta = meta.map(|(path, bytes)| (path, decode_meta(bytes)));
         let known: Option<&Meta<'a>> = decoded_meta.as_ref().and_then(|(_, meta)| meta.as_ref().ok());
-        let key = known.and_then(|meta| given(meta.key));
-        let begun = self.begun_before(roles, key.as_deref()).or_else(|| known.and_then(|meta| meta.created_at.given()));
+        let key = known.and_then(|meta| meta.key.non_empty());
+        let begun = self.begun_before(roles, key.as_deref()).or_else(|| known.and_then(|meta| meta.created_at.non_zero()));
         self.put_session(SessionKind::Session, key.as_deref(), begun)?;
         if let Some((path, bytes)) = meta {
             self.meta_file(path, bytes)?;
@@ -92,8 +87,8 @@ impl<'a> Reader<'a, '_> {
             let though = if lines.is_some() { ", though the messages are there" } else { "" };
             let message = format!("not a meta file that picoclaw can read ({}): it shows an empty history{though}", rejection.because());
             self.to.findings.add(FindingCode::LoaderFails, Location::file(path.to_string()), message);
-            let is_cut_off = meta.is_some_and(|(_, bytes)| json::is_cut_off(bytes, DEEPEST));
-            self.outcome.error = Some(if is_cut_off { format!("{BAD_META}: {CUT_OFF}") } else { BAD_META.to_owned() });
+            let is_cut_off = meta.is_some_and(|(_, bytes)| ends_too_soon(bytes));
+            self.outcome.error = Some(if is_cut_off { format!("{BAD_META}: {UNEXPECTED_END}") } else { BAD_META.to_owned() });
         }
         let skip = known.map_or(0, |meta| u64::try_from(meta.skip).unwrap_or(0));
         match lines {
@@ -104,7 +99,7 @@ impl<'a> Reader<'a, '_> {
             None => self.to.put_head(&HeadName::main(), Seq::ROOT, HeadOp::Branch)?,
         }
         if let Some(meta) = known {
-            self.outcome.summary = given(meta.summary);
+            self.outcome.summary = meta.summary.non_empty();
             self.outcome.facts = meta_facts(meta);
         }
         Ok(())
@@ -141,9 +136,9 @@ impl<'a> Reader<'a, '_> {
     fn legacy(&mut self, roles: &[FileOf<'a>], path: &'a RelPath, bytes: &'a [u8]) -> Result<(), StreamError> {
         let parsed = Document::parse(bytes, json::Dialect::Strict, &LEGACY);
         let frame = parsed.as_ref().ok().and_then(|parsed| legacy(parsed.all.iter().copied(), Depth::Frame).ok()).map(|(frame, _)| frame);
-        let key = frame.as_ref().and_then(|legacy| given(legacy.key));
-        let begun = self.begun_before(roles, key.as_deref()).or_else(|| frame.as_ref().and_then(|legacy| legacy.created.given()));
-        let id = key.unwrap_or_else(|| mended(legacy_stem(path.as_bytes())));
+        let key = frame.as_ref().and_then(|legacy| legacy.key.non_empty());
+        let begun = self.begun_before(roles, key.as_deref()).or_else(|| frame.as_ref().and_then(|legacy| legacy.created.non_zero()));
+        let id = key.unwrap_or_else(|| to_utf8(legacy_stem(path.as_bytes())).into_owned());
         self.put_session(SessionKind::Session, Some(&id), begun)?;
         let (len, taken) = self.parsed_file(path, bytes, parsed, Placing::without_head())?;
         if len == 0 {
@@ -151,11 +146,11 @@ impl<'a> Reader<'a, '_> {
         }
         match taken {
             Some(legacy) => {
-                self.outcome.summary = given(legacy.summary);
+                self.outcome.summary = legacy.summary.non_empty();
                 let facts = [
-                    ("key", given(legacy.key).or_else(|| Some(mended(legacy_stem(path.as_bytes()))))),
-                    ("created", legacy.created.given()),
-                    ("updated", legacy.updated.given()),
+                    ("key", legacy.key.non_empty().or_else(|| Some(to_utf8(legacy_stem(path.as_bytes())).into_owned()))),
+                    ("created", legacy.created.non_zero()),
+                    ("updated", legacy.updated.non_zero()),
                 ];
                 self.outcome.facts = named(facts);
             }
@@ -171,7 +166,7 @@ impl<'a> Reader<'a, '_> {
     /// Backups of a session that is gone.
     fn orphan(&mut self, roles: &[FileOf<'a>]) -> Result<(), StreamError> {
         let key =
-            roles.iter().find_map(|(_, bytes, role)| frame_of(bytes).filter(|_| *role == Role::Backup)).map(|legacy| decoded(legacy.key));
+            roles.iter().find_map(|(_, bytes, role)| frame_of(bytes).filter(|_| *role == Role::Backup)).map(|legacy| legacy.key.decoded());
         let begun = self.begun_before(roles, key.as_deref());
         self.put_session(SessionKind::Orphan, key.as_deref(), begun)?;
         self.to.put_head(&HeadName::main(), Seq::ROOT, HeadOp::Branch)?;
@@ -186,14 +181,14 @@ impl<'a> Reader<'a, '_> {
     }
 
     fn put_session(&mut self, kind: SessionKind, key: Option<&str>, created: Option<String>) -> Result<(), StreamError> {
-        let id = key.map_or_else(|| mended(stem(self.to.files.name_bytes())), str::to_owned);
+        let id = key.map_or_else(|| to_utf8(stem(self.to.files.name_bytes())).into_owned(), str::to_owned);
         let beside = self.to.files.beside();
         let (canonical, promoted_from) = (beside.canonical.as_ref(), beside.promoted_from.as_ref());
         let session = Session {
             created,
             canonical: canonical.map(ToString::to_string),
             promoted_from: promoted_from.map(ToString::to_string),
-            ..Session::new(kind, super::ID, id)
+            ..Session::new(kind, ID, id)
         };
         self.to.put_json(EventKind::Session, &session)?;
         Ok(())
@@ -204,7 +199,7 @@ impl<'a> Reader<'a, '_> {
     fn begun_before(&self, roles: &[FileOf<'a>], key: Option<&str>) -> Option<String> {
         let backups = roles.iter().filter(|(_, _, role)| *role == Role::Backup).filter_map(|(_, bytes, _)| frame_of(bytes));
         let mut begun =
-            backups.filter(|legacy| key.is_none_or(|key| decoded(legacy.key) == key)).filter_map(|legacy| legacy.created.given());
+            backups.filter(|legacy| key.is_none_or(|key| legacy.key.decoded() == key)).filter_map(|legacy| legacy.created.non_zero());
         begun.next()
     }
 
@@ -231,46 +226,22 @@ fn frame_of(bytes: &[u8]) -> Option<Legacy<'_>> {
     legacy(members.into_iter(), Depth::Frame).ok().map(|(legacy, _)| legacy)
 }
 
-/// A value without the white space between its tokens, which are as they were.
-fn compacted(value: &[u8]) -> String {
-    let mut out = Vec::with_capacity(value.len());
-    let mut at = 0;
-    while let Some(byte) = value.get(at) {
-        let end = match byte {
-            b'"' => json::token_end(value, at),
-            _ => at + 1,
-        };
-        if !byte.is_ascii_whitespace() {
-            out.extend_from_slice(&value[at..end]);
-        }
-        at = end;
+fn named<const N: usize>(facts: [(&str, Option<String>); N]) -> BTreeMap<String, Fact> {
+    facts.into_iter().filter_map(|(name, value)| Some((name.to_owned(), Fact::Text(value?)))).collect()
+}
+
+fn meta_facts(meta: &Meta<'_>) -> BTreeMap<String, Fact> {
+    let mut facts =
+        named([("key", meta.key.non_empty()), ("created_at", meta.created_at.non_zero()), ("updated_at", meta.updated_at.non_zero())]);
+    for (name, count) in [("skip", meta.skip), ("count", meta.count)] {
+        facts.insert(name.to_owned(), Fact::Json(count.to_string()));
     }
-    mended(&out)
-}
-
-/// A text that is not empty.
-fn given(token: &[u8]) -> Option<String> {
-    Some(decoded(token)).filter(|text| !text.is_empty())
-}
-
-fn named<const N: usize>(facts: [(&str, Option<String>); N]) -> BTreeMap<String, String> {
-    facts.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
-}
-
-fn meta_facts(meta: &Meta<'_>) -> BTreeMap<String, String> {
-    let mut facts = named([
-        ("key", given(meta.key)),
-        ("skip", Some(meta.skip.to_string())),
-        ("count", Some(meta.count.to_string())),
-        ("created_at", meta.created_at.given()),
-        ("updated_at", meta.updated_at.given()),
-    ]);
-    if !meta.aliases.list().is_empty() {
-        let aliases: Vec<String> = meta.aliases.list().iter().map(|alias| decoded(alias)).collect();
-        facts.insert("aliases".to_owned(), serde_json::to_string(&aliases).unwrap_or_default());
+    if !meta.aliases.items().is_empty() {
+        let aliases: Vec<_> = meta.aliases.items().iter().map(Text::decoded).collect();
+        facts.insert("aliases".to_owned(), Fact::Json(serde_json::to_string(&aliases).unwrap_or_default()));
     }
-    if let Some(scope) = meta.scope {
-        facts.insert("scope".to_owned(), compacted(scope));
+    if let Some(scope) = meta.scope.0 {
+        facts.insert("scope".to_owned(), Fact::Json(to_utf8(&compact(scope)).into_owned()));
     }
     facts
 }

@@ -5,12 +5,11 @@
 use memchr::memmem::Finder;
 use std::sync::LazyLock;
 
-use crate::adapters::mapping::{Rendering, To};
-use crate::model::json::{self, Style, token_end};
+use crate::adapters::kit::mapping::{Rendering, To};
+use crate::json::{self, Style, token_end};
+use crate::runtimes::go::{Time, is_marshal_escape};
 
 use super::decode::EMPTY;
-use super::encode::is_own_escape;
-use super::gotime::GoTime;
 
 /// A payload as the log writes it, read from front to back so that each text
 /// is passed over once.
@@ -154,7 +153,7 @@ fn tool_call([id, name, arguments, signature]: &[&[u8]; 4], to: To<'_>) {
 /// Shows a message as the program would write it again, where that is what it
 /// renders to: nothing that the program would leave out or say otherwise.
 pub(super) fn show(payload: &[u8], ts: Option<&str>, style: Style, out: &mut Vec<u8>) -> bool {
-    let is_own = |ts: &str| GoTime::parse(format!("\"{ts}\"").as_bytes()).and_then(GoTime::text).as_deref() == Some(ts);
+    let is_own = |ts: &str| Time::parse(ts.as_bytes()).is_some_and(|time| time.text() == ts);
     ts.is_none_or(is_own) && has_own_escapes_only(payload) && render(payload, ts, style, 0, out)
 }
 
@@ -183,7 +182,7 @@ fn has_own_escapes_only(payload: &[u8]) -> bool {
     static SLASH: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\\/"));
     let mut rest = payload;
     while let Some(at) = json::first_unicode_escape(rest) {
-        if !is_own_escape(&rest[at..]) {
+        if !is_marshal_escape(&rest[at..]) {
             return false;
         }
         rest = &rest[at + 6..];

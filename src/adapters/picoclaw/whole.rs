@@ -1,20 +1,21 @@
 //! Whole files: legacy sessions, their backups, and meta files.
 
-use crate::adapters::document::{self, Document, DocumentPiece, Frame};
-use crate::adapters::place::Placing;
-use crate::adapters::surgery::{LineEnd, Wound, dissect};
+use crate::adapters::kit::document::{self, Document, DocumentPiece, Frame};
+use crate::adapters::kit::place::Placing;
+use crate::adapters::kit::surgery::{LineEnd, Wound, dissect};
+use crate::json::{self, Dialect, Escapes, ScanError};
 use crate::model::files::RelPath;
 use crate::model::finding::FindingCode;
 use crate::model::ids::Seq;
-use crate::model::json::{self, Dialect, Escapes, ScanError};
 use crate::model::location::Location;
 use crate::model::recipe::RecipeBuilder;
 use crate::model::stream::StreamError;
+use crate::runtimes::go::{KeyForm, MAX_DEPTH, Rejection, whole_value};
 
-use super::decode::{self, Depth, Form, Legacy, Meta, Rejection};
+use super::decode::{self, Depth, Legacy, Meta};
 use super::list::{List, Placed, damage, gap};
 use super::normal::{Record, Sight};
-use super::read::Reader;
+use super::reader::Reader;
 use super::wire::{DEPTH_IN_LEGACY, HOLDS_LEGACY, HOLDS_META, LEGACY, META, WHOLE, style_of};
 
 /// What the program says of a legacy file that it cannot read.
@@ -35,13 +36,13 @@ fn quoted(path: &RelPath) -> String {
 
 /// Decodes a meta file; an error is what the program would stumble over.
 pub(super) fn decode_meta(bytes: &[u8]) -> Result<Meta<'_>, Rejection> {
-    if decode::whole_value(bytes)? == b"null" {
+    if whole_value(bytes)?.is_null() {
         return decode::meta(&[]);
     }
     let mut members = Vec::new();
     match json::scan_object(bytes, Dialect::Strict, &mut members) {
         Ok(_) => decode::meta(&members),
-        Err(_) => Err(Rejection::Type("meta")),
+        Err(_) => Err(Rejection::wrong_type("meta")),
     }
 }
 
@@ -92,11 +93,11 @@ impl<'a> Reader<'a, '_> {
         placing: Placing,
     ) -> Result<(usize, Decoded<'a>), StreamError> {
         match parsed {
-            Ok(parsed) if parsed.facts.depth <= decode::DEEPEST => self.document(path, bytes, &parsed, placing),
+            Ok(parsed) if parsed.facts.depth <= MAX_DEPTH => self.document(path, bytes, &parsed, placing),
             Ok(_) => self.broken(path, bytes, Rejection::TooDeep, placing),
-            Err(error) => match decode::whole_value(bytes) {
-                Ok(b"null") => self.nothing(path, bytes, placing),
-                Ok(_) => self.broken(path, bytes, Rejection::Type("session"), placing),
+            Err(error) => match whole_value(bytes) {
+                Ok(value) if value.is_null() => self.nothing(path, bytes, placing),
+                Ok(_) => self.broken(path, bytes, Rejection::wrong_type("session"), placing),
                 Err(Rejection::TooDeep) => self.broken(path, bytes, Rejection::TooDeep, placing),
                 Err(_) => self.broken(path, bytes, Rejection::NotJson(error), placing),
             },
@@ -112,8 +113,8 @@ impl<'a> Reader<'a, '_> {
     ) -> Result<(usize, Decoded<'a>), StreamError> {
         let style = style_of(bytes, parsed.separators());
         let mut decoded = match decode::legacy(parsed.all.iter().copied(), Depth::Frame) {
-            Ok((_, Form::Odd)) => return self.odd(path, bytes, parsed, placing),
-            Ok((legacy, Form::Plain)) => Some(legacy),
+            Ok((_, KeyForm::Odd)) => return self.odd(path, bytes, parsed, placing),
+            Ok((legacy, KeyForm::Plain)) => Some(legacy),
             Err(rejection) => {
                 self.note_rejected(path, 1, 1, rejection);
                 None
@@ -134,13 +135,13 @@ impl<'a> Reader<'a, '_> {
                     frame.part(&mut self.to, &mut list.recipe, n, bytes)?;
                 }
                 DocumentPiece::Gap(bytes) => gap(&mut self.to, &mut list, bytes)?,
-                DocumentPiece::Record { offset, bytes, members, end, .. } => {
+                DocumentPiece::Record { offset, value, members, end, .. } => {
                     let (line, byte) = lines.at(offset);
-                    let placed = Placed { bytes, end, line, byte };
+                    let placed = Placed { bytes: value.text(), end, line, byte };
                     if !may_lack_times && self.messages.known_bytes(&mut self.to, &mut list, placed)? {
                         continue;
                     }
-                    match Record::of_accepted(bytes, members, if is_text { Form::Plain } else { Form::Odd }) {
+                    match Record::of_accepted(value, members, if is_text { KeyForm::Plain } else { KeyForm::Odd }) {
                         Ok(record) => {
                             let sight = record.sight();
                             self.messages.record(&mut self.to, &mut list, placed, &record, sight)?;
@@ -148,7 +149,7 @@ impl<'a> Reader<'a, '_> {
                         Err(rejection) => {
                             decoded = None;
                             self.note_rejected(path, line, byte, rejection);
-                            damage(&mut self.to, &mut list, line, (offset, offset + bytes.len() + end.len()), Wound::Rejected)?;
+                            damage(&mut self.to, &mut list, line, (offset, offset + value.text().len() + end.len()), Wound::Rejected)?;
                         }
                     }
                 }
@@ -179,10 +180,10 @@ impl<'a> Reader<'a, '_> {
         let mut list = List::new(path, bytes, WHOLE, DEPTH_IN_LEGACY, placing);
         let first = self.to.events.next();
         let mut rendered = Vec::new();
-        for message in legacy.messages.list() {
+        for message in legacy.messages.items() {
             let mut message = message.clone();
             message.forget_zero_time();
-            let record = Record { members: Vec::new(), message, form: Form::Odd };
+            let record = Record { members: Vec::new(), message, form: KeyForm::Odd };
             self.messages.unbound(&mut self.to, &mut list, &record, &mut rendered)?;
         }
         let last = self.to.events.next();

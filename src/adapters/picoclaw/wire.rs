@@ -1,24 +1,25 @@
 //! Picoclaw's records by table, in the order of its writer.
 
-use crate::adapters::mapping::{Goes, Table, Takes};
-use crate::model::json::{Escapes, Separators, Style};
+use crate::adapters::kit::mapping::{Table, Target, ValueKind};
+use crate::adapters::kit::words;
+use crate::json::{Escapes, Separators, Style};
 
 /// A message, on a line or in a list.
 pub(super) const MESSAGE: Table = Table(&[
-    ("role", Goes::To("role", Takes::Text)),
-    ("content", Goes::Content(TEXT)),
-    ("model_name", Goes::To("model", Takes::Text)),
-    ("created_at", Goes::Time),
-    ("media", Goes::Content(MEDIA)),
-    ("attachments", Goes::Content(ATTACHMENTS)),
-    ("reasoning_content", Goes::Content(REASONING)),
-    ("system_parts", Goes::Content(SYSTEM_PARTS)),
-    ("tool_calls", Goes::Content(TOOL_CALLS)),
-    ("tool_call_id", Goes::Content(CALL_ID)),
+    ("role", Target::Word(&words::COMMON_ROLES)),
+    ("content", Target::Content(TEXT)),
+    ("model_name", Target::To("model", ValueKind::Text)),
+    ("created_at", Target::Time),
+    ("media", Target::Content(MEDIA)),
+    ("attachments", Target::Content(ATTACHMENTS)),
+    ("reasoning_content", Target::Content(REASONING)),
+    ("system_parts", Target::Content(SYSTEM_PARTS)),
+    ("tool_calls", Target::Content(TOOL_CALLS)),
+    ("tool_call_id", Target::Content(CALL_ID)),
 ]);
 
 /// The members of a message's payload.
-pub(super) const MESSAGE_ORDER: &[&str] = &["role", "content", "model", "hidden"];
+pub(super) const MESSAGE_ORDER: &[&str] = &["role", "source_role", "content", "model", "hidden"];
 
 pub(super) const TEXT: &str = "text";
 pub(super) const MEDIA: &str = "media";
@@ -30,32 +31,32 @@ pub(super) const CALL_ID: &str = "call_id";
 
 /// A file beside a message.
 pub(super) const ATTACHMENT: Table = Table(&[
-    ("type", Goes::To("kind", Takes::Text)),
-    ("ref", Goes::To("ref", Takes::Text)),
-    ("url", Goes::To("uri", Takes::Text)),
-    ("filename", Goes::To("name", Takes::Text)),
-    ("content_type", Goes::To("media_type", Takes::Text)),
+    ("type", Target::To("kind", ValueKind::Text)),
+    ("ref", Target::To("ref", ValueKind::Text)),
+    ("url", Target::To("uri", ValueKind::Text)),
+    ("filename", Target::To("name", ValueKind::Text)),
+    ("content_type", Target::To("media_type", ValueKind::Text)),
 ]);
 
 /// A meta file.
 pub(super) const META: Table = Table(&[
-    ("key", Goes::To("key", Takes::Text)),
-    ("summary", Goes::To("summary", Takes::Text)),
-    ("skip", Goes::To("skip", Takes::Number)),
-    ("count", Goes::To("count", Takes::Number)),
-    ("created_at", Goes::To("created", Takes::Text)),
-    ("updated_at", Goes::To("updated", Takes::Text)),
-    ("scope", Goes::To("scope", Takes::Any)),
-    ("aliases", Goes::To("aliases", Takes::Holder)),
+    ("key", Target::To("key", ValueKind::Text)),
+    ("summary", Target::To("summary", ValueKind::Text)),
+    ("skip", Target::To("skip", ValueKind::Number)),
+    ("count", Target::To("count", ValueKind::Number)),
+    ("created_at", Target::To("created", ValueKind::Text)),
+    ("updated_at", Target::To("updated", ValueKind::Text)),
+    ("scope", Target::To("scope", ValueKind::Any)),
+    ("aliases", Target::To("aliases", ValueKind::Holder)),
 ]);
 
 /// A legacy session, a whole file.
 pub(super) const LEGACY: Table = Table(&[
-    ("key", Goes::To("key", Takes::Text)),
-    ("messages", Goes::List),
-    ("summary", Goes::To("summary", Takes::Text)),
-    ("created", Goes::To("created", Takes::Text)),
-    ("updated", Goes::To("updated", Takes::Text)),
+    ("key", Target::To("key", ValueKind::Text)),
+    ("messages", Target::List),
+    ("summary", Target::To("summary", ValueKind::Text)),
+    ("created", Target::To("created", ValueKind::Text)),
+    ("updated", Target::To("updated", ValueKind::Text)),
 ]);
 
 /// How lines are written.

@@ -1,10 +1,10 @@
 //! The inverse of reading: messages and meta events back to picoclaw's files.
 
-use crate::adapters::document;
-use crate::adapters::mapping::Table;
+use crate::adapters::kit::document;
+use crate::adapters::kit::mapping::Table;
+use crate::json::Style;
 use crate::model::event::EventKind;
 use crate::model::ids::Seq;
-use crate::model::json::Style;
 use crate::model::shape::{Order, Shapes};
 use crate::model::stream::{LogAccess, RecordRenderer, RecordSink, StreamError};
 

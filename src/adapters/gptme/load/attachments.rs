@@ -4,14 +4,15 @@
 
 use std::borrow::Cow;
 
+use crate::json::{Kind, Value};
 use crate::model::files::{Entry, Files};
-use crate::model::json::{Kind, kind_of};
+use crate::runtimes::python::dict::Dict;
+use crate::runtimes::python::exception::Exception;
+use crate::runtimes::python::pathlib::{normal, suffix};
+use crate::runtimes::python::value::{is_truthy, str_of};
 
-use super::exception::Exception;
-use super::pairs::Dict;
-use super::paths::{Reference, normal_path, references, suffix};
+use super::paths::{Reference, references};
 use super::record::Message;
-use super::value::{is_truthy, str_of};
 
 /// No file name on the usual systems is longer.
 const LONGEST_NAME: usize = 255;
@@ -24,7 +25,7 @@ impl<'a> Hashes<'a> {
     /// As the line has them.
     #[must_use]
     pub fn as_read(message: &Message<'a>) -> Hashes<'a> {
-        Hashes(message.file_hashes().map(Cow::Borrowed))
+        Hashes(message.file_hashes().map(|hashes| Cow::Borrowed(hashes.text())))
     }
 
     /// As `_store_message_files` leaves them.
@@ -35,10 +36,10 @@ impl<'a> Hashes<'a> {
         let (Some(files), Some(value)) = (message.files(), message.file_hashes()) else { return Ok(Hashes::as_read(message)) };
         // The usual case: an object of strings, at which nothing can go wrong.
         let dict = Dict::of(value)?;
-        if dict.texts().any(|(_, hash)| kind_of(hash) != Kind::String && is_truthy(hash)) {
+        if dict.texts().any(|(_, hash)| !hash.is_string() && is_truthy(hash)) {
             look_for_copies(files, &dict, session)?;
         }
-        match kind_of(value) {
+        match value.kind() {
             Kind::Object => Ok(Hashes::as_read(message)),
             Kind::String | Kind::Array | Kind::Number | Kind::True | Kind::False | Kind::Null => {
                 Ok(Hashes(Some(Cow::Owned(dict.to_json()))))
@@ -46,21 +47,21 @@ impl<'a> Hashes<'a> {
         }
     }
 
-    /// The value as text.
+    /// The value.
     #[must_use]
-    pub fn value(&self) -> Option<&[u8]> {
-        self.0.as_deref()
+    pub fn value(&self) -> Option<Value<'_>> {
+        self.0.as_deref().map(Value::trusted)
     }
 }
 
 /// A hash that is no string names a copy together with a suffix; if there is no
 /// such copy, the program goes on to use it as a path, and cannot.
-fn look_for_copies(files: &[u8], hashes: &Dict<'_>, session: &Files) -> Result<(), Exception> {
+fn look_for_copies(files: Value<'_>, hashes: &Dict<'_>, session: &Files) -> Result<(), Exception> {
     for reference in references(files) {
         let Reference::Path(path) = reference else { continue };
-        let Some(hash) = hashes.get(&path).filter(|hash| kind_of(hash) != Kind::String && is_truthy(hash)) else { continue };
+        let Some(hash) = hashes.get(&path).filter(|hash| !hash.is_string() && is_truthy(*hash)) else { continue };
         let suffix = suffix(&path);
-        let name = [str_of(hash).as_slice(), suffix].concat();
+        let name = [str_of(hash).as_ref(), suffix].concat();
         let is_too_long = name.split(|b| *b == b'/').any(|part| part.len() > LONGEST_NAME);
         // A name that is too long is an OSError, which is caught.
         if !suffix.is_empty() && !is_too_long && !exists(session, &name) {
@@ -72,9 +73,9 @@ fn look_for_copies(files: &[u8], hashes: &Dict<'_>, session: &Files) -> Result<(
 
 /// Whether anything stands at this place below `files/`.
 fn exists(session: &Files, name: &[u8]) -> bool {
-    let wanted = normal_path(&[b"files/", name].concat());
+    let wanted = normal(&[b"files/", name].concat());
     session.iter().any(|(path, entry)| match entry {
-        Entry::File(_) | Entry::EmptyFolder | Entry::Link { .. } => {
+        Entry::File(_) | Entry::Rows(_) | Entry::EmptyFolder | Entry::Link { .. } => {
             path.as_bytes().strip_prefix(wanted.as_slice()).is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
         }
     })

@@ -4,20 +4,19 @@
 
 use std::borrow::Cow;
 
+use crate::json::{Kind, Value};
 use crate::model::files::SourceFile;
-use crate::model::json::{Kind, Member, kind_of};
+use crate::runtimes::python::convert::int;
+use crate::runtimes::python::datetime::DateTime;
+use crate::runtimes::python::dict::Dict;
+use crate::runtimes::python::exception::Exception;
+use crate::runtimes::python::loads::{Failure, loads};
+use crate::runtimes::python::text::byte_lines;
+use crate::runtimes::python::value::{at_most, last_named};
+use crate::runtimes::wtf8::decode;
 
 use super::attachments::Hashes;
-use super::exception::Exception;
-use super::isoparse::Stamp;
-use super::lines::{of_bytes, strip};
-use super::number::{Number, Sign};
-use super::pairs::Dict;
-use super::parse::{Parser, elements, members};
 use super::record::{Reader, Writer};
-use super::text::decode;
-use super::token::{Failure, LONGEST_INTEGER};
-use super::value::at_most;
 
 /// So deep a nesting raises `RecursionError` in `json.loads` below
 /// `recover_messages`, when that is called from the top of a module: measured
@@ -30,9 +29,9 @@ type Recovered<'a> = Cow<'a, [u8]>;
 /// The keys of an event that matter, each by its last mention.
 #[derive(Debug, Clone, Copy, Default)]
 struct Event<'a> {
-    seq: Option<&'a [u8]>,
+    seq: Option<Value<'a>>,
     kind: EventKind,
-    payload: Option<&'a [u8]>,
+    payload: Option<Value<'a>>,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -56,12 +55,12 @@ pub fn show(file: &SourceFile, show: &mut dyn FnMut(&[u8])) -> Result<(), Except
     let recovered = recover(&file.bytes)?;
     let mut reader = Reader::new(usize::MAX);
     let mut writer = Writer::default();
-    let written = Stamp::of_mtime(file.mtime_ns);
+    let written = DateTime::of_mtime(file.mtime_ns);
     for text in &recovered {
         if let Ok(message) = reader.read(text)
             && message.has_timestamp()
         {
-            show(writer.write(&message, &Hashes::as_read(&message), &written));
+            show(writer.write(&message, Hashes::as_read(&message).value(), &written));
         }
     }
     Ok(())
@@ -77,12 +76,11 @@ pub fn exception(file: &SourceFile) -> Option<Exception> {
 /// events of all branches where a branch called `events` would be.
 #[must_use]
 pub fn holds_events(file: &SourceFile) -> bool {
-    let mut parser = Parser::new(TOO_DEEP);
     let mut found = Vec::new();
     for line in lines(&file.bytes) {
-        if parser.whole(line, &mut found) == Ok(Kind::Object) {
-            let has = |name: &[u8]| found.iter().any(|member| is_named(member, name));
-            return has(b"seq") && has(b"payload");
+        if loads(line, TOO_DEEP, &mut found).is_ok_and(|value| value.is_object()) {
+            let has = |name: &str| found.iter().any(|member| member.is(name));
+            return has("seq") && has("payload");
         }
     }
     false
@@ -90,34 +88,22 @@ pub fn holds_events(file: &SourceFile) -> bool {
 
 /// The lines that `_iter_event_lines` yields: those that are UTF-8.
 fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
-    of_bytes(bytes).filter(|line| line.is_ascii() || std::str::from_utf8(line).is_ok())
-}
-
-fn is_named(member: &Member<'_>, name: &[u8]) -> bool {
-    let inner = member.key.get(1..member.key.len().saturating_sub(1)).unwrap_or_default();
-    inner == name || (inner.contains(&b'\\') && decode(member.key) == name)
-}
-
-fn last_named<'a>(members: &[Member<'a>], name: &[u8]) -> Option<&'a [u8]> {
-    members.iter().rev().find(|member| is_named(member, name)).map(|member| member.value)
+    byte_lines(bytes).filter(|line| line.is_ascii() || std::str::from_utf8(line).is_ok())
 }
 
 /// `read_events`.
 fn read_events(bytes: &[u8]) -> Result<Vec<Event<'_>>, Exception> {
-    let mut parser = Parser::new(TOO_DEEP);
     let mut found = Vec::new();
     let mut events = Vec::new();
     for line in lines(bytes) {
-        match parser.whole(line, &mut found) {
-            Ok(Kind::Object) => events.push(Event {
-                seq: last_named(&found, b"seq"),
-                kind: last_named(&found, b"type").map_or(EventKind::Other, EventKind::of),
-                payload: last_named(&found, b"payload"),
+        match loads(line, TOO_DEEP, &mut found) {
+            Ok(value) if value.is_object() => events.push(Event {
+                seq: last_named(&found, "seq"),
+                kind: last_named(&found, "type").map_or(EventKind::Other, EventKind::of),
+                payload: last_named(&found, "payload"),
             }),
-            Ok(Kind::String | Kind::Number | Kind::Array | Kind::True | Kind::False | Kind::Null) => {
-                events.push(Event { kind: EventKind::NoObject, ..Event::default() });
-            }
-            Err(Failure::Syntax) => {}
+            Ok(_) => events.push(Event { kind: EventKind::NoObject, ..Event::default() }),
+            Err(Failure::Syntax(_)) => {}
             Err(Failure::LongInteger) => return Err(Exception::Value),
             Err(Failure::TooDeep) => return Err(Exception::Recursion),
         }
@@ -126,11 +112,11 @@ fn read_events(bytes: &[u8]) -> Result<Vec<Event<'_>>, Exception> {
 }
 
 impl EventKind {
-    fn of(value: &[u8]) -> EventKind {
-        if kind_of(value) != Kind::String {
+    fn of(value: Value<'_>) -> EventKind {
+        if !value.is_string() {
             return EventKind::Other;
         }
-        match decode(value).as_slice() {
+        match decode(value.text()).as_ref() {
             b"message_append" => EventKind::Append,
             b"undo" => EventKind::Undo,
             b"message_edit" => EventKind::Edit,
@@ -147,7 +133,7 @@ fn recover(bytes: &[u8]) -> Result<Vec<Recovered<'_>>, Exception> {
         return Err(Exception::Attribute);
     }
     let mut messages = Vec::new();
-    let mut start: &[u8] = b"0";
+    let mut start = Value::ZERO;
     if let Some(checkpoint) = events.iter().rev().find(|event| event.kind == EventKind::Checkpoint) {
         messages = list_of(checkpoint)?;
         start = checkpoint.seq.ok_or(Exception::Key)?;
@@ -157,7 +143,7 @@ fn recover(bytes: &[u8]) -> Result<Vec<Recovered<'_>>, Exception> {
             continue;
         }
         match event.kind {
-            EventKind::Append => messages.push(message_of(subscript(event, b"message")?)?),
+            EventKind::Append => messages.push(message_of(subscript(event, "message")?)?),
             EventKind::Undo => messages.truncate(messages.len().saturating_sub(undone(event)?)),
             EventKind::Edit => messages = list_of(event)?,
             EventKind::Checkpoint | EventKind::Other | EventKind::NoObject => {}
@@ -167,22 +153,22 @@ fn recover(bytes: &[u8]) -> Result<Vec<Recovered<'_>>, Exception> {
 }
 
 /// `event["payload"][name]`.
-fn subscript<'a>(event: &Event<'a>, name: &[u8]) -> Result<&'a [u8], Exception> {
+fn subscript<'a>(event: &Event<'a>, name: &str) -> Result<Value<'a>, Exception> {
     let payload = event.payload.ok_or(Exception::Key)?;
-    match kind_of(payload) {
-        Kind::Object => last_named(&members(payload), name).ok_or(Exception::Key),
+    match payload.kind() {
+        Kind::Object => payload.get(name).ok_or(Exception::Key),
         Kind::String | Kind::Number | Kind::Array | Kind::True | Kind::False | Kind::Null => Err(Exception::Type),
     }
 }
 
 /// The messages of a checkpoint or of an edit.
 fn list_of<'a>(event: &Event<'a>) -> Result<Vec<Recovered<'a>>, Exception> {
-    let list = subscript(event, b"messages")?;
-    match kind_of(list) {
-        Kind::Array => elements(list).into_iter().map(message_of).collect(),
+    let list = subscript(event, "messages")?;
+    match list.kind() {
+        Kind::Array => list.elements().map(message_of).collect(),
         // What is iterated here are characters and keys, and only an empty
         // string can be made a `dict`.
-        Kind::String if list.len() > 2 => Err(Exception::Value),
+        Kind::String if list.text().len() > 2 => Err(Exception::Value),
         Kind::String => Ok(Vec::new()),
         Kind::Object => {
             let keys = Dict::of_object(list);
@@ -194,9 +180,9 @@ fn list_of<'a>(event: &Event<'a>) -> Result<Vec<Recovered<'a>>, Exception> {
 
 /// `_migrate_metadata(dict(message))`: it does not touch the fields that a
 /// message has, but refuses keys that are no strings.
-fn message_of(message: &[u8]) -> Result<Recovered<'_>, Exception> {
-    if kind_of(message) == Kind::Object {
-        return Ok(Cow::Borrowed(message));
+fn message_of(message: Value<'_>) -> Result<Recovered<'_>, Exception> {
+    if message.is_object() {
+        return Ok(Cow::Borrowed(message.text()));
     }
     let dict = Dict::of(message)?;
     if dict.has_only_text_keys() { Ok(Cow::Owned(dict.to_json())) } else { Err(Exception::Type) }
@@ -205,40 +191,10 @@ fn message_of(message: &[u8]) -> Result<Recovered<'_>, Exception> {
 /// `int(event.get("payload", {}).get("n", 1))`, as a count of messages.
 fn undone(event: &Event<'_>) -> Result<usize, Exception> {
     let Some(payload) = event.payload else { return Ok(1) };
-    if kind_of(payload) != Kind::Object {
+    if !payload.is_object() {
         return Err(Exception::Attribute);
     }
-    let Some(n) = last_named(&members(payload), b"n") else { return Ok(1) };
-    match kind_of(n) {
-        Kind::String => int_of_text(&decode(n)),
-        Kind::Number | Kind::True | Kind::False => match Number::of(n) {
-            Some(Number::Float(float)) if float.is_nan() => Err(Exception::Value),
-            Some(Number::Float(float)) if float.is_infinite() => Err(Exception::Overflow),
-            // Rounds towards 0, and stops at the ends of its range.
-            Some(Number::Float(float)) => Ok(float as usize),
-            Some(Number::Int(sign, digits)) => Ok(count(sign, &digits)),
-            None => Err(Exception::Type),
-        },
-        Kind::Object | Kind::Array | Kind::Null => Err(Exception::Type),
-    }
-}
-
-fn count(sign: Sign, digits: &[u8]) -> usize {
-    match sign {
-        Sign::Minus => 0,
-        Sign::Plus => digits.iter().fold(0_usize, |count, b| count.saturating_mul(10).saturating_add(usize::from(b.saturating_sub(b'0')))),
-    }
-}
-
-/// `int(text)`, for the digits of ASCII.
-fn int_of_text(text: &[u8]) -> Result<usize, Exception> {
-    let text = strip(text);
-    let (sign, digits) = match text {
-        [b'-', digits @ ..] => (Sign::Minus, digits),
-        [b'+', digits @ ..] => (Sign::Plus, digits),
-        digits => (Sign::Plus, digits),
-    };
-    let is_number = digits.split(|b| *b == b'_').all(|group| !group.is_empty() && group.iter().all(u8::is_ascii_digit));
-    let digits: Vec<u8> = digits.iter().copied().filter(|b| *b != b'_').collect();
-    if is_number && digits.len() <= LONGEST_INTEGER { Ok(count(sign, &digits)) } else { Err(Exception::Value) }
+    let count = payload.get("n").map_or(Ok("1".to_owned()), int)?;
+    // Beyond all counts there are no more messages to drop.
+    Ok(if count.starts_with('-') { 0 } else { count.parse().unwrap_or(usize::MAX) })
 }

@@ -7,7 +7,16 @@ use crate::model::heads::{HeadKind, HeadName};
 
 use super::events::holds_events;
 use super::transcript::records;
-use super::{TOO_DEEP_BESIDE, TOO_DEEP_IN_MAIN};
+
+/// So deep a nesting of the main transcript raises `RecursionError`, which
+/// nothing catches. Measured with gptme 0.35.1 on CPython 3.11.7, where
+/// `LogManager.load` is called from the top of a module and 991 still parses;
+/// each further caller takes one level away.
+pub const TOO_DEEP_IN_MAIN: usize = 992;
+
+/// The same for branches, views and the lossless copy, which the constructor
+/// reads from two calls further down.
+pub const TOO_DEEP_BESIDE: usize = 990;
 
 /// The main transcript.
 pub const MAIN: &str = "conversation.jsonl";
@@ -31,10 +40,26 @@ const COMPANIONS: [&str; 12] = [
     "context-savings.jsonl",
 ];
 
+/// The main transcript: one file by itself is one, whatever its name.
+#[must_use]
+pub fn main_file(files: &Files) -> Option<&SourceFile> {
+    let alone = || files.lone_file().filter(|(path, _)| path.as_bytes() != b"events.jsonl").map(|(_, file)| file);
+    files.file(MAIN).or_else(alone)
+}
+
+/// Whether the main transcript is a file by itself, under another name.
+#[must_use]
+pub fn is_alone(files: &Files) -> bool {
+    files.file(MAIN).is_none() && main_file(files).is_some()
+}
+
 /// Every head that has a file.
 #[must_use]
 pub fn heads(files: &Files) -> Vec<HeadName> {
     let mut found = BTreeSet::new();
+    if is_alone(files) {
+        return vec![HeadName::main()];
+    }
     for (path, entry) in files.iter() {
         let (Entry::File(file), Some(path)) = (entry, path.as_text()) else { continue };
         match path.split('/').collect::<Vec<_>>().as_slice() {
@@ -60,9 +85,10 @@ pub fn heads(files: &Files) -> Vec<HeadName> {
 pub fn file_of<'f>(files: &'f Files, head: &HeadName) -> Option<&'f SourceFile> {
     let name = head.name.as_str();
     match head.kind {
-        HeadKind::Branch if name == "main" => files.file(MAIN),
+        HeadKind::Branch if name == "main" => main_file(files),
         HeadKind::Branch => in_folder(files, "branches", name),
         HeadKind::View => in_folder(files, "views", name),
+        HeadKind::Backup if is_alone(files) => None,
         HeadKind::Backup if name == "lossless" => files.file(LOSSLESS),
         HeadKind::Backup => files.file(name).filter(|file| is_stray_transcript(name, file)),
         HeadKind::Events => events_file(files, name),
@@ -128,7 +154,7 @@ fn glob<'f>(files: &'f Files, folder: &[u8]) -> Vec<(&'f [u8], Found<'f>)> {
             _ if is_inside => found.push((name, Found::Folder)),
             Entry::File(file) => found.push((name, Found::File(file))),
             Entry::EmptyFolder => found.push((name, Found::Folder)),
-            Entry::Link { .. } => {}
+            Entry::Rows(_) | Entry::Link { .. } => {}
         }
     }
     found
@@ -138,7 +164,10 @@ fn glob<'f>(files: &'f Files, folder: &[u8]) -> Vec<(&'f [u8], Found<'f>)> {
 /// that is too deep there.
 #[must_use]
 pub fn transcripts(files: &Files) -> Vec<(Found<'_>, usize)> {
-    let main = files.file(MAIN);
+    let main = main_file(files);
+    if is_alone(files) {
+        return main.map(|file| (Found::File(file), TOO_DEEP_IN_MAIN)).into_iter().collect();
+    }
     // The name of the main branch is taken as soon as there is one.
     let is_read = |(name, _): &(&[u8], _)| main.is_none() || *name != b"main.jsonl";
     let branches = glob(files, b"branches/").into_iter().filter(is_read);

@@ -1,12 +1,9 @@
 //! The entries of `files`: each is a URI, which stays as it is, or a path,
 //! which `pathlib` normalises.
 
-use crate::model::json::{Kind, kind_of};
-
-use super::pairs::{Dict, character};
-use super::parse::elements;
-use super::text::{codes, decode};
-use super::value::str_of;
+use crate::json::Value;
+use crate::runtimes::python::pathlib::normal;
+use crate::runtimes::python::value::iterated;
 
 /// What a message refers to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,7 +18,7 @@ impl Reference {
     /// `parse_file_reference`.
     #[must_use]
     pub fn of(text: Vec<u8>) -> Reference {
-        if is_uri(&text) { Reference::Uri(text) } else { Reference::Path(normal_path(&text)) }
+        if is_uri(&text) { Reference::Uri(text) } else { Reference::Path(normal(&text)) }
     }
 
     /// `str(entry)`.
@@ -36,13 +33,8 @@ impl Reference {
 /// The references of a `files` value: whatever Python can iterate is taken
 /// apart, a string into its characters and an object into its keys.
 #[must_use]
-pub fn references(files: &[u8]) -> Vec<Reference> {
-    match kind_of(files) {
-        Kind::Array => elements(files).into_iter().map(|entry| Reference::of(str_of(entry))).collect(),
-        Kind::String => codes(&decode(files)).map(|code| Reference::of(decode(&character(code)))).collect(),
-        Kind::Object => Dict::of_object(files).texts().map(|(key, _)| Reference::of(key.to_vec())).collect(),
-        Kind::Number | Kind::True | Kind::False | Kind::Null => Vec::new(),
-    }
+pub fn references(files: Value<'_>) -> Vec<Reference> {
+    iterated(files).into_iter().map(|text| Reference::of(text.into_owned())).collect()
 }
 
 /// Whether a letter, and letters, digits, `+`, `.`, `-` behind it, stand before `://`.
@@ -51,37 +43,12 @@ fn is_uri(text: &[u8]) -> bool {
     text.first().is_some_and(u8::is_ascii_alphabetic) && text.get(scheme..).is_some_and(|rest| rest.starts_with(b"://"))
 }
 
-/// `str(PurePosixPath(text))`.
-#[must_use]
-pub fn normal_path(text: &[u8]) -> Vec<u8> {
-    let slashes = text.iter().take_while(|b| **b == b'/').count();
-    // POSIX leaves open what two slashes mean, so pathlib keeps exactly two.
-    let root: &[u8] = match slashes {
-        0 => b"",
-        2 => b"//",
-        _ => b"/",
-    };
-    let parts: Vec<&[u8]> = text.split(|b| *b == b'/').filter(|part| !part.is_empty() && *part != b".").collect();
-    let path = [root, &parts.join(&b'/')].concat();
-    if path.is_empty() { b".".to_vec() } else { path }
-}
-
-/// `Path(text).suffix` of a normalised path.
-#[must_use]
-pub fn suffix(path: &[u8]) -> &[u8] {
-    let name = path.rsplit(|b| *b == b'/').next().unwrap_or_default();
-    match name.iter().rposition(|b| *b == b'.') {
-        Some(at) if at > 0 && at + 1 < name.len() => name.get(at..).unwrap_or_default(),
-        _ => b"",
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn shown(files: &str) -> Vec<String> {
-        references(files.as_bytes()).iter().map(|r| String::from_utf8_lossy(r.text()).into_owned()).collect()
+        references(Value::trusted(files.as_bytes())).iter().map(|r| String::from_utf8_lossy(r.text()).into_owned()).collect()
     }
 
     #[test]
@@ -115,12 +82,5 @@ mod tests {
             ["1.5", "None", "True", "0", "[\"it's\", '\\'\"', '\\n\\xadé', nan]", "{'k': {'a': 1e-07}}"]
         );
         assert_eq!(shown("7"), Vec::<String>::new());
-    }
-
-    #[test]
-    fn a_suffix_is_the_last_one_of_the_name() {
-        for (path, end) in [("a/b.tar.gz", ".gz"), (".bashrc", ""), ("a.", ""), ("..", ""), ("a.b/c", ""), ("/x.y", ".y")] {
-            assert_eq!(suffix(path.as_bytes()), end.as_bytes(), "{path}");
-        }
     }
 }

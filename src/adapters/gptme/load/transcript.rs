@@ -2,11 +2,11 @@
 //! one, and shown or only tried.
 
 use crate::model::files::{Files, SourceFile};
+use crate::runtimes::python::datetime::DateTime;
+use crate::runtimes::python::exception::Exception;
+use crate::runtimes::python::text::text_lines;
 
 use super::attachments::Hashes;
-use super::exception::Exception;
-use super::isoparse::Stamp;
-use super::lines::of_text;
 use super::record::{Message, Reader, Refusal, Writer};
 use super::skim::Skim;
 
@@ -14,7 +14,7 @@ use super::skim::Skim;
 /// other, the interpreter's stack is used up.
 pub fn records(file: &SourceFile, too_deep: usize) -> impl Iterator<Item = Result<Message<'_>, Refusal>> {
     let mut reader = Reader::new(too_deep);
-    of_text(&file.bytes).map(move |line| reader.read(line))
+    text_lines(&file.bytes).map(move |line| reader.read(line))
 }
 
 /// What happens to a list behind its reading.
@@ -42,7 +42,7 @@ pub fn exception(file: &SourceFile, too_deep: usize, behind: Behind<'_>) -> Opti
     let skim = Skim::new(too_deep);
     let mut reader = Reader::new(too_deep);
     let mut later = None;
-    for line in of_text(&file.bytes).filter(|line| skim.may_raise(line)) {
+    for line in text_lines(&file.bytes).filter(|line| skim.may_raise(line)) {
         match reader.read(line) {
             Ok(message) if later.is_none() => later = behind.hashes(&message).err(),
             Ok(_) | Err(Refusal::Skipped) => {}
@@ -54,11 +54,11 @@ pub fn exception(file: &SourceFile, too_deep: usize, behind: Behind<'_>) -> Opti
 
 /// Shows every message of a file that raises nothing.
 pub fn show(file: &SourceFile, behind: Behind<'_>, show: &mut dyn FnMut(&[u8])) {
-    let written = Stamp::of_mtime(file.mtime_ns);
+    let written = DateTime::of_mtime(file.mtime_ns);
     let mut writer = Writer::default();
     for message in records(file, usize::MAX).flatten() {
         if let Ok(hashes) = behind.hashes(&message) {
-            show(writer.write(&message, &hashes, &written));
+            show(writer.write(&message, hashes.value(), &written));
         }
     }
 }

@@ -2,41 +2,40 @@
 
 use std::collections::BTreeSet;
 
-use crate::model::json::{Kind, kind_of};
+use crate::json::Value;
+use crate::runtimes::python::convert::int;
+use crate::runtimes::python::loads::check;
+use crate::runtimes::python::strings::push_utf8;
+use crate::runtimes::python::text::strip;
+use crate::runtimes::python::value::{pick, str_or_empty};
+use crate::runtimes::wtf8::decode;
 
-use super::number::integer;
-use super::parse::{check, elements};
-use super::text::{decode, push_json, strip};
 use super::unit::Found;
-use super::value::{pick, text_or_empty};
 
 /// Deeper than any index goes; the reader gives up somewhere there.
 const TOO_DEEP: usize = 995;
 
-fn value(file: Found<'_>) -> Option<&[u8]> {
+fn value(file: Found<'_>) -> Option<Value<'_>> {
     check(file.text()?, TOO_DEEP).ok()
 }
 
 /// The ids that the index has rows for, as a JSON list in code point order.
 #[must_use]
 pub fn index_ids(file: Found<'_>) -> Option<String> {
-    let rows = value(file).filter(|value| kind_of(value) == Kind::Array).unwrap_or(b"[]");
-    let id = |row| {
-        let [id] = pick(row, ["session_id"]);
-        id.filter(|id| kind_of(id) == Kind::String).map(|id| decode(id).into_owned())
-    };
-    let ids: BTreeSet<Vec<u8>> = elements(rows).filter(|row| kind_of(row) == Kind::Object).filter_map(id).collect();
+    let rows = value(file).filter(|value| value.is_array()).unwrap_or(Value::EMPTY_ARRAY);
+    let id = |row: Value<'_>| row.get("session_id").filter(|id| id.is_string()).map(|id| decode(id.text()).into_owned());
+    let ids: BTreeSet<Vec<u8>> = rows.elements().filter(|row| row.is_object()).filter_map(id).collect();
     (file != Found::Nothing).then(|| list(&ids))
 }
 
 /// The ids that were deleted for good, as a JSON list in code point order.
 #[must_use]
 pub fn deleted_ids(file: Found<'_>) -> Option<String> {
-    let object = value(file).filter(|value| kind_of(value) == Kind::Object).unwrap_or(b"{}");
+    let object = value(file).filter(|value| value.is_object()).unwrap_or(Value::EMPTY_OBJECT);
     let [version, rows] = pick(object, ["version", "ids"]);
-    let is_known = version.is_some_and(|version| integer(version).as_deref() == Ok("1"));
-    let rows = rows.filter(|rows| is_known && kind_of(rows) == Kind::Array).unwrap_or(b"[]");
-    let ids: BTreeSet<Vec<u8>> = elements(rows).map(|id| strip(&text_or_empty(Some(id))).to_vec()).filter(|id| !id.is_empty()).collect();
+    let is_known = version.is_some_and(|version| int(version).as_deref() == Ok("1"));
+    let rows = rows.filter(|rows| is_known && rows.is_array()).unwrap_or(Value::EMPTY_ARRAY);
+    let ids: BTreeSet<Vec<u8>> = rows.elements().map(|id| strip(&str_or_empty(Some(id))).to_vec()).filter(|id| !id.is_empty()).collect();
     (file != Found::Nothing).then(|| list(&ids))
 }
 
@@ -44,7 +43,7 @@ fn list(ids: &BTreeSet<Vec<u8>>) -> String {
     let mut out = b"[".to_vec();
     for (at, id) in ids.iter().enumerate() {
         out.extend_from_slice(if at > 0 { b"," } else { b"" });
-        push_json(id, &mut out);
+        push_utf8(id, &mut out);
     }
     out.push(b']');
     String::from_utf8_lossy(&out).into_owned()

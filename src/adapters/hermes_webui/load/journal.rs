@@ -2,12 +2,17 @@
 
 use std::collections::HashMap;
 
+use crate::json::Value;
+use crate::runtimes::python::convert::float_or_zero;
+use crate::runtimes::python::dumps::{Form, push};
+use crate::runtimes::python::exception::Exception;
+use crate::runtimes::python::sort::sort_by_float;
+use crate::runtimes::python::strings::push_utf8;
+use crate::runtimes::python::text::strip;
+use crate::runtimes::python::value::{pick, str_or_empty};
+
 use super::lines::{Line, events};
-use super::number::{Unconvertible, float_or_zero};
-use super::text::{push_json, strip};
 use super::unit::Found;
-use super::value::{pick, text_or_empty};
-use super::write::{Form, push};
 
 /// So deep a nesting raises `RecursionError`, which nothing catches. Measured
 /// with CPython 3.11.7, the reader being called from the top of a module; each
@@ -25,9 +30,9 @@ pub struct Journal<'a> {
 #[derive(Debug, Clone)]
 struct Event<'a> {
     turn: Vec<u8>,
-    name: Option<&'a [u8]>,
+    name: Option<Value<'a>>,
     is_terminal: bool,
-    time: Result<f64, Unconvertible>,
+    time: Result<f64, Exception>,
 }
 
 impl Event<'_> {
@@ -51,62 +56,20 @@ pub fn read<'a>(shards: &[Found<'a>]) -> Option<Journal<'a>> {
             }
         }
     }
-    sort(&mut journal.events);
+    sort_by_float(&mut journal.events, Event::sort_key);
     Some(journal)
 }
 
 /// One event; none where its time is an integer that no double can hold, which
 /// the sort of the events lets through as an exception.
-fn event(object: &[u8]) -> Option<Event<'_>> {
+fn event(object: Value<'_>) -> Option<Event<'_>> {
     let [turn, name, created] = pick(object, ["turn_id", "event", "created_at"]);
     let time = float_or_zero(created);
-    if time == Err(Unconvertible::TooLarge) {
+    if time == Err(Exception::Overflow) {
         return None;
     }
-    let is_terminal = matches!(text_or_empty(name).as_ref(), b"completed" | b"interrupted");
-    Some(Event { turn: strip(&text_or_empty(turn)).to_vec(), name, is_terminal, time })
-}
-
-/// As many items `list.sort` puts in order without merging.
-const FEW: usize = 63;
-
-/// `list.sort` by time.
-fn sort(events: &mut Vec<Event<'_>>) {
-    if events.len() <= FEW && events.iter().any(|event| event.sort_key().is_nan()) {
-        return sort_without_order(events);
-    }
-    // Where a time is no number among many, what Python leaves depends on how
-    // it merges; here such events come last.
-    let order = |a: f64, b: f64| a.partial_cmp(&b).unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()));
-    events.sort_by(|a, b| order(a.sort_key(), b.sort_key()));
-}
-
-/// What `list.sort` leaves of few items where a time is no number, and so the
-/// order is none: the first run, turned round if it falls, and the rest put in
-/// by halving.
-fn sort_without_order(events: &mut Vec<Event<'_>>) {
-    let keys: Vec<f64> = events.iter().map(Event::sort_key).collect();
-    let key = |at: usize| keys.get(at).copied().unwrap_or_default();
-    let falls = |at: usize| key(at + 1) < key(at);
-    let is_falling = falls(0);
-    let run = 1 + (0..keys.len().saturating_sub(1)).take_while(|at| falls(*at) == is_falling).count();
-    let mut order: Vec<usize> = (0..run.min(keys.len())).collect();
-    if is_falling {
-        order.reverse();
-    }
-    for pivot in order.len()..keys.len() {
-        let (mut left, mut right) = (0, order.len());
-        while left < right {
-            let middle = left + (right - left) / 2;
-            if order.get(middle).is_some_and(|other| key(pivot) < key(*other)) {
-                right = middle;
-            } else {
-                left = middle + 1;
-            }
-        }
-        order.insert(left, pivot);
-    }
-    *events = order.iter().filter_map(|at| events.get(*at).cloned()).collect();
+    let is_terminal = matches!(str_or_empty(name).as_ref(), b"completed" | b"interrupted");
+    Some(Event { turn: strip(&str_or_empty(turn)).to_vec(), name, is_terminal, time })
 }
 
 /// The turns of a journal.
@@ -166,9 +129,9 @@ fn states(turns: &[Turn<'_>]) -> Option<String> {
     let mut out = Vec::new();
     for Turn { latest, .. } in turns {
         out.push(if out.is_empty() { b'{' } else { b',' });
-        push_json(&latest.turn, &mut out);
+        push_utf8(&latest.turn, &mut out);
         out.push(b':');
-        push(latest.name.unwrap_or(b"null"), Form::Fact, &mut out);
+        push(latest.name.unwrap_or_default(), Form::Utf8, &mut out);
     }
     (!out.is_empty()).then(|| String::from_utf8_lossy(&out).into_owned() + "}")
 }
@@ -177,7 +140,7 @@ fn list<'t>(turns: impl Iterator<Item = &'t [u8]>) -> Option<String> {
     let mut out = Vec::new();
     for turn in turns {
         out.push(if out.is_empty() { b'[' } else { b',' });
-        push_json(turn, &mut out);
+        push_utf8(turn, &mut out);
     }
     (!out.is_empty()).then(|| String::from_utf8_lossy(&out).into_owned() + "]")
 }

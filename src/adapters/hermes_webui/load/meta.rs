@@ -1,13 +1,16 @@
 //! The attributes of a loaded session, as its constructor sets them.
 
-use crate::model::json::{Kind, kind_of};
+use crate::json::{Kind, Value};
+use crate::runtimes::python::convert::int;
+use crate::runtimes::python::dumps::{Form, push};
+use crate::runtimes::python::number::is_integer;
+use crate::runtimes::python::pathlib::Resolved;
+use crate::runtimes::python::strings::push_utf8;
+use crate::runtimes::python::text::{lower, strip};
+use crate::runtimes::python::value::{is_truthy, str_of};
 
-use super::number::{integer, is_integer};
-use super::paths::{Resolved, resolved};
+use super::paths::resolved;
 use super::sidecar::Session;
-use super::text::{Piece, pieces, push_json, strip};
-use super::value::{is_truthy, text_of};
-use super::write::{Form, push};
 
 /// How an attribute comes from the value of its key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -121,7 +124,7 @@ pub fn attributes(session: &Session<'_>) -> String {
     for (name, rule) in ATTRIBUTES {
         if let Some(value) = attribute(session, name, rule) {
             out.extend_from_slice(if out.len() > 1 { b"," } else { b"" });
-            push_json(name.as_bytes(), &mut out);
+            push_utf8(name.as_bytes(), &mut out);
             out.push(b':');
             out.extend_from_slice(&value);
         }
@@ -133,31 +136,31 @@ pub fn attributes(session: &Session<'_>) -> String {
 /// One attribute as JSON.
 fn attribute(session: &Session<'_>, name: &str, rule: Rule) -> Option<Vec<u8>> {
     let value = session.get(name);
-    let truthy = value.filter(|value| is_truthy(value));
-    let of_kind = |kind: Kind| value.filter(|value| kind_of(value) == kind);
-    let json = |value: &[u8]| {
+    let truthy = value.filter(|value| is_truthy(*value));
+    let of_kind = |kind: Kind| value.filter(|value| value.kind() == kind);
+    let json = |value: Value<'_>| {
         let mut out = Vec::new();
-        push(value, Form::Fact, &mut out);
+        push(value, Form::Utf8, &mut out);
         out
     };
     let text = |text: &[u8]| {
         let mut out = Vec::new();
-        push_json(text, &mut out);
+        push_utf8(text, &mut out);
         out
     };
     let null = || b"null".to_vec();
     match rule {
         Rule::Plain => Some(value.map_or_else(null, json)),
-        Rule::Default(default) => Some(json(value.unwrap_or(default.as_bytes()))),
+        Rule::Default(default) => Some(json(value.unwrap_or(Value::trusted(default.as_bytes())))),
         Rule::Configured => value.map(json),
-        Rule::Or(default) => Some(json(truthy.unwrap_or(default.as_bytes()))),
+        Rule::Or(default) => Some(json(truthy.unwrap_or(Value::trusted(default.as_bytes())))),
         Rule::OrInvented => truthy.map(json),
         Rule::Bool => Some(truthy.map_or("false", |_| "true").into()),
-        Rule::Object(default) => Some(json(of_kind(Kind::Object).unwrap_or(default.as_bytes()))),
-        Rule::List => Some(json(of_kind(Kind::Array).unwrap_or(b"[]"))),
-        Rule::Text => Some(truthy.map_or_else(null, |value| text(&text_of(value)))),
-        Rule::Stripped => Some(truthy.map_or_else(null, |value| text(strip(&text_of(value))))),
-        Rule::Lower => Some(truthy.map_or_else(null, |value| text(&lower(strip(&text_of(value)))))),
+        Rule::Object(default) => Some(json(of_kind(Kind::Object).unwrap_or(Value::trusted(default.as_bytes())))),
+        Rule::List => Some(json(of_kind(Kind::Array).unwrap_or(Value::EMPTY_ARRAY))),
+        Rule::Text => Some(truthy.map_or_else(null, |value| text(&str_of(value)))),
+        Rule::Stripped => Some(truthy.map_or_else(null, |value| text(strip(&str_of(value))))),
+        Rule::Lower => Some(truthy.map_or_else(null, |value| text(&lower(strip(&str_of(value)))))),
         Rule::Path => value.and_then(path).map(|path| text(&path)),
         Rule::PathOrWorkspace => match truthy {
             Some(value) => path(value).map(|path| text(&path)),
@@ -171,7 +174,7 @@ fn attribute(session: &Session<'_>, name: &str, rule: Rule) -> Option<Vec<u8>> {
     }
 }
 
-fn path(value: &[u8]) -> Option<Vec<u8>> {
+fn path(value: Value<'_>) -> Option<Vec<u8>> {
     match resolved(value)? {
         Resolved::Path(path) => Some(path),
         Resolved::Elsewhere => None,
@@ -179,20 +182,8 @@ fn path(value: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// A count above 0: an integer or `true` is kept as it is, all else rounded.
-fn positive(value: &[u8]) -> Option<Vec<u8>> {
-    let whole = integer(value).ok().filter(|whole| whole != "0" && !whole.starts_with('-'))?;
-    let is_kept = kind_of(value) == Kind::True || (kind_of(value) == Kind::Number && is_integer(value));
-    Some(if is_kept { value.to_vec() } else { whole.into_bytes() })
-}
-
-/// `str.lower()`.
-fn lower(text: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(text.len());
-    for piece in pieces(text) {
-        match piece {
-            Piece::Text(text) => out.extend_from_slice(text.to_lowercase().as_bytes()),
-            Piece::Lone(code) => out.extend([0xed, 0x80 | (code >> 6 & 0x3f) as u8, 0x80 | (code & 0x3f) as u8]),
-        }
-    }
-    out
+fn positive(value: Value<'_>) -> Option<Vec<u8>> {
+    let whole = int(value).ok().filter(|whole| whole != "0" && !whole.starts_with('-'))?;
+    let is_kept = value.kind() == Kind::True || (value.is_number() && is_integer(value.text()));
+    Some(if is_kept { value.text().to_vec() } else { whole.into_bytes() })
 }

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use crate::json::Value;
+use crate::runtimes::python::convert::int_or_zero;
+use crate::runtimes::python::dumps::{Form, push};
+use crate::runtimes::python::strings::push_utf8;
+use crate::runtimes::python::value::{is_truthy, pick};
+
 use super::lines::{Line, events};
-use super::number::integer;
-use super::text::{decode, push_json};
 use super::unit::{Found, is_journal_id};
-use super::value::{is_truthy, pick};
-use super::write::{Form, push};
 
 /// As for the turn journal, one call further down.
 const TOO_DEEP: usize = 994;
@@ -29,13 +31,13 @@ pub fn summarise(runs: &BTreeMap<&[u8], Found<'_>>) -> Runs {
         match summary(*found) {
             Some(summary) => {
                 summaries.push(if summaries.is_empty() { b'{' } else { b',' });
-                push_json(id, &mut summaries);
+                push_utf8(id, &mut summaries);
                 summaries.push(b':');
                 summary.push(&mut summaries);
             }
             None => {
                 failures.push(if failures.is_empty() { b'[' } else { b',' });
-                push_json(id, &mut failures);
+                push_utf8(id, &mut failures);
             }
         }
     }
@@ -48,7 +50,7 @@ struct Summary<'a> {
     events: usize,
     malformed: usize,
     last_seq: String,
-    last_event: Option<&'a [u8]>,
+    last_event: Option<Value<'a>>,
 }
 
 enum State<'a> {
@@ -57,7 +59,7 @@ enum State<'a> {
     /// None that ends the run.
     Running,
     /// What the row that ends it says.
-    Ended(Option<&'a [u8]>),
+    Ended(Option<Value<'a>>),
 }
 
 impl Summary<'_> {
@@ -66,10 +68,10 @@ impl Summary<'_> {
         match self.state {
             State::Unknown => out.extend_from_slice(b"\"unknown\""),
             State::Running => out.extend_from_slice(b"\"running\""),
-            State::Ended(state) => push(state.unwrap_or(b"null"), Form::Fact, out),
+            State::Ended(state) => push(state.unwrap_or_default(), Form::Utf8, out),
         }
         out.extend_from_slice(format!(",\"events\":{},\"last_seq\":{},\"last_event\":", self.events, self.last_seq).as_bytes());
-        push(self.last_event.unwrap_or(b"null"), Form::Fact, out);
+        push(self.last_event.unwrap_or_default(), Form::Utf8, out);
         if self.malformed > 0 {
             out.extend_from_slice(format!(",\"malformed\":{}", self.malformed).as_bytes());
         }
@@ -97,7 +99,7 @@ fn summary(found: Found<'_>) -> Option<Summary<'_>> {
         let [terminal, name, state] = pick(object, ["terminal", "event", "terminal_state"]);
         if terminal.is_some_and(is_truthy) {
             any_end = Some(state);
-            if !name.is_some_and(|name| name.starts_with(b"\"") && *decode(name) == *b"stream_end") {
+            if !name.is_some_and(|name| name.is_str("stream_end")) {
                 real_end = Some(state);
             }
         }
@@ -108,9 +110,6 @@ fn summary(found: Found<'_>) -> Option<Summary<'_>> {
         (None, None) => State::Unknown,
     };
     let [seq, last_event] = last.map_or([None, None], |last| pick(last, ["seq", "event"]));
-    let last_seq = match seq.filter(|seq| is_truthy(seq)) {
-        Some(seq) => integer(seq).ok()?,
-        None => "0".to_owned(),
-    };
+    let last_seq = int_or_zero(seq).ok()?;
     Some(Summary { state, events: count, malformed, last_seq, last_event })
 }

@@ -3,16 +3,17 @@
 
 use std::collections::HashMap;
 
-use crate::model::json::{Kind, kind_of};
+use crate::json::{Kind, Value};
+use crate::runtimes::python::convert::int;
+use crate::runtimes::python::dumps::{Form, Writer};
+use crate::runtimes::python::exception::Exception;
+use crate::runtimes::python::loads::check;
+use crate::runtimes::python::value::is_truthy;
+use crate::runtimes::wtf8::decode;
 
-use super::number::{Unconvertible, integer};
-use super::parse::{Failure, check, elements, members};
 use super::partial;
 use super::paths::resolved;
-use super::text::decode;
 use super::unit::Found;
-use super::value::is_truthy;
-use super::write::{Form, push};
 
 /// So deep a nesting raises `RecursionError`. Measured with CPython 3.11.7,
 /// `Session.load` being called from the top of a module; each further caller
@@ -23,7 +24,7 @@ const TOO_DEEP: usize = 995;
 #[derive(Debug)]
 pub struct Session<'a> {
     /// The last value of each key, by the key's text.
-    values: HashMap<Vec<u8>, &'a [u8]>,
+    values: HashMap<Vec<u8>, Value<'a>>,
     /// Rows of `messages` that the load leaves out.
     dropped: Vec<usize>,
 }
@@ -32,21 +33,18 @@ pub struct Session<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rows<'a> {
     /// It is a list.
-    List(&'a [u8]),
+    List(Value<'a>),
     /// It is some other value, which the program keeps without looking.
     Other(Kind),
 }
 
 /// The file as an object; none where it is not one.
-fn object(file: Found<'_>) -> Option<&[u8]> {
-    match check(file.text()?, TOO_DEEP) {
-        Ok(value) => Some(value).filter(|value| value.starts_with(b"{")),
-        Err(Failure::Syntax | Failure::Limit) => None,
-    }
+fn object(file: Found<'_>) -> Option<Value<'_>> {
+    check(file.text()?, TOO_DEEP).ok().filter(|value| value.is_object())
 }
 
-fn last_values(object: &[u8]) -> HashMap<Vec<u8>, &[u8]> {
-    members(object).map(|(key, value)| (decode(key).into_owned(), value)).collect()
+fn last_values(object: Value<'_>) -> HashMap<Vec<u8>, Value<'_>> {
+    object.members().map(|member| (decode(member.key()).into_owned(), member.value())).collect()
 }
 
 impl<'a> Session<'a> {
@@ -63,9 +61,9 @@ impl<'a> Session<'a> {
     /// Whether the constructor returns. It takes the keys for parameters, makes
     /// paths of four values, and rounds two more.
     fn is_constructed(&self) -> bool {
-        let resolves = |value: &[u8]| resolved(value).is_some();
+        let resolves = |value: Value<'_>| resolved(value).is_some();
         let is_path = |name: &str| self.get(name).is_none_or(|value| !is_truthy(value) || resolves(value));
-        let is_count = |name: &str| self.get(name).is_none_or(|value| integer(value) != Err(Unconvertible::TooLarge));
+        let is_count = |name: &str| self.get(name).is_none_or(|value| int(value) != Err(Exception::Overflow));
         self.get("self").is_none()
             && self.get("workspace").is_none_or(resolves)
             && ["created_workspace", "worktree_path", "worktree_repo_root"].into_iter().all(is_path)
@@ -74,24 +72,24 @@ impl<'a> Session<'a> {
 
     /// The value of a key, if it is there.
     #[must_use]
-    pub fn get(&self, name: &str) -> Option<&'a [u8]> {
+    pub fn get(&self, name: &str) -> Option<Value<'a>> {
         self.values.get(name.as_bytes()).copied()
     }
 
     /// What the program keeps as `messages`.
     #[must_use]
     pub fn messages(&self) -> Rows<'a> {
-        match self.get("messages").filter(|value| is_truthy(value)) {
-            None => Rows::List(b"[]"),
-            Some(value) if kind_of(value) == Kind::Array => Rows::List(value),
-            Some(value) => Rows::Other(kind_of(value)),
+        match self.get("messages").filter(|value| is_truthy(*value)) {
+            None => Rows::List(Value::EMPTY_ARRAY),
+            Some(value) if value.is_array() => Rows::List(value),
+            Some(value) => Rows::Other(value.kind()),
         }
     }
 
     /// What it keeps as `context_messages`, if the file has a list of them.
     #[must_use]
-    pub fn context(&self) -> Option<&'a [u8]> {
-        self.get("context_messages").filter(|value| kind_of(value) == Kind::Array)
+    pub fn context(&self) -> Option<Value<'a>> {
+        self.get("context_messages").filter(|value| value.is_array())
     }
 
     /// Shows the rows of `messages` that the load leaves.
@@ -103,19 +101,20 @@ impl<'a> Session<'a> {
 
     /// Shows the rows of `context_messages`, none of which is left out.
     pub fn show_context(&self, show: &mut dyn FnMut(&[u8])) {
-        show_rows(self.context().unwrap_or(b"[]"), &[], show);
+        show_rows(self.context().unwrap_or(Value::EMPTY_ARRAY), &[], show);
     }
 }
 
-fn show_rows(list: &[u8], dropped: &[usize], show: &mut dyn FnMut(&[u8])) {
+fn show_rows(list: Value<'_>, dropped: &[usize], show: &mut dyn FnMut(&[u8])) {
     let mut line = Vec::new();
+    let mut writer = Writer::default();
     let mut dropped = dropped.iter().copied().peekable();
-    for (index, row) in elements(list).enumerate() {
+    for (index, row) in list.elements().enumerate() {
         if dropped.next_if_eq(&index).is_some() {
             continue;
         }
         line.clear();
-        push(row, Form::Line, &mut line);
+        writer.push(row, Form::Tokens, &mut line);
         show(&line);
     }
 }
@@ -125,5 +124,5 @@ fn show_rows(list: &[u8], dropped: &[usize], show: &mut dyn FnMut(&[u8])) {
 #[must_use]
 pub fn rows_on_disk(file: Found<'_>) -> String {
     let list = object(file).and_then(|object| last_values(object).get(b"messages".as_slice()).copied());
-    list.filter(|list| kind_of(list) == Kind::Array).map_or("-1".to_owned(), |list| elements(list).count().to_string())
+    list.filter(|list| list.is_array()).map_or("-1".to_owned(), |list| list.elements().count().to_string())
 }

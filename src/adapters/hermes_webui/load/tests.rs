@@ -163,7 +163,10 @@ fn without_a_sidecar_that_may_be_loaded_the_session_says_so() {
     let orphan = unit([("s1.json.bak", r#"{"messages":[1]}"#)]);
     assert_eq!(load(&orphan, None).1.error.as_deref(), Some("no sidecar"));
     assert_eq!(load(&orphan, Some("backup:bak")).0, ["1"]);
-    assert_eq!(load(&unit([("a.b.json", r#"{"messages":[1]}"#)]), None).1.error.as_deref(), Some("bad session id"));
+    let bad_id = unit([("a.b.json", r#"{"messages":[1]}"#), ("_turn_journal/a.b.jsonl", "")]);
+    assert_eq!(load(&bad_id, None).1.error.as_deref(), Some("bad session id"));
+    // By itself it is a file that a person named as a session.
+    assert_eq!(load(&unit([("a.b.json", r#"{"messages":[1]}"#)]), None).0, ["1"]);
     let mut link = unit([]);
     link.insert(RelPath::new("s1.json"), Entry::Link { target: b"elsewhere".to_vec() });
     assert_eq!(load(&link, None).1.error.as_deref(), Some("no sidecar"));

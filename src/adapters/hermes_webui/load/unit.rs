@@ -40,7 +40,7 @@ impl<'a> Found<'a> {
         match entry {
             Entry::File(SourceFile { bytes, .. }) => Found::Bytes(bytes),
             Entry::EmptyFolder => Found::Folder,
-            Entry::Link { .. } => Found::Nothing,
+            Entry::Rows(_) | Entry::Link { .. } => Found::Nothing,
         }
     }
 
@@ -130,6 +130,20 @@ impl<'a> Unit<'a> {
             }
         }
         unit.id = named_by_sidecar.or(named_by_other);
+        if !unit.has_safe_id()
+            && unit.index == Found::Nothing
+            && unit.tombstones == Found::Nothing
+            && let Some((path, file)) = files.lone_file()
+            && !path.as_bytes().starts_with(b"_")
+            && !path.as_bytes().ends_with(b".migrated")
+            && !path.as_bytes().windows(4).any(|four| four == b".tmp")
+        {
+            // A person named it as a session.
+            unit.id = path.as_bytes().split(|b| *b == b'.').next();
+            unit.id = if unit.has_safe_id() { unit.id } else { Some(b"unnamed") };
+            unit.sidecar = Found::Bytes(&file.bytes);
+            unit.backup = Found::Nothing;
+        }
         unit.turns.append(&mut legacy);
         unit
     }

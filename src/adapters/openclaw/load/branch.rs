@@ -1,13 +1,13 @@
 //! One branch, and what a model would be given of it.
 
-use crate::model::json::{Kind, kind_of};
+use crate::json::{Kind, kind_of};
+use crate::runtimes::javascript::member;
 
 use super::compaction::first_kept;
 use super::failure::Failure;
 use super::rows::{Role, Row, Type};
-use super::show;
+use super::show::{self, text_or_json};
 use super::tree::Tree;
-use super::value::{member, to_text};
 
 /// The entries from the root to a leaf.
 #[derive(Debug)]
@@ -98,7 +98,7 @@ impl Branch {
                 let message = row.message.filter(|_| row.kind() == Type::Message && row.said.role == Role::Assistant)?;
                 ["provider", "model"].map(|name| member(message, name))
             };
-            let text = |value: Option<&[u8]>| value.filter(|value| kind_of(value) == Kind::String).map(to_text).unwrap_or_default();
+            let text = |value: Option<&[u8]>| value.filter(|value| kind_of(value) == Kind::String).map(text_or_json).unwrap_or_default();
             Some(format!("{}/{}", text(provider), text(model)))
         })
     }
@@ -107,6 +107,6 @@ impl Branch {
     #[must_use]
     pub fn thinking_level(&self, tree: &Tree<'_>) -> Option<String> {
         let set = self.path.iter().rev().filter_map(|entry| tree.row(*entry)).find(|row| row.kind() == Type::ThinkingLevel);
-        set.map_or_else(|| Some("off".to_owned()), |row| row.member("thinkingLevel").map(to_text))
+        set.map_or_else(|| Some("off".to_owned()), |row| row.member("thinkingLevel").map(text_or_json))
     }
 }

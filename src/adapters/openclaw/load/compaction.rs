@@ -1,10 +1,11 @@
 //! Where the part of a branch begins that a summary leaves standing.
 
-use crate::model::json::{Kind, kind_of};
+use crate::json::{Kind, kind_of};
+use crate::runtimes::javascript::array_index;
 
+use super::entry::NONE;
 use super::keys::Key;
-use super::tree::{Age, NONE, Tree, is_entry};
-use super::value::index;
+use super::tree::{Age, Tree, is_entry};
 
 /// The id of the first entry that is kept, if any entry can be it.
 pub fn first_kept(tree: &mut Tree<'_>, compaction: u32) -> Option<Key> {
@@ -29,7 +30,7 @@ fn named_first(tree: &Tree<'_>, compaction: u32) -> Option<Key> {
     let row = tree.row(compaction)?;
     let place = row.member("firstKeptEntryIndex").filter(|place| kind_of(place) == Kind::Number);
     if tree.age == Age::Linear
-        && let Some(target) = place.and_then(index).and_then(|place| entry_at(tree, place))
+        && let Some(target) = place.and_then(array_index).and_then(|place| entry_at(tree, place))
     {
         // Ids are given one after another: a later entry still has its old one.
         return if target <= compaction { Some(tree.id(target)) } else { tree.row(target).map(|row| row.id) };

@@ -4,14 +4,13 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use crate::model::json::{Kind, kind_of};
+use crate::json::{Kind, kind_of};
+use crate::runtimes::javascript::{decode, is_truthy};
 
+use super::entry::{Entry, NONE};
 use super::keys::Key;
 use super::links::Links;
 use super::rows::{Mode, Row, Rows, Type, What};
-use super::text::decode;
-use super::tree::{Entry, NONE};
-use super::value::is_truthy;
 
 /// What the pass leaves behind.
 #[derive(Debug)]

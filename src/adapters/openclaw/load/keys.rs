@@ -4,10 +4,8 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use crate::model::json::{Kind, kind_of};
-
-use super::text::decode;
-use super::value::number;
+use crate::json::{Kind, kind_of};
+use crate::runtimes::javascript::{decode, number};
 
 /// What stands at a place for an id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

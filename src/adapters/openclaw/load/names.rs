@@ -14,36 +14,72 @@ pub enum Place {
     Copy,
     /// Nothing that is loaded.
     Beside,
+    /// Nothing that is loaded, unless it is all that there is.
+    Unknown,
 }
 
 /// What a file of this name is.
 #[must_use]
 pub fn place_of(name: &str) -> Place {
-    if name.ends_with(".trajectory.jsonl") || name.ends_with(".trajectory-path.json") {
+    if name.ends_with(".lock") || name.ends_with(".trajectory.jsonl") || name.ends_with(".trajectory-path.json") {
         return Place::Beside;
     }
     if let Some(stem) = name.strip_suffix(".jsonl") {
         let is_checkpoint = stem.rsplit_once(".checkpoint.").is_some_and(|(_, id)| is_uuid(id));
         return if is_checkpoint { Place::Copy } else { Place::Live };
     }
-    let Some((_, mark)) = name.rsplit_once(".jsonl.") else {
-        return if is_import(name) { Place::Archive } else { Place::Beside };
-    };
-    match mark {
-        // Compressed by generations that no longer load files.
-        _ if mark.ends_with(".zst") => Place::Beside,
-        _ if mark.starts_with("reset.") || mark.starts_with("deleted.") || is_import(name) => Place::Archive,
-        _ if mark.starts_with("bak.") => Place::Shortened,
+    if name.ends_with(".tmp") {
         // A new transcript that was not put in the old one's place.
-        _ if mark.ends_with(".tmp") && (mark.starts_with("compact.") || mark.starts_with("repair.")) => Place::Copy,
-        _ if mark.starts_with("bak-") || (mark.contains("repair-") && mark.ends_with(".bak")) => Place::Copy,
-        _ => Place::Beside,
+        let mark = name.rsplit_once(".jsonl.").map_or("", |(_, mark)| mark);
+        let is_transcript = mark.starts_with("compact.") || mark.starts_with("repair.");
+        return if is_transcript { Place::Copy } else { Place::Beside };
+    }
+    if is_list(name) {
+        return Place::Beside;
+    }
+    let Some((_, mark)) = name.rsplit_once(".jsonl.").filter(|_| !is_of_store(name)) else { return Place::Unknown };
+    let (word, time) = mark.split_once('.').unwrap_or((mark, ""));
+    match word {
+        "reset" | "deleted" if is_time(time) => Place::Archive,
+        "bak" if is_time(time) => Place::Shortened,
+        _ if is_import(mark) => Place::Archive,
+        _ if mark == "bak" || (mark.contains("repair") && mark.ends_with(".bak")) => Place::Copy,
+        // Compressed by generations that no longer load files.
+        _ if mark.starts_with("bak-") && !mark.ends_with(".zst") => Place::Copy,
+        _ => Place::Unknown,
     }
 }
 
+/// Whether a name begins as that of the session store does.
+fn is_of_store(name: &str) -> bool {
+    name.starts_with("sessions.json.") || name.starts_with("legacy-store.sessions.json.")
+}
+
+/// Whether a name is that of the session store or of the scheduled jobs, or of a
+/// copy of either.
+fn is_list(name: &str) -> bool {
+    let is_moment = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let rest = name.strip_prefix("legacy-store.").unwrap_or(name).strip_prefix("sessions.json");
+    let is_store = rest.is_some_and(|rest| {
+        let copy = rest.strip_prefix(".bak.").or_else(|| rest.strip_prefix(".imported-"));
+        matches!(rest, "" | ".migrated") || copy.is_some_and(is_moment)
+    });
+    let job_file = name.strip_suffix(".migrated").unwrap_or(name);
+    is_store || ["jobs.json", "jobs.json.bak", "jobs-state.json", "jobs-state.json.bak", "jobs-quarantine.json"].contains(&job_file)
+}
+
 /// What an import leaves of a transcript.
-fn is_import(name: &str) -> bool {
-    name.rsplit_once("jsonl.imported-").is_some_and(|(_, ms)| !ms.is_empty() && ms.bytes().all(|b| b.is_ascii_digit()))
+fn is_import(mark: &str) -> bool {
+    mark.strip_prefix("imported-").is_some_and(|ms| !ms.is_empty() && ms.bytes().all(|b| b.is_ascii_digit()))
+}
+
+/// `2026-11-15T23-27-00.132Z`, with or without the milliseconds.
+fn is_time(text: &str) -> bool {
+    let fits = |form: &str| {
+        let is_right = |(byte, wanted): (u8, u8)| if wanted == b'0' { byte.is_ascii_digit() } else { byte == wanted };
+        text.len() == form.len() && text.bytes().zip(form.bytes()).all(is_right)
+    };
+    fits("0000-00-00T00-00-00.000Z") || fits("0000-00-00T00-00-00Z")
 }
 
 fn is_uuid(text: &str) -> bool {
@@ -74,7 +110,8 @@ mod tests {
             ("a.jsonl.deleted.2026-11-15T23-27-00Z", Place::Archive),
             ("agent_main.a.jsonl.imported-1794786429475", Place::Archive),
             ("legacy-store.sessions.json.imported-1794786429475", Place::Beside),
-            ("a.jsonl.deleted.2026-11-15T23-27-00Z.zst", Place::Beside),
+            ("a.jsonl.deleted.2026-11-15T23-27-00Z.zst", Place::Unknown),
+            ("a.txt", Place::Unknown),
             ("a.trajectory.jsonl", Place::Beside),
             ("a.trajectory-path.json", Place::Beside),
             ("sessions.json", Place::Beside),

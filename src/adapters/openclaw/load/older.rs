@@ -2,13 +2,13 @@
 //! last line is the leaf, whatever names no parent has none, and rows of any
 //! kind are nodes.
 
-use crate::model::json::{Kind, kind_of};
+use crate::json::{Kind, kind_of};
+use crate::runtimes::javascript::{array_index, to_number};
 
 use super::keys::Key;
 use super::rows::{Row, Rows, Type, What};
 use super::show::needs_time;
 use super::tree::Age;
-use super::value::{index, to_number};
 
 /// How many messages are shown. None where the program fails, never returns, or
 /// finds no header and starts the file afresh.
@@ -75,7 +75,7 @@ fn tree(rows: &Rows<'_>) -> Option<Vec<u32>> {
 /// Tells the first row that a compaction keeps.
 fn kept<'r>(rows: &'r Rows<'_>, age: Age, compaction: u32) -> impl Fn(&u32) -> bool + 'r {
     let row = rows.at(compaction);
-    let place = row.and_then(|row| row.member("firstKeptEntryIndex")).filter(|place| kind_of(place) == Kind::Number).and_then(index);
+    let place = row.and_then(|row| row.member("firstKeptEntryIndex")).filter(|place| kind_of(place) == Kind::Number).and_then(array_index);
     let named = row.and_then(|row| rows.keys.find(row.member("firstKeptEntryId")));
     move |place_of_row| match age {
         // Old ids are no longer there, so that only a place before can count.

@@ -3,11 +3,10 @@
 
 use std::borrow::Cow;
 
-use crate::model::json::{Dialect, Kind, Member, kind_of, scan_opened, scan_value};
+use crate::json::{Dialect, Kind, Member, kind_of, scan_opened, scan_value};
+use crate::runtimes::javascript::{Numbers, decode, is_text, is_truthy, member, printed_raw, trim};
 
 use super::keys::{Key, Keys};
-use super::text::{decode, trim};
-use super::value::{is_text, is_truthy, member, written};
 
 /// What kind of entry an object says it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -133,7 +132,7 @@ impl Said {
             Some(b"hookMessage") => Role::Hook,
             Some(_) | None => Role::Other,
         };
-        let stands = message.is_some_and(|message| matches!(written(message), Cow::Borrowed(_)));
+        let stands = message.is_some_and(|message| matches!(printed_raw(message, Numbers::Kept), Cow::Borrowed(_)));
         Said { role, content: get("content").map(kind_of), stands }
     }
 }

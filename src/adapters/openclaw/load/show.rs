@@ -2,13 +2,11 @@
 
 use std::borrow::Cow;
 
-use crate::model::json::{Kind, kind_of, members};
+use crate::json::{Kind, kind_of, members};
+use crate::runtimes::javascript::{Numbers, decode, is_truthy, lossy, member, parse_date, printed_raw, push_printed_raw, stringify};
 
-use super::date;
 use super::rows::{Role, Row, Said, Type};
-use super::text::decode;
 use super::tree::Age;
-use super::value::{is_truthy, member, push, written};
 
 /// Whether an entry becomes a message that must have a time.
 #[must_use]
@@ -24,7 +22,7 @@ fn is_branch_summary(row: &Row<'_>) -> bool {
 #[must_use]
 pub fn time(row: &Row<'_>) -> Option<i64> {
     let time = row.member("timestamp").filter(|time| kind_of(time) == Kind::String)?;
-    date::parse(&String::from_utf8_lossy(&decode(time)))
+    parse_date(&lossy(&decode(time)))
 }
 
 /// The message in place of what a compaction leaves out.
@@ -37,7 +35,7 @@ pub fn push_summary(row: &Row<'_>, out: &mut Vec<u8>) {
 #[must_use]
 pub fn stored_message<'a>(row: &Row<'a>, age: Age) -> Option<Cow<'a, [u8]>> {
     let message = row.message.filter(|message| row.kind() == Type::Message && change(message, row.said, age).is_none())?;
-    Some(if row.said.stands { Cow::Borrowed(message) } else { written(message) })
+    Some(if row.said.stands { Cow::Borrowed(message) } else { printed_raw(message, Numbers::Kept) })
 }
 
 /// The message of an entry; nothing where it has none.
@@ -61,6 +59,19 @@ fn push_made(role: &str, names: &[&str], row: &Row<'_>, out: &mut Vec<u8>) {
         }
     }
     out.extend_from_slice(format!(",\"timestamp\":{}}}", time(row).unwrap_or_default()).as_bytes());
+}
+
+fn push(value: &[u8], out: &mut Vec<u8>) {
+    push_printed_raw(value, Numbers::Kept, out);
+}
+
+/// A value as text: strings as they are, all else as JSON.
+#[must_use]
+pub fn text_or_json(value: &[u8]) -> String {
+    if kind_of(value) == Kind::String {
+        return lossy(&decode(value));
+    }
+    String::from_utf8(stringify(value)).unwrap_or_default()
 }
 
 /// What the program changes in a message when it reads it.

@@ -3,28 +3,15 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::json::{Kind, kind_of};
+use crate::json::{Kind, kind_of};
+use crate::runtimes::javascript::{TypeError, to_number};
 
+use super::entry::{Entry, NONE};
 use super::failure::Failure;
 use super::index::Index;
 use super::keys::Key;
 use super::links::Links;
 use super::rows::{Row, Rows, Type, What};
-use super::value::{NotCoercible, to_number};
-
-/// No entry.
-pub const NONE: u32 = u32::MAX;
-
-/// One entry of the tree.
-#[derive(Debug, Clone, Copy)]
-pub struct Entry {
-    /// The row that holds it.
-    pub row: u32,
-    /// Its id, made up where the format has none.
-    pub id: Key,
-    /// The parent that it names itself.
-    pub named_parent: Key,
-}
 
 /// How much older than version 3 a transcript says it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +29,7 @@ impl Age {
     ///
     /// # Errors
     /// Where the version cannot be compared with a number.
-    pub fn of(header: &Row<'_>) -> Result<Age, NotCoercible> {
+    pub fn of(header: &Row<'_>) -> Result<Age, TypeError> {
         let version = header.member("version").filter(|version| kind_of(version) != Kind::Null);
         let version = version.map_or(Ok(1.0), to_number)?;
         Ok(match version {

@@ -2,19 +2,20 @@
 
 use std::collections::BTreeMap;
 
+use crate::json::{Kind, kind_of};
 use crate::model::files::{Entry, Files, RelPath, SourceFile};
 use crate::model::heads::{HeadKind, HeadName};
-use crate::model::json::{Kind, kind_of};
 use crate::model::loaded::{LoadOutcome, Loader};
+use crate::runtimes::javascript::{decode, is_text, lossy, push_string, stringify, trim};
 
 use super::branch::Branch;
+use super::entry::NONE;
 use super::failure::Failure;
 use super::names::{Place, place_of};
 use super::older;
 use super::rows::{Row, Rows, Type, What};
-use super::text::{decode, push_json, shown, trim};
-use super::tree::{Age, NONE, Tree};
-use super::value::{is_text, to_text};
+use super::show::text_or_json;
+use super::tree::{Age, Tree};
 
 /// A transcript that is read when it is first asked for.
 struct Transcript<'f> {
@@ -60,6 +61,12 @@ impl<'f> Unit<'f> {
             let Entry::File(file) = entry else { continue };
             let name = path.as_bytes().rsplit(|b| *b == b'/').next().unwrap_or_default();
             let place = place_of(&String::from_utf8_lossy(name));
+            let place = match place {
+                // A person named it as a transcript.
+                Place::Unknown if files.lone_file().is_some() => Place::Live,
+                Place::Unknown => Place::Beside,
+                Place::Live | Place::Archive | Place::Shortened | Place::Copy | Place::Beside => place,
+            };
             if place != Place::Beside && !is_run_log(path, file) {
                 found.push((place, RelPath::new(name).key(), file));
             }
@@ -87,7 +94,7 @@ impl<'f> Unit<'f> {
             if tree.age == Age::Linear {
                 return BTreeMap::new();
             }
-            let name = |leaf: &u32| Some(shown(&decode(tree.row(*leaf)?.member("id")?)));
+            let name = |leaf: &u32| Some(lossy(&decode(tree.row(*leaf)?.member("id")?)));
             let named = tree.other_leaves().into_iter().rev().filter_map(|leaf| Some((name(&leaf)?, leaf)));
             named.filter(|(name, _)| *name != HeadName::main().name).collect()
         })
@@ -180,7 +187,7 @@ fn state_facts(tree: &Tree<'_>, facts: &mut BTreeMap<String, String>) {
         && tree.age != Age::Linear
         && let Some(id) = tree.row(leaf).and_then(|row| row.member("id"))
     {
-        facts.insert("leaf".to_owned(), to_text(id));
+        facts.insert("leaf".to_owned(), text_or_json(id));
     }
     facts.extend(session_name(tree).map(|name| ("name".to_owned(), name)));
     if !tree.labels.is_empty() {
@@ -195,24 +202,21 @@ fn state_facts(tree: &Tree<'_>, facts: &mut BTreeMap<String, String>) {
 fn session_name(tree: &Tree<'_>) -> Option<String> {
     let row = tree.entries.iter().rev().filter_map(|entry| tree.rows.at(entry.row)).find(|row| row.kind() == Type::SessionInfo)?;
     let name = row.member("name").filter(|name| kind_of(name) == Kind::String)?;
-    Some(shown(trim(&decode(name)))).filter(|name| !name.is_empty())
+    Some(lossy(trim(&decode(name)))).filter(|name| !name.is_empty())
 }
 
 fn labels(tree: &Tree<'_>) -> String {
-    let mut json = String::from("{");
+    let mut json = b"{".to_vec();
     for (id, label) in &tree.labels {
         if json.len() > 1 {
-            json.push(',');
+            json.push(b',');
         }
-        push_json(id, &mut json);
-        json.push(':');
-        match kind_of(label) {
-            Kind::String => push_json(&decode(label), &mut json),
-            Kind::Number | Kind::Object | Kind::Array | Kind::True | Kind::False | Kind::Null => json.push_str(&to_text(label)),
-        }
+        push_string(id, &mut json);
+        json.push(b':');
+        json.extend_from_slice(&stringify(label));
     }
-    json.push('}');
-    json
+    json.push(b'}');
+    String::from_utf8(json).unwrap_or_default()
 }
 
 /// Whether a file that is named as a transcript is the log of a scheduled job.

@@ -3,13 +3,13 @@
 
 use std::collections::HashMap;
 
-use super::Failure;
+use crate::runtimes::javascript::{Key, Type, Value};
+
+use super::failure::Failure;
 use super::flavour::{Flavour, Migration};
-use super::key::Key;
 use super::message::{Edit, Place, Projection};
 use super::record::{Index, Kind};
 use super::tree::{Leaf, Tree};
-use super::value::{Type, Value};
 
 /// A branch whose messages can be shown.
 #[derive(Debug)]
@@ -81,7 +81,7 @@ impl<'t, 'a> Context<'t, 'a> {
         edits
             .map(|index| {
                 let [target, replacement] = self.tree.records.value(index).get_all(["targetId", "replacement"]);
-                (Key::of(target), replacement)
+                (Key::of(target.defined()), replacement)
             })
             .collect()
     }
@@ -90,7 +90,7 @@ impl<'t, 'a> Context<'t, 'a> {
         if self.edits.is_empty() {
             return Edit::None;
         }
-        match self.edits.get(&Key::of(self.tree.id(index))) {
+        match self.edits.get(&Key::of(self.tree.id(index).defined())) {
             None => Edit::None,
             Some(replacement) if replacement.type_of() == Type::Null => Edit::Drop,
             Some(replacement) => Edit::Replace(*replacement),

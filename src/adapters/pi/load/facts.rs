@@ -4,13 +4,12 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::Failure;
+use crate::runtimes::javascript::{Type, Value, lossy, push_string, stringify, trim};
+
+use super::failure::Failure;
 use super::flavour::Flavour;
-use super::print::{Spelling, push_value};
 use super::record::{Index, Kind};
-use super::text;
 use super::tree::Tree;
-use super::value::{Type, Value};
 
 /// The labels of a session by the id of what they label.
 pub(super) type Labels<'a> = BTreeMap<Cow<'a, [u8]>, Vec<u8>>;
@@ -60,7 +59,7 @@ pub(super) fn name(tree: &Tree<'_>) -> Option<String> {
     }
     let last = tree.records.of_kind(Kind::SessionInfo).next_back()?;
     let name = tree.records.value(last).get("name").text()?;
-    Some(text::lossy(text::trim(&name))).filter(|name| !name.is_empty())
+    Some(lossy(trim(&name))).filter(|name| !name.is_empty())
 }
 
 /// The labels, from all branches in the order of the file. A target that is no
@@ -93,9 +92,9 @@ fn trimmed(label: Value<'_>) -> Result<Option<Vec<u8>>, Failure> {
         return Ok(None);
     }
     let label = label.text().ok_or(Failure::TypeError)?;
-    let label = text::trim(&label);
+    let label = trim(&label);
     let mut out = Vec::new();
-    text::push_json(label, &mut out);
+    push_string(label, &mut out);
     Ok(Some(out).filter(|_| !label.is_empty()))
 }
 
@@ -109,7 +108,7 @@ pub(super) fn labels_json(labels: &Labels<'_>) -> Option<String> {
     for (id, label) in labels {
         out.push(separator);
         separator = b',';
-        text::push_json(id, &mut out);
+        push_string(id, &mut out);
         out.push(b':');
         out.extend_from_slice(label);
     }
@@ -118,7 +117,5 @@ pub(super) fn labels_json(labels: &Labels<'_>) -> Option<String> {
 }
 
 fn json(value: Value<'_>) -> String {
-    let mut out = Vec::new();
-    push_value(value, Spelling::Canonical, &mut out);
-    String::from_utf8(out).unwrap_or_default()
+    String::from_utf8(stringify(value.token())).unwrap_or_default()
 }

@@ -7,11 +7,10 @@
 //!   the checks of that strict loader.
 //! - *pi*: everything else, whatever its version.
 
-use super::Failure;
-use super::convert::number_of;
-use super::lines::{is_blank, lines};
+use crate::runtimes::javascript::{Type, Value, is_blank, lines, to_number};
+
+use super::failure::Failure;
 use super::record::{Kind, Records};
-use super::value::{Type, Value};
 
 /// What pi does to the entries of a file before it uses them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,7 +49,7 @@ impl Flavour {
 impl Migration {
     /// The version is compared as JavaScript compares, whatever it is.
     fn of(version: Value<'_>) -> Result<Migration, Failure> {
-        let version = if version.is_nullish() { 1.0 } else { number_of(version)? };
+        let version = if version.is_nullish() { 1.0 } else { to_number(version.token())? };
         Ok(match version {
             _ if version < 2.0 => Migration::Chain,
             _ if version < 3.0 => Migration::Hooks,

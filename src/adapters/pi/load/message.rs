@@ -1,12 +1,11 @@
 //! From an entry to the messages that it stands for.
 
+use crate::json::Member;
+use crate::runtimes::javascript::{Numbers, ObjectWriter, Type, Value, is_key, printed_raw, push_printed_raw, push_string, to_time};
+
 use super::Failure;
-use super::convert::time_of;
 use super::flavour::{Flavour, Migration};
-use super::print::{ObjectWriter, Spelling, printed, push_value};
 use super::record::{self, Kind, Said};
-use super::text;
-use super::value::{Type, Value, is_key};
 
 /// Where in its context an entry stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -113,7 +112,7 @@ impl Projection {
     /// The summary of what was cut off, behind the system prompt of that time.
     fn compaction(&mut self, entry: Value<'_>, edit: Edit<'_>, show: &mut dyn FnMut(&[u8])) -> Result<(), Failure> {
         let [summary, tokens, timestamp, system] = entry.get_all(["summary", "tokensBefore", "timestamp", "systemMessage"]);
-        let time = time_of(timestamp)?;
+        let time = to_time(timestamp.defined())?;
         if matches!(edit, Edit::Drop) {
             return Ok(());
         }
@@ -136,7 +135,7 @@ impl Projection {
         if !summary.is_truthy() {
             return Ok(());
         }
-        let time = time_of(timestamp)?;
+        let time = to_time(timestamp.defined())?;
         if !matches!(edit, Edit::Drop) {
             let mut object = self.object("branchSummary");
             object.member("summary", summary);
@@ -148,7 +147,7 @@ impl Projection {
 
     fn custom_message(&mut self, entry: Value<'_>, edit: Edit<'_>, show: &mut dyn FnMut(&[u8])) -> Result<(), Failure> {
         let [kind, content, display, details, timestamp] = entry.get_all(["customType", "content", "display", "details", "timestamp"]);
-        let time = time_of(timestamp)?;
+        let time = to_time(timestamp.defined())?;
         let content = match edit {
             Edit::Drop => return Ok(()),
             Edit::Replace(replacement) => replaced(Some("custom"), replacement)?,
@@ -168,13 +167,13 @@ impl Projection {
     fn object(&mut self, role: &str) -> ObjectWriter<'_> {
         self.line.clear();
         let mut object = ObjectWriter::new(&mut self.line);
-        object.raw("role", |out| text::push_json(role.as_bytes(), out));
+        object.raw("role", |out| push_string(role.as_bytes(), out));
         object
     }
 
     /// Ends it with the time of its entry, which is `null` where it is no time.
-    fn finish(&mut self, time: f64, show: &mut dyn FnMut(&[u8])) {
-        let time = if time.is_nan() { "null".to_owned() } else { format!("{time}") };
+    fn finish(&mut self, time: Option<i64>, show: &mut dyn FnMut(&[u8])) {
+        let time = time.map_or_else(|| "null".to_owned(), |time| time.to_string());
         self.line.extend_from_slice(b",\"timestamp\":");
         self.line.extend_from_slice(time.as_bytes());
         self.line.push(b'}');
@@ -184,19 +183,19 @@ impl Projection {
     fn print(&mut self, message: Value<'_>, role: Role, content: Content<'_>, show: &mut dyn FnMut(&[u8])) -> Result<(), Failure> {
         let keeps_content = matches!(content, Content::Stored);
         if role == Role::Stored && keeps_content {
-            show(&printed(message));
+            show(&printed_raw(message.token(), Numbers::Printed));
             return Ok(());
         }
         self.line.clear();
         let mut object = ObjectWriter::new(&mut self.line);
-        for (key, value) in message.members() {
+        for Member { key, value } in message.members() {
             let is_replaced = (role == Role::Custom && is_key(key, "role")) || (!keeps_content && is_key(key, "content"));
             if !is_replaced {
-                object.copy(key, value);
+                object.copy(key, Value::accepted(value));
             }
         }
         if role == Role::Custom {
-            object.raw("role", |out| text::push_json(b"custom", out));
+            object.raw("role", |out| push_string(b"custom", out));
         }
         content.write(&mut object);
         object.close();
@@ -236,7 +235,7 @@ impl<'a> Content<'a> {
             Content::Replaced(value) => object.member("content", value),
             Content::AsPart(part) => object.raw("content", |out| {
                 out.extend_from_slice(b"[{\"type\":\"text\",\"text\":");
-                push_value(part, Spelling::AsInFile, out);
+                push_printed_raw(part.token(), Numbers::Printed, out);
                 out.extend_from_slice(b"}]");
             }),
         }

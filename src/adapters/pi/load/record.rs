@@ -1,13 +1,10 @@
 //! The records of a file: what `JSON.parse` makes of its lines, as far as it is
 //! needed to find one's way.
 
-use std::borrow::Borrow;
+use std::borrow::{Borrow, Cow};
 
-use crate::model::json::{Dialect, Member, scan_opened};
-
-use super::lines::{first_line, lines};
-use super::print::stands;
-use super::value::{Type, Value, pick};
+use crate::json::{Dialect, Member, scan_opened};
+use crate::runtimes::javascript::{Numbers, Type, Value, first_line, lines, pick, printed_raw};
 
 /// What a record is, by its `type`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,12 +96,16 @@ impl Said {
     fn of<'a>(message: Value<'a>, members: impl IntoIterator<Item = impl Borrow<Member<'a>>>) -> Said {
         let [role, content] = pick(members, ["role", "content"]);
         let body = if content.is_nullish() { Body::Missing } else { Body::There };
-        Said { role: KNOWN_ROLES.into_iter().find(|name| role.is(name)), body, stands: stands(message) }
+        Said {
+            role: KNOWN_ROLES.into_iter().find(|name| role.is(name)),
+            body,
+            stands: matches!(printed_raw(message.token(), Numbers::Printed), Cow::Borrowed(_)),
+        }
     }
 
     /// The same of a message that stands elsewhere.
     pub(super) fn of_value(message: Value<'_>) -> Said {
-        Said::of(message, message.raw_members())
+        Said::of(message, message.members())
     }
 }
 

@@ -1,8 +1,9 @@
 //! The odd rules, each by the smallest file that shows it.
 
 use super::*;
+use crate::json::same_value;
 use crate::model::files::{RelPath, SourceFile};
-use crate::model::json::same_value;
+use crate::runtimes::javascript::Value;
 
 const HEADER: &str = r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/p"}"#;
 
@@ -43,7 +44,7 @@ fn message(id: &str, parent: &str, text: &str) -> String {
 
 /// The texts of messages as [`message`] makes them.
 fn texts(shown: &[String]) -> Vec<String> {
-    let text = |line: &String| value::Value::accepted(line.as_bytes()).get("content").lossy().unwrap_or_else(|| line.clone());
+    let text = |line: &String| Value::accepted(line.as_bytes()).get("content").lossy().unwrap_or_else(|| line.clone());
     shown.iter().map(text).collect()
 }
 
@@ -338,14 +339,11 @@ fn numbers_are_printed_as_javascript_prints_them() {
         ("1e400", "null"),
         ("-1e400", "null"),
         ("-0", "0"),
-        ("0.10", "0.10"),
-        ("1e5", "1e5"),
+        ("0.10", "0.1"),
+        ("1e5", "100000"),
     ] {
         let entry = format!(r#"{{"type":"message","id":"a","message": {{"n" : [ {number} ] }} }}"#);
         assert_eq!(shown(&[HEADER, &entry]), [format!(r#"{{"n":[{wanted}]}}"#)]);
-    }
-    for (number, wanted) in [(1e21, "1e+21"), (1.5e-7, "1.5e-7"), (1e-6, "0.000001"), (1e20, "100000000000000000000"), (-0.0, "0")] {
-        assert_eq!(number::to_text(number), wanted);
     }
 }
 

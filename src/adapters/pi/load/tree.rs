@@ -3,12 +3,11 @@
 
 use crate::model::map::Map;
 
-use super::Failure;
+use crate::runtimes::javascript::{Key, Type, Value, has_lone_surrogate, lossy};
+
+use super::failure::Failure;
 use super::flavour::{Flavour, Migration};
-use super::key::Key;
 use super::record::{Index, Kind, Records};
-use super::text;
-use super::value::{Type, Value};
 
 /// What stands above an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,7 +95,7 @@ impl<'a> Tree<'a> {
     fn link(&mut self) {
         let entries: Vec<Index> = (0..self.records.len()).filter(|index| self.is_entry(*index)).collect();
         for &index in &entries {
-            self.by_id.insert(Key::of(self.records.id(index)), index);
+            self.by_id.insert(Key::of(self.records.id(index).defined()), index);
         }
         self.parents = vec![Parent::Root; self.records.len()];
         for &index in &entries {
@@ -104,7 +103,7 @@ impl<'a> Tree<'a> {
             if parent.is_truthy()
                 && let Some(place) = self.parents.get_mut(index)
             {
-                *place = self.by_id.get(&Key::of(parent)).map_or(Parent::Missing, |parent| Parent::Entry(*parent));
+                *place = self.by_id.get(&Key::of(parent.defined())).map_or(Parent::Missing, |parent| Parent::Entry(*parent));
             }
         }
         self.leaf = entries.last().map_or(Leaf::Nowhere, |last| self.leaf_after(*last));
@@ -115,7 +114,7 @@ impl<'a> Tree<'a> {
         let entry = self.records.value(last);
         if self.flavour == Flavour::Harness && self.records.kind(last) == Kind::Leaf {
             let target = entry.get("targetId");
-            return match self.by_id.get(&Key::of(target)) {
+            return match self.by_id.get(&Key::of(target.defined())) {
                 _ if target.type_of() == Type::Null => Leaf::Nowhere,
                 Some(index) => Leaf::Entry(*index),
                 None => Leaf::Missing,
@@ -136,7 +135,7 @@ impl<'a> Tree<'a> {
 
     /// The entry that has this id.
     pub(super) fn by_id(&self, id: Value<'a>) -> Option<Index> {
-        self.by_id.get(&Key::of(id)).copied()
+        self.by_id.get(&Key::of(id.defined())).copied()
     }
 
     /// The leaf that a branch of this name has.
@@ -196,7 +195,7 @@ impl<'a> Tree<'a> {
             .iter()
             .filter(|(_, index)| has_child.get(**index) == Some(&false) && self.leaf != Leaf::Entry(**index))
             .filter_map(|(key, index)| match key {
-                Key::Text(id) if !text::has_lone_surrogate(id) => Some((*index, text::lossy(id))),
+                Key::Text(id) if !has_lone_surrogate(id) => Some((*index, lossy(id))),
                 Key::Text(_) | Key::Undefined | Key::Null | Key::Boolean(_) | Key::Number(_) | Key::Object(_) => None,
             })
             .collect();

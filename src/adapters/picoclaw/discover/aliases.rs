@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::adapters::adapter::UnitClaim;
+use crate::adapters::format::UnitClaim;
 use crate::adapters::picoclaw::judge::MetaFile;
 use crate::adapters::picoclaw::layout::{LEGACY, LINES, META, sanitised};
 use crate::adapters::picoclaw::promoted::{Copied, Copies, Extent};
@@ -91,9 +91,9 @@ impl Folder {
             let Some(other) = other else { continue };
             let copied = copies.iter().find(|copy| copy.from == *stem && copy.to == opened).map(|copy| copy.copied);
             let there = match copied {
-                Some(Copied { messages: 1, extent: Extent::All }) => "its one message stands there too".to_owned(),
+                Some(Copied { messages: 1, extent: Extent::All }) => "its one message is there, too".to_owned(),
                 Some(Copied { messages, extent: Extent::All }) => format!("all its {messages} messages stand there too"),
-                Some(Copied { messages: 1, extent: Extent::Beginning }) => "its first message stands there too".to_owned(),
+                Some(Copied { messages: 1, extent: Extent::Beginning }) => "its first message is there, too".to_owned(),
                 Some(Copied { messages, extent: Extent::Beginning }) => format!("its first {messages} messages stand there too"),
                 None => "what was said here may stand there too".to_owned(),
             };

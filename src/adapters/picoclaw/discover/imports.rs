@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::adapters::adapter::{Confidence, Standing, Stray, UnitClaim};
+use crate::adapters::format::{Confidence, Standing, Stray, UnitClaim};
 use crate::adapters::picoclaw::judge::{self, LegacyFile};
 use crate::adapters::picoclaw::layout::{LEGACY, LINES, META};
 use crate::model::files::RelPath;
@@ -130,7 +130,7 @@ impl Folder {
         let stopped = match &import.stops {
             Some((name, why)) if **name == whole.name => {
                 let message = format!(
-                    "picoclaw's import of older sessions stops at this file, because {why}: until that is mended it runs on its older manager, which shows none of what was imported before"
+                    "picoclaw's import of older sessions stops at this file, because {why}: until that is repaired it runs on its older manager, which shows none of what was imported before"
                 );
                 return Some((FindingCode::ImportStops, message));
             }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::adapters::adapter::{Confidence, Standing, Stray, UnitClaim};
+use crate::adapters::format::{Confidence, Standing, Stray, UnitClaim};
 use crate::adapters::picoclaw::judge::{self, LegacyFile, LinesFile, MetaFile};
 use crate::adapters::picoclaw::layout::{LEGACY, sanitised};
 use crate::model::files::RelPath;

@@ -1,30 +1,18 @@
 //! The history in a `.jsonl`: which of its lines are messages that show.
 
-use super::encode::Encode;
-use super::fill;
+use crate::runtimes::go::{Marshal, ScanLines, TokenTooLong, unmarshal};
+
 use super::message::Message;
 
-/// A line as long as this, its `\r` counted and its `\n` not, no longer fits
-/// into what the program reads lines with.
-const TOO_LONG: usize = 10 * 1024 * 1024;
-
-/// A line is too long, and the session cannot be read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TokenTooLong;
+/// What the program's scanner has room for.
+const BUFFER: usize = 10 * 1024 * 1024;
 
 /// Shows every message behind the first `skip` lines.
 pub fn show(file: &[u8], skip: i64, show: &mut dyn FnMut(&[u8])) -> Result<(), TokenTooLong> {
     let mut out = Vec::new();
-    let mut rest = file;
     let mut number = 0;
-    while !rest.is_empty() {
-        let len = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
-        if len >= TOO_LONG {
-            return Err(TokenTooLong);
-        }
-        let (raw, behind) = rest.split_at(len);
-        rest = behind.get(1..).unwrap_or_default();
-        let line = raw.strip_suffix(b"\r").unwrap_or(raw);
+    for line in ScanLines::new(file, BUFFER) {
+        let line = line?;
         if line.is_empty() {
             continue;
         }
@@ -33,10 +21,10 @@ pub fn show(file: &[u8], skip: i64, show: &mut dyn FnMut(&[u8])) -> Result<(), T
         if number <= skip {
             continue;
         }
-        let Ok(message) = fill::read::<Message<'_>>(line) else { continue };
+        let Ok(message) = unmarshal::<Message<'_>>(line) else { continue };
         if !message.is_thought() {
             out.clear();
-            message.push(&mut out);
+            message.marshal(&mut out);
             show(&out);
         }
     }

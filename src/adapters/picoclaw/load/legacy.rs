@@ -1,37 +1,21 @@
 //! A session in one JSON file, as the program wrote them before it had a file
 //! of lines, and as it still reads them when that cannot be had.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::cursor::{Cursor, Refused, Series};
-use super::encode::Encode;
-use super::fill::{Fill, members};
+use crate::runtimes::go::{Decode, Invalid, Marshal, Scanner, Series, Text, Time, record, to_utf8};
+
 use super::message::Message;
-use super::moment::Moment;
-use super::text;
 
-/// What the file says, besides its messages.
-#[derive(Debug, Default)]
-pub struct Legacy<'a> {
-    key: Cow<'a, str>,
-    /// What the program keeps of messages that it has dropped.
-    pub summary: Cow<'a, str>,
-    created: Moment,
-    updated: Moment,
-    messages: Lists<'a>,
-}
-
-impl<'a> Fill<'a> for Legacy<'a> {
-    fn fill(&mut self, from: &mut Cursor<'a>) -> Result<(), Refused> {
-        members(from, |key, from| match key {
-            "key" => self.key.fill(from),
-            "messages" => self.messages.fill(from),
-            "summary" => self.summary.fill(from),
-            "created" => self.created.fill(from),
-            "updated" => self.updated.fill(from),
-            _ => from.skip().map(|_| ()),
-        })
+record! {
+    /// What the file says, besides its messages.
+    pub struct Legacy<'a> {
+        key: Text<'a> = "key",
+        messages: Lists<'a> = "messages",
+        /// What the program keeps of messages that it has dropped.
+        pub summary: Text<'a> = "summary",
+        created: Time = "created",
+        updated: Time = "updated",
     }
 }
 
@@ -40,21 +24,20 @@ impl Legacy<'_> {
     /// the file's own name is one.
     #[must_use]
     pub fn facts(&self, file_name: &[u8]) -> BTreeMap<String, String> {
-        let time = |moment: &Moment| (!moment.is_zero()).then(|| moment.text());
-        let key = if self.key.is_empty() { text::mended(file_name) } else { Cow::Borrowed(&*self.key) };
-        let facts = [("key", Some(key.into_owned())), ("created", time(&self.created)), ("updated", time(&self.updated))];
+        let key = self.key.non_empty().or_else(|| Some(to_utf8(file_name).into_owned()));
+        let facts = [("key", key), ("created", self.created.non_zero()), ("updated", self.updated.non_zero())];
         facts.into_iter().filter_map(|(name, fact)| Some((name.to_owned(), fact?))).collect()
     }
 
     /// Shows the messages, one by one; only now are they looked into, so that
     /// the file may turn out to be undecodable after all.
-    pub fn show(&self, show: &mut dyn FnMut(&[u8])) -> Result<(), Refused> {
+    pub fn show(&self, show: &mut dyn FnMut(&[u8])) -> Result<(), Invalid> {
         let mut out = Vec::new();
         self.messages.merged(&mut |mut message| {
             if !message.is_thought() {
                 message.forget_zero_time();
                 out.clear();
-                message.push(&mut out);
+                message.marshal(&mut out);
                 show(&out);
             }
         })
@@ -65,14 +48,14 @@ impl Legacy<'_> {
 /// key that ends in `.meta` gave it the name of another kind of file.
 #[must_use]
 pub fn is_begun(text: &[u8]) -> bool {
-    let mut at = Cursor::new(text);
-    let mut begin = || -> Result<bool, Refused> {
-        let mut object = at.object()?;
+    let mut at = Scanner::new(text);
+    let mut begin = || -> Result<bool, Invalid> {
+        let mut object = at.open_object()?;
         at.more(&mut object)?;
-        let is_key = at.key()? == b"key";
+        let is_key = at.key()? == b"\"key\"";
         at.string()?;
         at.more(&mut object)?;
-        let are_messages = at.key()? == b"messages";
+        let are_messages = at.key()? == b"\"messages\"";
         Ok(is_key && are_messages && (at.peek() == b'[' || at.word("null").is_ok()))
     };
     begin().unwrap_or(false)
@@ -80,31 +63,31 @@ pub fn is_begun(text: &[u8]) -> bool {
 
 /// The lists that stand under the name of `messages`. Usually that is one; each
 /// further one is read into the elements of those before it.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct Lists<'a>(Vec<List<'a>>);
 
 /// One list, at the first element that has not been read yet.
 #[derive(Debug, Clone)]
 struct List<'a> {
     number: usize,
-    at: Cursor<'a>,
+    at: Scanner<'a>,
     series: Series,
 }
 
 impl<'a> List<'a> {
     /// Reads the next element, if there is one.
-    fn next(&mut self, message: &mut Message<'a>) -> Result<bool, Refused> {
+    fn next(&mut self, message: &mut Message<'a>) -> Result<bool, Invalid> {
         let more = self.at.more(&mut self.series)?;
         if more {
-            message.fill(&mut self.at)?;
+            message.decode(&mut self.at)?;
         }
         Ok(more)
     }
 }
 
-impl<'a> Fill<'a> for Lists<'a> {
-    fn fill(&mut self, from: &mut Cursor<'a>) -> Result<(), Refused> {
-        if from.is_at_null() {
+impl<'a> Decode<'a, Scanner<'a>> for Lists<'a> {
+    fn decode(&mut self, from: &mut Scanner<'a>) -> Result<(), Invalid> {
+        if from.peek() == b'n' {
             from.word("null")?;
             return self.forget();
         }
@@ -120,14 +103,14 @@ impl<'a> Fill<'a> for Lists<'a> {
 impl<'a> Lists<'a> {
     /// Begins anew, as an empty list or none does. What is forgotten must have
     /// been decodable.
-    fn forget(&mut self) -> Result<(), Refused> {
+    fn forget(&mut self) -> Result<(), Invalid> {
         self.merged(&mut |_| {})?;
         self.0.clear();
         Ok(())
     }
 
     /// Reads all lists abreast, and passes on the messages of the last one.
-    fn merged(&self, take: &mut dyn FnMut(Message<'a>)) -> Result<(), Refused> {
+    fn merged(&self, take: &mut dyn FnMut(Message<'a>)) -> Result<(), Invalid> {
         let mut lists = self.0.clone();
         while !lists.is_empty() {
             let mut message = Message::default();
@@ -138,8 +121,8 @@ impl<'a> Lists<'a> {
                     is_in_last = more && list.number + 1 == self.0.len();
                     more
                 }
-                Err(refused) => {
-                    result = Err(refused);
+                Err(invalid) => {
+                    result = Err(invalid);
                     false
                 }
             });
