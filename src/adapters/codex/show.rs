@@ -1,0 +1,355 @@
+//! What a resumed session sends to the model of one item.
+
+use sha1::{Digest, Sha1};
+use uuid::{Builder, Uuid};
+
+use crate::adapters::kit::mapping::To;
+use crate::json::{self, Kind, Member, Value};
+use crate::model::event::EventKind;
+use crate::model::shape::{Order, Shapes};
+use crate::model::shown::{Shower, Shown};
+use crate::model::stream::StreamError;
+use crate::runtimes::javascript::{self, Numbers};
+use crate::runtimes::rust;
+
+use super::message::{self, AGENT_RECORD, AS_STORED, Form, LINES};
+use super::record::{Item, get, inside, members_of, some, text};
+
+/// What stands for an image that is only named by its address.
+const NO_REMOTE_IMAGES: &[u8] = b"{\"type\":\"input_text\",\"text\":\"image content omitted because remote image URLs are not supported\"}";
+
+/// The word of an edit for a call that nothing answers.
+const UNANSWERED: &[u8] = b"\"unanswered_call\"";
+
+/// The namespace of the ids that Codex makes for outputs.
+const NAMESPACE: Uuid = Uuid::from_u128(0x90d3_8d3e_6a5b_4d52_bfe2_2f1e_634b_fac4);
+
+/// Makes the shower of a log with these shapes.
+pub(super) fn shower(shapes: &[Order]) -> Box<Shower> {
+    // The order of keys does not matter for what is shown.
+    let shapes = Shapes::with_others(Order::default(), shapes.to_vec());
+    Box::new(move |shown, hand_on| show(shown, &shapes, hand_on))
+}
+
+fn show(shown: &Shown<'_>, shapes: &Shapes, hand_on: &mut dyn FnMut(&[u8])) -> Result<(), StreamError> {
+    let event = &shown.event;
+    if event.kind != EventKind::Message {
+        return Ok(());
+    }
+    let edit: Vec<Member<'_>> = shown.edit.map(|edit| inside(&json::all_members(edit.payload), "replacement")).unwrap_or_default();
+    let payload: Vec<Member<'_>> = json::all_members(event.payload);
+    let words = get(&payload, "words");
+    let is_agent_record = get(&payload, "source_type") == Some(AGENT_RECORD.as_bytes());
+    let content = get(&edit, "content");
+    let mut rendered = Vec::new();
+    let item = match shown
+        .record
+        .filter(|_| content.is_none())
+        .and_then(|record| if words.is_some() { Some(record.trim_ascii()) } else { item_of(record) })
+    {
+        Some(item) => item,
+        None => {
+            let is_replaced = |member: &Member<'_>| member.is("shape") || (content.is_some() && member.is("content"));
+            let mut given: Vec<Member<'_>> = payload.iter().filter(|member| !is_replaced(member)).copied().collect();
+            given.extend(content.map(|value| Member { key: b"\"content\"", value }));
+            let to = To { style: LINES, depth: 0, out: &mut rendered };
+            message::render_message(event.payload, &given, None, Form::Item, shapes, to)
+                .ok_or_else(|| StreamError::log(event.seq, "names a shape that the log does not have"))?;
+            &rendered
+        }
+    };
+    let mut out = Vec::with_capacity(item.len());
+    let members = members_of(item);
+    if words == Some(AS_STORED.as_bytes()) {
+        out = rust::parse(item).map(rust::printed).unwrap_or_else(|| item.to_vec());
+    } else if words.is_some() {
+        out = javascript::printed_raw(Value::trusted(item), Numbers::Printed).into_owned();
+    } else if is_agent_record {
+        push_agent_record(&members, &mut out);
+    } else if !push_item(&members, &mut out) {
+        return Ok(());
+    }
+    hand_on(&out);
+    if get(&edit, "shown_as") == Some(UNANSWERED) {
+        out.clear();
+        push_aborted(&members, &mut out);
+        hand_on(&out);
+    }
+    Ok(())
+}
+
+/// The item in a record; `None` where the record holds more than the item.
+fn item_of(record: &[u8]) -> Option<&[u8]> {
+    let members = members_of(record.trim_ascii());
+    let is_one = matches!(get(&members, "type"), Some(b"\"response_item\"" | b"\"inter_agent_communication\""));
+    get(&members, "payload").filter(|_| is_one)
+}
+
+/// An object under construction.
+struct Object<'o> {
+    out: &'o mut Vec<u8>,
+    is_empty: bool,
+}
+
+impl<'o> Object<'o> {
+    fn open(out: &'o mut Vec<u8>) -> Object<'o> {
+        out.push(b'{');
+        Object { out, is_empty: true }
+    }
+
+    fn of_type(name: &str, out: &'o mut Vec<u8>) -> Object<'o> {
+        let mut object = Object::open(out);
+        object.key("type");
+        json::push_string(name, object.out);
+        object
+    }
+
+    fn key(&mut self, key: &str) {
+        if !std::mem::take(&mut self.is_empty) {
+            self.out.push(b',');
+        }
+        json::push_string(key, self.out);
+        self.out.push(b':');
+    }
+
+    fn value(&mut self, key: &str, value: &[u8]) {
+        self.key(key);
+        LINES.push_value(value, self.out);
+    }
+
+    /// A member that is left out where it is absent or `null`.
+    fn optional(&mut self, members: &[Member<'_>], key: &str) {
+        if let Some(value) = some(members, key) {
+            self.value(key, value);
+        }
+    }
+
+    /// A member that is `null` where it is absent.
+    fn nullable(&mut self, members: &[Member<'_>], key: &str) {
+        self.value(key, get(members, key).unwrap_or(b"null"));
+    }
+
+    /// An id is left out where it has no prefix.
+    fn id(&mut self, members: &[Member<'_>]) {
+        let has_prefix = |id: &String| id.split_once('_').is_some_and(|(prefix, rest)| !prefix.is_empty() && !rest.is_empty());
+        if text(members, "id").filter(has_prefix).is_some() {
+            self.optional(members, "id");
+        }
+    }
+
+    fn list<'p>(&mut self, key: &str, elements: impl Iterator<Item = &'p [u8]>, mut push: impl FnMut(&'p [u8], &mut Vec<u8>)) {
+        self.key(key);
+        self.out.push(b'[');
+        for (n, element) in elements.enumerate() {
+            if n > 0 {
+                self.out.push(b',');
+            }
+            push(element, self.out);
+        }
+        self.out.push(b']');
+    }
+
+    fn close(self) {
+        self.out.push(b'}');
+    }
+}
+
+fn elements<'p>(members: &[Member<'p>], key: &str) -> impl Iterator<Item = &'p [u8]> + use<'p> {
+    let list = get(members, key).filter(|list| json::kind_of(list) == Kind::Array).unwrap_or(b"[]");
+    json::elements(list)
+}
+
+/// Writes a part with the members that Codex knows of it.
+fn push_part(part: &[u8], out: &mut Vec<u8>) {
+    let members = members_of(part);
+    let name = text(&members, "type").unwrap_or_default();
+    let is_remote = |url: String| url.starts_with("http://") || url.starts_with("https://");
+    let mut object = Object::open(out);
+    let key = match name.as_str() {
+        "input_image" => {
+            if text(&members, "image_url").is_some_and(is_remote) {
+                object.out.pop();
+                return object.out.extend_from_slice(NO_REMOTE_IMAGES);
+            }
+            "image_url"
+        }
+        "input_audio" => "audio_url",
+        "encrypted_content" => "encrypted_content",
+        _ => "text",
+    };
+    object.optional(&members, "type");
+    object.optional(&members, key);
+    if name == "input_image" {
+        object.optional(&members, "detail");
+    }
+    object.close();
+}
+
+/// Writes an item as Codex sends it; `false` where it sends nothing.
+fn push_item(members: &[Member<'_>], out: &mut Vec<u8>) -> bool {
+    let name = text(members, "type").unwrap_or_default();
+    let item = Item::named(&name);
+    let sent = match item == Item::Unknown {
+        true => "other",
+        false if item == Item::Compaction => "compaction",
+        false => name.as_str(),
+    };
+    if item == Item::GhostSnapshot {
+        return false;
+    }
+    let mut object = Object::of_type(sent, out);
+    if item != Item::Unknown {
+        object.id(members);
+    }
+    match item {
+        Item::Message => {
+            object.optional(members, "role");
+            object.list("content", elements(members, "content"), push_part);
+            object.optional(members, "phase");
+        }
+        Item::Reasoning => push_reasoning(members, &mut object),
+        Item::FunctionCall => {
+            for key in ["name", "namespace", "arguments", "call_id"] {
+                object.optional(members, key);
+            }
+        }
+        Item::FunctionOutput | Item::CustomOutput => {
+            object.optional(members, "call_id");
+            object.optional(members, "name");
+            if item == Item::FunctionOutput {
+                object.optional(members, "namespace");
+            }
+            match get(members, "output") {
+                Some(list) if json::kind_of(list) == Kind::Array => object.list("output", json::elements(list), push_part),
+                output => object.value("output", output.unwrap_or(b"null")),
+            }
+        }
+        Item::CustomCall => {
+            for key in ["status", "call_id", "name", "namespace", "input"] {
+                object.optional(members, key);
+            }
+        }
+        Item::ShellCall => {
+            object.nullable(members, "call_id");
+            object.optional(members, "status");
+            let action = inside(members, "action");
+            object.key("action");
+            let mut inner = Object::of_type("exec", object.out);
+            for key in ["command", "timeout_ms", "working_directory", "env", "user"] {
+                inner.nullable(&action, key);
+            }
+            inner.close();
+        }
+        Item::SearchCall => {
+            object.nullable(members, "call_id");
+            for key in ["status", "execution"] {
+                object.optional(members, key);
+            }
+            object.nullable(members, "arguments");
+        }
+        Item::SearchOutput => {
+            object.nullable(members, "call_id");
+            for key in ["status", "execution", "tools"] {
+                object.optional(members, key);
+            }
+        }
+        Item::WebSearch => {
+            object.optional(members, "status");
+            if some(members, "action").is_some() {
+                push_search(&inside(members, "action"), &mut object);
+            }
+        }
+        Item::ImageGeneration => {
+            for key in ["status", "revised_prompt", "result"] {
+                object.optional(members, key);
+            }
+        }
+        Item::Compaction | Item::ContextCompaction => object.optional(members, "encrypted_content"),
+        Item::AgentMessage => {
+            for key in ["author", "recipient", "content"] {
+                object.optional(members, key);
+            }
+        }
+        Item::AdditionalTools => {
+            for key in ["role", "tools"] {
+                object.optional(members, key);
+            }
+        }
+        Item::GhostSnapshot | Item::Unknown => {}
+    }
+    object.close();
+    true
+}
+
+fn push_reasoning(members: &[Member<'_>], object: &mut Object<'_>) {
+    object.list("summary", elements(members, "summary"), push_part);
+    match some(members, "content") {
+        None => object.value("content", b"null"),
+        // Codex sends a content only for the raw thoughts in it.
+        Some(_) if !elements(members, "content").any(|part| text(&members_of(part), "type").as_deref() == Some("reasoning_text")) => {}
+        Some(_) => object.list("content", elements(members, "content"), push_part),
+    }
+    object.nullable(members, "encrypted_content");
+}
+
+fn push_search(action: &[Member<'_>], object: &mut Object<'_>) {
+    let name = text(action, "type").unwrap_or_default();
+    let (name, keys): (&str, &[&str]) = match name.as_str() {
+        "search" => ("search", &["query", "queries"]),
+        "open_page" => ("open_page", &["url"]),
+        "find_in_page" => ("find_in_page", &["url", "pattern"]),
+        _ => ("other", &[]),
+    };
+    object.key("action");
+    let mut inner = Object::of_type(name, object.out);
+    for key in keys {
+        inner.optional(action, key);
+    }
+    inner.close();
+}
+
+fn push_agent_record(members: &[Member<'_>], out: &mut Vec<u8>) {
+    let mut object = Object::of_type("agent_message", out);
+    object.optional(members, "author");
+    object.optional(members, "recipient");
+    object.list("content", get(members, "content").into_iter(), |said, out| {
+        let mut part = Object::of_type("input_text", out);
+        part.value("text", said);
+        part.close();
+    });
+    object.close();
+}
+
+/// The id that Codex makes from a name: a UUID of version 5.
+fn id_from(name: &str) -> Uuid {
+    let mut hasher = Sha1::new();
+    hasher.update(NAMESPACE.as_bytes());
+    hasher.update(name.as_bytes());
+    let mut bytes = [0; 16];
+    bytes.copy_from_slice(&hasher.finalize()[..16]);
+    Builder::from_sha1_bytes(bytes).into_uuid()
+}
+
+/// Writes the output that Codex adds after a call that has no output.
+fn push_aborted(call: &[Member<'_>], out: &mut Vec<u8>) {
+    let (name, prefix, seed) = match text(call, "type").map(|name| Item::named(&name)) {
+        Some(Item::CustomCall) => ("custom_tool_call_output", "ctco_", "ctco:"),
+        Some(Item::SearchCall) => ("tool_search_output", "tso_", "tso:"),
+        _ => ("function_call_output", "fco_", "fco:"),
+    };
+    let mut object = Object::of_type(name, out);
+    if let Some(id) = text(call, "id").filter(|id| !id.is_empty()) {
+        object.key("id");
+        let made = id_from(&format!("{seed}{id}"));
+        json::push_string(&format!("{prefix}{made}"), object.out);
+    }
+    object.optional(call, "call_id");
+    if name == "tool_search_output" {
+        object.value("status", b"\"completed\"");
+        object.value("execution", b"\"client\"");
+        object.value("tools", b"[]");
+    } else {
+        object.value("output", b"\"aborted\"");
+    }
+    object.close();
+}
