@@ -4,7 +4,7 @@ use rayon::prelude::{IndexedParallelIterator, IntoParallelIterator, ParallelExte
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-use crate::adapters::adapter::{Adapter, Claims, Confidence, Found, Standing, Stray, UnitClaim};
+use crate::adapters::format::{Claims, Confidence, Format, Found, RETIRED_SUFFIX, Standing, Stray, UnitClaim};
 use crate::model::files::{Beside, RelPath};
 use crate::model::finding::{Finding, FindingCode, Findings};
 use crate::model::folder::{FolderView, Known, ListedKind, Listing, Peek};
@@ -20,7 +20,7 @@ const FOLDERS_AT_ONCE: usize = 64;
 #[derive(Debug, Clone)]
 pub struct Unit {
     /// Who converts it.
-    pub adapter: &'static dyn Adapter,
+    pub adapter: &'static dyn Format,
     /// Its name below the source; empty where the source itself is the unit.
     pub name: RelPath,
     /// The folder that its files' names are relative to, below the source.
@@ -31,7 +31,7 @@ pub struct Unit {
     pub files: Vec<RelPath>,
     /// Files that lie there and belong to no session, and what they are.
     pub left_out: Vec<(RelPath, FindingCode, String)>,
-    /// What is known of it from what lies beside it.
+    /// What files outside of it say about it.
     pub beside: Beside,
     /// The files that `--retire` renames, relative to `root`.
     pub retires: Vec<RelPath>,
@@ -76,12 +76,20 @@ impl Discovery {
     }
 }
 
-/// Looks through a listing with these adapters.
-pub fn discover(listing: &Listing, adapters: &[&'static dyn Adapter], peek: Peek<'_>, known: Option<Known<'_>>) -> Discovery {
+/// Looks through a listing with these adapters; where there is only one, `named` is
+/// the file that somebody said is a session of it.
+pub fn discover(
+    listing: &Listing,
+    adapters: &[&'static dyn Format],
+    peek: Peek<'_>,
+    known: Option<Known<'_>>,
+    named: Option<&RelPath>,
+) -> Discovery {
     let (of_folders, of_files) = adapters.iter().partition(|adapter| adapter.claims() == Claims::Folders);
     let choice = if adapters.len() == 1 { Choice::Made } else { Choice::Open };
-    let taken = Taken { listing, by_place: vec![false; listing.entries().len()], others: HashSet::new() };
-    let mut search = Search { listing, of_folders, of_files, choice, peek, known, taken, found: Discovery::default() };
+    let named = named.filter(|_| choice == Choice::Made);
+    let assigned = AssignedFiles { listing, by_place: vec![false; listing.entries().len()], others: HashSet::new() };
+    let mut search = Search { listing, of_folders, of_files, choice, peek, known, named, assigned, found: Discovery::default() };
     let mut open = vec![search.asked(RelPath::new(""), 0..listing.entries().len())];
     while let Some(asked) = open.pop() {
         let inside = search.folder(asked);
@@ -98,6 +106,51 @@ pub fn discover(listing: &Listing, adapters: &[&'static dyn Adapter], peek: Peek
 /// Whether a claim is about the folder as a whole.
 fn is_whole(claim: &UnitClaim) -> bool {
     claim.name.as_bytes().is_empty()
+}
+
+/// Claims the file that somebody named as a session of one format, where its name
+/// and its content say nothing of the kind: it is a session by itself.
+fn claim_named(view: &FolderView<'_>, found: &Found) -> Option<UnitClaim> {
+    let file = RelPath::new(view.named_file()?);
+    let is_claimed = found.units.iter().any(|unit| unit.root.as_bytes().is_empty() && unit.files.contains(&file));
+    let is_something_else = found.strays.iter().any(|stray| stray.path == file);
+    (!is_claimed && !is_something_else).then(|| UnitClaim {
+        name: file.clone(),
+        root: RelPath::new(""),
+        files: vec![file.clone()],
+        left_out: Vec::new(),
+        beside: Beside::default(),
+        retires: vec![file],
+        confidence: Confidence::Likely,
+        standing: Standing::Live,
+    })
+}
+
+/// Settles which claims stand beside one that is about the folder as a whole. That
+/// one has its main files, unless somebody is surer of them; of everything else in
+/// the folder it gives up what another adapter is sure of.
+fn settle_whole(claims: &mut Vec<Claimed>) {
+    let whole = claims.iter().filter(|claimed| is_whole(&claimed.claim));
+    let Some(surest) = whole.map(|claimed| claimed.claim.confidence).max() else { return };
+    claims.retain(|Claimed { claim, .. }| !is_whole(claim) || claim.confidence == surest);
+    let (mut whole, others): (Vec<Claimed>, Vec<Claimed>) =
+        std::mem::take(claims).into_iter().partition(|claimed| is_whole(&claimed.claim));
+    let of_whole: HashSet<Place> = whole.iter().flat_map(|claimed| claimed.files.iter().cloned()).collect();
+    for other in others {
+        let contested: HashSet<Place> = other.files.iter().filter(|place| of_whole.contains(place)).cloned().collect();
+        let is_main = |place: &Place| whole.iter().any(|claimed| claimed.main_files().any(|main| main == place));
+        let is_undisputed = contested.is_empty()
+            || other.claim.confidence > surest
+            || (other.claim.confidence == Confidence::Sure && !contested.iter().any(is_main));
+        if !is_undisputed {
+            continue;
+        }
+        if !contested.is_empty() && !contested.iter().any(is_main) {
+            whole.iter_mut().for_each(|claimed| claimed.give_up(&contested));
+        }
+        claims.push(other);
+    }
+    claims.append(&mut whole);
 }
 
 /// A folder, and what adapters say of it.
@@ -117,13 +170,33 @@ enum Answer {
 
 /// A claim, and where its files stand in the listing.
 struct Claimed {
-    adapter: &'static dyn Adapter,
+    adapter: &'static dyn Format,
     claim: UnitClaim,
     /// The folder that its files' names are relative to, and what is below it.
     root: RelPath,
     numbers: Range<usize>,
     files: Vec<Place>,
     left_out: Vec<Place>,
+}
+
+impl Claimed {
+    /// The files that the session cannot be without.
+    fn main_files(&self) -> impl Iterator<Item = &Place> {
+        let is_main = |path: &RelPath| {
+            let live = path.as_bytes().strip_suffix(RETIRED_SUFFIX.as_bytes()).unwrap_or(path.as_bytes());
+            self.claim.retires.iter().any(|main| main.as_bytes() == live)
+        };
+        self.files.iter().zip(&self.claim.files).filter(move |(_, path)| is_main(path)).map(|(place, _)| place)
+    }
+
+    /// Leaves these files to somebody else.
+    fn give_up(&mut self, places: &HashSet<Place>) {
+        let keeps: Vec<bool> = self.files.iter().map(|place| !places.contains(place)).collect();
+        let mut kept = keeps.iter();
+        self.files.retain(|_| kept.next().copied().unwrap_or(true));
+        let mut kept = keeps.iter();
+        self.claim.files.retain(|_| kept.next().copied().unwrap_or(true));
+    }
 }
 
 /// Whether the format was named, or is to be found out.
@@ -136,18 +209,19 @@ enum Choice {
 struct Search<'s> {
     listing: &'s Listing,
     /// Adapters that may claim a folder as a whole, and those that never do.
-    of_folders: Vec<&'static dyn Adapter>,
-    of_files: Vec<&'static dyn Adapter>,
+    of_folders: Vec<&'static dyn Format>,
+    of_files: Vec<&'static dyn Format>,
     choice: Choice,
     peek: Peek<'s>,
     known: Option<Known<'s>>,
+    named: Option<&'s RelPath>,
     /// Paths that a session has, or that were said to belong to none.
-    taken: Taken<'s>,
+    assigned: AssignedFiles<'s>,
     found: Discovery,
 }
 
 /// Some of the paths of a listing.
-struct Taken<'s> {
+struct AssignedFiles<'s> {
     listing: &'s Listing,
     by_place: Vec<bool>,
     /// Paths that the listing lacks.
@@ -161,7 +235,7 @@ enum Place {
     Other(RelPath),
 }
 
-impl Taken<'_> {
+impl AssignedFiles<'_> {
     /// The places of paths below a folder, which has these numbers.
     fn places<'p>(
         &self,
@@ -178,6 +252,12 @@ impl Taken<'_> {
     /// Whether nothing of a folder with these numbers is.
     fn has_none_of(&self, numbers: &Range<usize>) -> bool {
         self.others.is_empty() && !self.by_place[numbers.clone()].contains(&true)
+    }
+
+    /// Whether everything in a folder with these numbers is, other folders aside.
+    fn has_all_of(&self, numbers: &Range<usize>) -> bool {
+        let entries = &self.listing.entries()[numbers.clone()];
+        entries.iter().zip(numbers.clone()).all(|(entry, n)| entry.kind == ListedKind::Folder || self.has_number(n))
     }
 
     /// Whether the path of this entry is one: the first entry of a path counts.
@@ -207,20 +287,21 @@ impl Search<'_> {
     /// Asks adapters about a folder: all of them, unless what the first ones say
     /// leaves nothing for the others.
     fn asked(&self, folder: RelPath, numbers: Range<usize>) -> Asked {
-        let view = FolderView::among(self.listing, &folder, numbers.clone(), self.peek).knowing(self.known);
+        let view = FolderView::among(self.listing, &folder, numbers.clone(), self.peek).knowing(self.known).naming(self.named);
         if view.get(STORE).is_some_and(|entry| entry.kind == ListedKind::Folder) {
             return Asked { numbers, answer: Answer::Store, folder };
         }
         let mut claims = Vec::new();
         let mut strays = Vec::new();
-        let mut ask = |adapters: &[&'static dyn Adapter]| {
+        let mut ask = |adapters: &[&'static dyn Format]| {
             for adapter in adapters {
-                let Found { units, strays: named } = match self.choice {
+                let mut found = match self.choice {
                     Choice::Open => adapter.discover(&view),
                     Choice::Made => adapter.discover_chosen(&view),
                 };
-                claims.extend(units.into_iter().map(|claim| (*adapter, claim)));
-                strays.extend(named);
+                found.units.extend(claim_named(&view, &found));
+                claims.extend(found.units.into_iter().map(|claim| (*adapter, claim)));
+                strays.extend(found.strays);
             }
             claims.iter().any(|(_, claim)| self.leaves_nothing(claim, &view))
         };
@@ -233,7 +314,7 @@ impl Search<'_> {
     }
 
     /// A claim in a folder with these numbers, and where its files stand.
-    fn claimed(&self, folder: &RelPath, numbers: &Range<usize>, adapter: &'static dyn Adapter, mut claim: UnitClaim) -> Claimed {
+    fn claimed(&self, folder: &RelPath, numbers: &Range<usize>, adapter: &'static dyn Format, mut claim: UnitClaim) -> Claimed {
         claim.files.shrink_to_fit();
         claim.left_out.shrink_to_fit();
         let (root, numbers) = if claim.root.as_bytes().is_empty() {
@@ -243,8 +324,8 @@ impl Search<'_> {
             let numbers = self.listing.numbers_below(&root);
             (root, numbers)
         };
-        let files = self.taken.places(&root, numbers.clone(), claim.files.iter()).collect();
-        let left_out = self.taken.places(&root, numbers.clone(), claim.left_out.iter().map(|(path, _, _)| path)).collect();
+        let files = self.assigned.places(&root, numbers.clone(), claim.files.iter()).collect();
+        let left_out = self.assigned.places(&root, numbers.clone(), claim.left_out.iter().map(|(path, _, _)| path)).collect();
         Claimed { adapter, claim, root, numbers, files, left_out }
     }
 
@@ -256,12 +337,12 @@ impl Search<'_> {
             return false;
         }
         let named = || claim.files.iter().chain(claim.left_out.iter().map(|(path, _, _)| path));
-        let all_free = self.taken.has_none_of(view.numbers());
+        let all_free = self.assigned.has_none_of(view.numbers());
         let mut own: Vec<&[u8]> = if all_free {
             named().map(RelPath::as_bytes).collect()
         } else {
-            let places = named().zip(self.taken.places(view.path(), view.numbers().clone(), named()));
-            places.filter(|(_, place)| !self.taken.has(place)).map(|(path, _)| path.as_bytes()).collect()
+            let places = named().zip(self.assigned.places(view.path(), view.numbers().clone(), named()));
+            places.filter(|(_, place)| !self.assigned.has(place)).map(|(path, _)| path.as_bytes()).collect()
         };
         own.sort_unstable();
         view.entries().all(|(path, entry)| entry.kind == ListedKind::Folder || own.binary_search(&path).is_ok())
@@ -272,31 +353,25 @@ impl Search<'_> {
     fn folder(&mut self, Asked { folder, numbers, answer }: Asked) -> Vec<(usize, RelPath)> {
         let Answer::Found(claims, strays) = answer else {
             let message = "a folder of everlog logs; not looked into";
-            self.found.findings.add(FindingCode::StoreSkipped, Location::file(folder.to_string()), message);
+            self.found.findings.add(FindingCode::StoreSkipped, Location::of_path(&folder), message);
             return Vec::new();
         };
-        let whole = self.settle(&folder, claims);
+        self.settle(&folder, claims);
         for Stray { path, code, message } in strays {
-            let place = self.taken.places(&folder, numbers.clone(), std::iter::once(&path)).next();
-            if place.is_some_and(|place| self.taken.insert(place)) {
-                self.found.findings.add(code, Location::file(path.below(&folder).to_string()), message);
+            let place = self.assigned.places(&folder, numbers.clone(), std::iter::once(&path)).next();
+            if place.is_some_and(|place| self.assigned.insert(place)) {
+                self.found.findings.add(code, Location::of_path(&path.below(&folder)), message);
             }
         }
-        if whole { Vec::new() } else { self.descend(&folder, numbers) }
+        self.descend(&folder, numbers)
     }
 
-    /// Gives each file to the adapter that is surest of it; says whether one
-    /// took the folder as a whole.
-    fn settle(&mut self, folder: &RelPath, mut claims: Vec<Claimed>) -> bool {
-        // A folder that is one session leaves nothing for anybody less sure.
-        if let Some(surest) =
-            claims.iter().map(|claimed| &claimed.claim).filter(|claim| is_whole(claim)).map(|claim| claim.confidence).max()
-        {
-            claims.retain(|Claimed { claim, .. }| claim.confidence > surest || (is_whole(claim) && claim.confidence == surest));
-        }
+    /// Gives each file to the adapter that is surest of it.
+    fn settle(&mut self, folder: &RelPath, mut claims: Vec<Claimed>) {
+        settle_whole(&mut claims);
         claims.sort_by_key(|claimed| std::cmp::Reverse(claimed.claim.confidence));
         let mut owners: HashMap<Place, (&'static str, Confidence)> = HashMap::new();
-        let (mut whole, mut to_come) = (false, claims.len());
+        let mut to_come = claims.len();
         for Claimed { adapter, claim, root, numbers, files, left_out } in claims {
             to_come -= 1;
             let other = files.iter().filter_map(|path| owners.get(path)).find(|(id, _)| *id != adapter.id());
@@ -307,19 +382,17 @@ impl Search<'_> {
                     formats.sort_unstable();
                     self.found.units.retain(|unit| unit.name != name);
                     self.found.ties.push(Tie { folder: name, formats });
-                    whole |= is_whole(&claim);
                 }
                 continue;
             }
-            if files.iter().any(|path| self.taken.has(path)) {
+            if files.iter().any(|path| self.assigned.has(path)) {
                 continue;
             }
-            whole |= is_whole(&claim);
             for place in left_out {
-                self.taken.insert(place);
+                self.assigned.insert(place);
             }
             if to_come == 0 {
-                files.into_iter().for_each(|place| _ = self.taken.insert(place));
+                files.into_iter().for_each(|place| _ = self.assigned.insert(place));
             } else {
                 owners.extend(files.into_iter().map(|place| (place, (adapter.id(), claim.confidence))));
             }
@@ -337,9 +410,8 @@ impl Search<'_> {
             });
         }
         for place in owners.into_keys() {
-            self.taken.insert(place);
+            self.assigned.insert(place);
         }
-        whole
     }
 
     /// Goes on with the folders inside, by number and path, and says what else lies
@@ -347,11 +419,13 @@ impl Search<'_> {
     fn descend(&mut self, folder: &RelPath, numbers: Range<usize>) -> Vec<(usize, RelPath)> {
         let mut inside = Vec::new();
         for (n, entry) in self.listing.direct(numbers, folder) {
-            let place = || Location::file(entry.path.to_string());
+            let place = || Location::of_path(&entry.path);
             let findings = &mut self.found.findings;
             match &entry.kind {
+                // A folder whose files a session above has leaves nothing to ask about.
+                ListedKind::Folder if self.assigned.has_all_of(&self.listing.numbers_below_number(n)) => {}
                 ListedKind::Folder => inside.push((n, entry.path.clone())),
-                _ if self.taken.has_number(n) => {}
+                _ if self.assigned.has_number(n) => {}
                 ListedKind::File | ListedKind::Link => {
                     findings.add(FindingCode::UnknownFile, place(), "belongs to no session that is known here");
                 }
@@ -362,101 +436,5 @@ impl Search<'_> {
         // Where there are many folders, most are a session.
         self.found.units.reserve(inside.len());
         inside
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{FindingCode, Known, ListedKind, Listing, RelPath, discover};
-    use crate::adapters::ALL;
-    use crate::model::folder::{Listed, Part};
-    use std::sync::Mutex;
-
-    /// What is found in some files.
-    struct Found {
-        /// The sessions, each with its format.
-        units: Vec<(String, &'static str)>,
-        /// What belongs to no session, and what it is.
-        findings: Vec<(String, FindingCode)>,
-        /// The files that were read.
-        read: Vec<String>,
-    }
-
-    /// Looks through these files; one that ends in `@` is a link.
-    fn found(files: &[(&str, &str)]) -> Found {
-        found_knowing(files, None)
-    }
-
-    /// The same, where something is known already.
-    fn found_knowing(files: &[(&str, &str)], known: Option<Known<'_>>) -> Found {
-        let mut listed = Vec::new();
-        for (name, text) in files {
-            let kind = if text.ends_with('@') { ListedKind::Link } else { ListedKind::File };
-            let entry = |path: RelPath, kind: ListedKind| Listed { path, kind, size: text.len() as u64, mtime_ns: 0, mode: 0o644 };
-            listed.extend(RelPath::new(*name).folders().map(|folder| entry(folder, ListedKind::Folder)));
-            listed.push(entry(RelPath::new(*name), kind));
-        }
-        let mut listed = Listing::new(listed).entries().to_vec();
-        listed.dedup_by(|a, b| a.path == b.path);
-        let read = Mutex::new(Vec::new());
-        let peek = |path: &RelPath, _: Part| {
-            read.lock().unwrap().push(path.to_string());
-            files.iter().find(|(name, _)| *name == path.to_string()).map_or(Vec::new(), |(_, text)| text.as_bytes().to_vec())
-        };
-        let found = discover(&Listing::new(listed), ALL, &peek, known);
-        let mut read = read.into_inner().unwrap();
-        read.sort();
-        Found {
-            units: found.units.iter().map(|unit| (unit.name.to_string(), unit.adapter.id())).collect(),
-            findings: found.findings.list().iter().map(|finding| (finding.location.file.clone(), finding.code)).collect(),
-            read,
-        }
-    }
-
-    const SAID: &str = "{\"role\": \"user\", \"content\": \"a\", \"timestamp\": \"2026-11-15T10:00:00\"}\n";
-    const PI: &str = "{\"type\":\"session\",\"version\":3,\"id\":\"s1\",\"timestamp\":\"2026-11-15T10:00:00.000Z\",\"cwd\":\"/w\"}\n";
-    const SIDECAR: &str = r#"{"session_id": "ab", "title": "t", "workspace": "/w", "messages": []}"#;
-
-    #[test]
-    fn where_one_is_sure_of_the_whole_folder_nobody_else_reads_in_it() {
-        let Found { units, read, .. } = found(&[
-            ("chat/conversation.jsonl", SAID),
-            ("chat/events.jsonl", "{}\n"),
-            ("chat/inside/session.jsonl", PI),
-            ("chat/.lock", ""),
-            ("chat/ab.json", SIDECAR),
-        ]);
-        assert_eq!(units, [("chat".to_owned(), "gptme")]);
-        assert_eq!(read, ["chat/conversation.jsonl"]);
-    }
-
-    #[test]
-    fn a_session_that_is_known_for_sure_is_not_looked_into() {
-        let files = [("a/conversation.jsonl", SAID), ("b/conversation.jsonl", SAID), ("c/conversation.jsonl", SAID)];
-        let known = |folder: &RelPath, format: &str, file: &str, listed: &Listed| {
-            let is_b = folder.as_bytes() == b"b" && listed.size == SAID.len() as u64;
-            (is_b && (format, file) == ("gptme", "conversation.jsonl")) || folder.as_bytes() == b"c" && format != "gptme"
-        };
-        let Found { units, read, .. } = found_knowing(&files, Some(&known));
-        assert_eq!(units, found(&files).units);
-        assert_eq!(read, ["a/conversation.jsonl", "c/conversation.jsonl"]);
-    }
-
-    #[test]
-    fn where_nobody_is_sure_of_the_whole_folder_its_files_are_asked_about() {
-        let Found { units, .. } = found(&[("chat/conversation.jsonl", ""), ("chat/session.jsonl", PI)]);
-        assert_eq!(units, [("chat/session.jsonl".to_owned(), "pi")]);
-    }
-
-    #[test]
-    fn where_a_folder_above_has_files_of_this_one_the_rest_is_asked_about() {
-        let Found { units, findings, .. } = found(&[
-            ("sessions.json", r#"{"main": {"sessionId": "s1"}}"#),
-            ("skills-prompts/conversation.jsonl", SAID),
-            ("skills-prompts/ab.json", SIDECAR),
-            ("skills-prompts/_index.tmp.7", "elsewhere@"),
-        ]);
-        assert_eq!(units, [("sessions.json".to_owned(), "openclaw")]);
-        assert_eq!(findings, [("skills-prompts/_index.tmp.7".to_owned(), FindingCode::TemporaryLeft)]);
     }
 }

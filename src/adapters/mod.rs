@@ -1,28 +1,40 @@
 //! The source formats, one folder each, and how files are told apart.
 
-pub mod adapter;
-mod conversion;
+pub(crate) mod claude_code;
+pub(crate) mod codex;
+pub mod containment;
 pub mod discover;
-mod document;
-mod gptme;
-mod hermes_webui;
-mod known;
-mod mapping;
-mod members;
-mod openclaw;
+pub mod exporter;
+pub mod format;
+pub(crate) mod gemini_cli;
+pub(crate) mod gptme;
+mod hermes_state_db;
+pub(crate) mod hermes_webui;
+mod kit;
+pub mod maintenance;
+pub(crate) mod openclaw;
+pub(crate) mod opencode_tree;
 mod pi;
-mod picoclaw;
-mod place;
-mod surgery;
-mod tree;
+pub(crate) mod picoclaw;
 
-use adapter::Adapter;
+use format::Format;
 
 /// Every format that this build converts.
-pub const ALL: &[&dyn Adapter] = &[&gptme::Gptme, &hermes_webui::HermesWebui, &openclaw::OpenClaw, &pi::Pi, &picoclaw::Picoclaw];
+pub const ALL: &[&dyn Format] = &[
+    &claude_code::ClaudeCode,
+    &codex::Codex,
+    &gemini_cli::GeminiCli,
+    &gptme::Gptme,
+    &hermes_state_db::HermesStateDb,
+    &hermes_webui::HermesWebui,
+    &openclaw::OpenClaw,
+    &opencode_tree::OpencodeTree,
+    &pi::Pi,
+    &picoclaw::Picoclaw,
+];
 
 /// The adapter with this id.
 #[must_use]
-pub fn by_id(id: &str) -> Option<&'static dyn Adapter> {
+pub fn by_id(id: &str) -> Option<&'static dyn Format> {
     ALL.iter().copied().find(|adapter| adapter.id() == id)
 }

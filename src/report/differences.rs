@@ -3,12 +3,14 @@
 
 use std::fmt::Write as _;
 
-use crate::model::json::{self, Kind};
+use crate::json::Value;
 use crate::verify::Difference;
 use crate::verify::difference::{Line, Side, Sides, USUAL_CONTEXT, Window, visible, visible_bytes};
 use crate::verify::structure::{Change, Changes};
 
-use super::terminal::{Colours, Tint, columns, fitted, tinted};
+use super::fitted::{columns, fitted};
+use super::styled::Styled;
+use super::terminal::Tint;
 use super::text::{count, thousands};
 use super::words::word_diff;
 
@@ -34,58 +36,51 @@ pub struct Showing {
     pub quoting: Quoting,
     /// How much is shown around them.
     pub context: usize,
-    /// In which colours.
-    pub colours: Colours,
-}
-
-impl Showing {
-    /// The same for what is no terminal.
-    #[must_use]
-    pub fn plain(self) -> Showing {
-        Showing { colours: Colours::None, ..self }
-    }
 }
 
 impl Default for Showing {
     fn default() -> Showing {
-        Showing { quoting: Quoting::Windows, context: USUAL_CONTEXT, colours: Colours::None }
+        Showing { quoting: Quoting::Windows, context: USUAL_CONTEXT }
     }
 }
 
 /// A difference, at a place that is named in full.
 #[must_use]
-pub fn difference(difference: &Difference, at: &str, showing: Showing) -> String {
-    let mut text = format!("error: {}\n  at {}", visible(&difference.what), visible(at));
+pub fn difference(difference: &Difference, at: &str, showing: Showing) -> Styled {
+    let mut text = Styled::from(&format!("error: {}\n  at {}", visible(&difference.what), visible(at)));
     if let Some(event) = difference.event {
         let _ = write!(text, "\n  rebuilt from line {event} of the log");
     }
-    text.push_str(&sides(difference, showing));
+    text.append(sides(difference, showing));
     text
 }
 
 /// Both sides of a difference, each line after a line end.
 #[must_use]
-pub fn sides(difference: &Difference, showing: Showing) -> String {
+pub fn sides(difference: &Difference, showing: Showing) -> Styled {
     if showing.quoting == Quoting::Nothing {
-        return String::new();
+        return Styled::new();
     }
     match &difference.sides {
-        Sides::None => String::new(),
-        Sides::Texts { source, log } => two_lines(&visible(source), &visible(log), showing),
-        Sides::Bytes { source, log, more } => bytes(source, log, *more, showing),
+        Sides::None => Styled::new(),
+        Sides::Texts { source, log } => two_lines(&visible(source), &visible(log)),
+        Sides::Bytes { source, log, more } => bytes(source, log, *more),
         Sides::Json(changes) => json_changes(changes, showing),
-        Sides::Lines { lines, more } => text_lines(lines, *more, showing),
+        Sides::Lines { lines, more } => text_lines(lines, *more),
     }
 }
 
-fn two_lines(source: &str, log: &str, showing: Showing) -> String {
-    let line =
-        |tint, mark: &str, text: &str| format!("\n  {}", tinted(showing.colours, tint, &format!("{mark} {}", fitted(text, LONGEST_LINE))));
-    format!("\n  --- source\n  +++ log{}{}", line(Tint::Removed, "-", source), line(Tint::Added, "+", log))
+fn two_lines(source: &str, log: &str) -> Styled {
+    let mut text = Styled::from("\n  --- source\n  +++ log");
+    for (tint, mark, side) in [(Tint::Removed, "-", source), (Tint::Added, "+", log)] {
+        text.push_str("\n  ");
+        text.push(tint, &format!("{mark} {}", fitted(side, LONGEST_LINE)));
+    }
+    text
 }
 
 /// Two windows, one above the other, and a mark under the byte in question.
-fn bytes(source: &Window, log: &Window, more: Option<u64>, showing: Showing) -> String {
+fn bytes(source: &Window, log: &Window, more: Option<u64>) -> Styled {
     let window = |window: &Window| {
         let end = window.offset + window.bytes.len() as u64;
         let cut = |is_cut| if is_cut { "…" } else { "" };
@@ -93,10 +88,12 @@ fn bytes(source: &Window, log: &Window, more: Option<u64>, showing: Showing) -> 
     };
     let heading = |side: &str, mark: &str, window: &Window| format!("\n  {mark} {side}, from byte {}", thousands(window.offset));
     let before = format!("{}{}", if source.offset > 0 { "…" } else { "" }, visible_bytes(&source.bytes[..source.at]));
-    let mut text = heading("source", "---", source);
+    let mut text = Styled::from(&heading("source", "---", source));
     text.push_str(&heading("log", "+++", log));
-    let _ = write!(text, "\n  {}", tinted(showing.colours, Tint::Removed, &format!("- {}", window(source))));
-    let _ = write!(text, "\n  {}", tinted(showing.colours, Tint::Added, &format!("+ {}", window(log))));
+    for (tint, mark, side) in [(Tint::Removed, "-", source), (Tint::Added, "+", log)] {
+        text.push_str("\n  ");
+        text.push(tint, &format!("{mark} {}", window(side)));
+    }
     let place = source.offset + source.at as u64;
     let _ = write!(text, "\n    {}^ byte {}", " ".repeat(columns(&before)), thousands(place));
     if source.at == source.bytes.len() {
@@ -114,10 +111,11 @@ fn bytes(source: &Window, log: &Window, more: Option<u64>, showing: Showing) -> 
     text
 }
 
-fn json_changes(changes: &Changes, showing: Showing) -> String {
-    let mut text = String::new();
+fn json_changes(changes: &Changes, showing: Showing) -> Styled {
+    let mut text = Styled::new();
     for change in changes.list.iter().take(CHANGES) {
-        let _ = write!(text, "\n  {}", json_change(change, showing));
+        text.push_str("\n  ");
+        text.append(json_change(change, showing));
     }
     let rest = changes.list.len().saturating_sub(CHANGES) as u64 + changes.more;
     if rest > 0 {
@@ -128,25 +126,31 @@ fn json_changes(changes: &Changes, showing: Showing) -> String {
 
 /// One change on one line, with its path before it.
 #[must_use]
-pub fn json_change(change: &Change, showing: Showing) -> String {
+pub fn json_change(change: &Change, showing: Showing) -> Styled {
     let said = match (&change.from, &change.to) {
         (Some(from), Some(to)) => {
-            let is_text = json::kind_of(from) == Kind::String && json::kind_of(to) == Kind::String;
-            let shown =
-                |value: &[u8]| if is_text { json::unescape(value).into_owned() } else { String::from_utf8_lossy(value).into_owned() };
-            word_diff(&shown(from), &shown(to), showing.context, showing.colours)
+            let (from, to) = (Value::trusted(from), Value::trusted(to));
+            // Two texts are compared as texts, all else as it is written.
+            let texts = from.as_str().zip(to.as_str());
+            let (from, to) = texts.unwrap_or_else(|| (String::from_utf8_lossy(from.text()), String::from_utf8_lossy(to.text())));
+            word_diff(&from, &to, showing.context)
         }
         (from, to) => {
             let shown =
                 |value: &Option<Vec<u8>>| value.as_ref().map(|value| String::from_utf8_lossy(value).into_owned()).unwrap_or_default();
-            word_diff(&shown(from), &shown(to), showing.context, showing.colours)
+            word_diff(&shown(from), &shown(to), showing.context)
         }
     };
-    if change.path.is_empty() { said } else { format!("{}: {said}", visible(&change.path)) }
+    if change.path.is_empty() {
+        return said;
+    }
+    let mut text = Styled::from(&format!("{}: ", visible(&change.path)));
+    text.append(said);
+    text
 }
 
-fn text_lines(lines: &[Line], more: u64, showing: Showing) -> String {
-    let mut text = "\n  --- kept\n  +++ now".to_owned();
+fn text_lines(lines: &[Line], more: u64) -> Styled {
+    let mut text = Styled::from("\n  --- kept\n  +++ now");
     for line in lines {
         let (tint, mark) = match line.on {
             Side::Both => (Tint::Plain, ' '),
@@ -154,7 +158,8 @@ fn text_lines(lines: &[Line], more: u64, showing: Showing) -> String {
             Side::Second => (Tint::Added, '+'),
         };
         let shown = fitted(&visible(&line.text), LONGEST_LINE);
-        let _ = write!(text, "\n  {}", tinted(showing.colours, tint, &format!("{mark}{shown}")));
+        text.push_str("\n  ");
+        text.push(tint, &format!("{mark}{shown}"));
     }
     if more > 0 {
         let _ = write!(text, "\n  and {} that differ", count(more, "more line"));
@@ -177,15 +182,18 @@ mod tests {
     fn bytes_are_shown_one_above_the_other() {
         let (source, log) = (b"one\ntwo\x00three\nfour", b"one\ntwo\x01three\nfour");
         let sides = Sides::Bytes { source: Window::around(source, 7, 4), log: Window::around(log, 7, 4), more: Some(2) };
-        let text = difference(&found(sides), "f:2:4", Showing::default());
+        let text = difference(&found(sides), "f:2:4", Showing::default()).plain();
         let expected = "error: it differs\n  at f:2:4\n  --- source, from byte 3\n  +++ log, from byte 3\n  - …\\ntwo\\u{0}thre…\n  + …\\ntwo\\u{1}thre…\n          ^ byte 7\n  2 more lines in this file differ";
         assert_eq!(text, expected);
     }
 
     #[test]
     fn members_are_shown_with_their_words() {
-        let sides = Sides::Json(changes(br#"{"a":{"t":"old words here"},"n":1}"#, br#"{"a":{"t":"new words here"},"m":[1]}"#));
-        let text = difference(&found(sides), "f", Showing::default());
+        let sides = Sides::Json(changes(
+            Value::trusted(br#"{"a":{"t":"old words here"},"n":1}"#),
+            Value::trusted(br#"{"a":{"t":"new words here"},"m":[1]}"#),
+        ));
+        let text = difference(&found(sides), "f", Showing::default()).plain();
         assert_eq!(text, "error: it differs\n  at f\n  a.t: [-old-]{+new+} words here\n  n: [-1-]\n  m: {+[1]+}");
     }
 
@@ -193,6 +201,6 @@ mod tests {
     fn nothing_is_quoted_where_nothing_may_be() {
         let sides = Sides::Texts { source: "secret".to_owned(), log: "other".to_owned() };
         let showing = Showing { quoting: Quoting::Nothing, ..Showing::default() };
-        assert_eq!(difference(&found(sides), "f", showing), "error: it differs\n  at f");
+        assert_eq!(difference(&found(sides), "f", showing).plain(), "error: it differs\n  at f");
     }
 }

@@ -2,12 +2,18 @@
 
 pub mod differences;
 pub mod exit;
+pub mod findings;
+pub mod fitted;
 pub mod github;
 pub mod junit;
+pub mod markdown;
+pub mod pager;
 pub mod printer;
+pub mod styled;
 pub mod terminal;
 pub mod text;
 pub mod words;
+pub mod wrap;
 
 pub use exit::ExitStatus;
 pub use printer::{Printer, Progress, Talk};

@@ -3,11 +3,28 @@
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
-use std::io::{self, IsTerminal, Write};
-use std::sync::Mutex;
+use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::model::event::to_log_json;
+
+use super::exit::ExitStatus;
+use super::styled::{Styled, escaped_json};
+use super::terminal::Colours;
+use super::text::count;
+
+/// How many findings are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Listing {
+    /// Some of each code, and none that an earlier run has reported.
+    Grouped,
+    /// Every one.
+    All,
+}
+
+/// How the line of an error begins.
+const ERROR: &str = "error:";
 
 /// How much is said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,10 +44,63 @@ pub enum Form {
     Json,
 }
 
-/// Writes to the terminal.
+/// What a stream leads to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stream {
+    /// A file or a pipe, which receives data byte for byte.
+    Data,
+    /// A terminal, which would obey control characters in data.
+    Terminal(Colours),
+}
+
+/// Whether a progress bar may be drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Bar {
+    /// Where stderr is a terminal.
+    OnTerminal,
+    /// Nowhere.
+    Hidden,
+}
+
+/// Where a printer writes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Streams {
+    /// Where data goes.
+    pub stdout: Stream,
+    /// Where talk goes.
+    pub stderr: Stream,
+    /// Whether progress is drawn.
+    pub bar: Bar,
+}
+
+impl Streams {
+    /// Two pipes.
+    pub const DATA: Streams = Streams { stdout: Stream::Data, stderr: Stream::Data, bar: Bar::Hidden };
+}
+
+/// What was said, or would have been said by a run that is not quiet.
+#[derive(Debug, Default)]
+struct Withheld {
+    /// Whether anything at all was printed on stderr.
+    has_complained: bool,
+    /// Whether a line began with `error:`.
+    has_errors: bool,
+    /// How many texts were not printed, and the first of them.
+    said: u64,
+    first: Option<String>,
+    /// The last line of the summary.
+    summary: Option<String>,
+}
+
+/// The single way to stdout and stderr. Text for people is escaped on every
+/// stream; data is escaped only where a terminal would obey it.
 pub struct Printer {
     form: Form,
     talk: Talk,
+    streams: Streams,
+    listing: Listing,
+    /// What a quiet run did not print, for the one line that says why it failed.
+    withheld: Mutex<Withheld>,
     out: Mutex<Box<dyn Write + Send>>,
     closed: AtomicBool,
     /// Why data did not arrive, where somebody waits for it.
@@ -41,15 +111,45 @@ pub struct Printer {
 impl Printer {
     /// A printer to this process's stdout and stderr.
     #[must_use]
-    pub fn new(form: Form, talk: Talk) -> Printer {
-        Printer::to(Box::new(io::BufWriter::new(io::stdout())), form, talk)
+    pub fn new(form: Form, talk: Talk, streams: Streams) -> Printer {
+        Printer::to(Box::new(io::BufWriter::new(io::stdout())), form, talk).on(streams)
     }
 
-    /// A printer whose data goes elsewhere.
+    /// A printer whose data goes elsewhere, as if to a pipe.
     #[must_use]
     pub fn to(out: Box<dyn Write + Send>, form: Form, talk: Talk) -> Printer {
         let (failure, progress) = (Mutex::new(None), Mutex::new(None));
-        Printer { form, talk, out: Mutex::new(out), closed: AtomicBool::new(false), failure, progress }
+        Printer {
+            form,
+            talk,
+            streams: Streams::DATA,
+            listing: Listing::Grouped,
+            withheld: Mutex::default(),
+            out: Mutex::new(out),
+            closed: AtomicBool::new(false),
+            failure,
+            progress,
+        }
+    }
+
+    /// The same printer, with data and talk made for these streams.
+    #[must_use]
+    pub fn on(mut self, streams: Streams) -> Printer {
+        self.streams = streams;
+        self
+    }
+
+    /// The same printer, with so many findings listed.
+    #[must_use]
+    pub fn with_listing(mut self, listing: Listing) -> Printer {
+        self.listing = listing;
+        self
+    }
+
+    /// How many findings are listed.
+    #[must_use]
+    pub fn listing(&self) -> Listing {
+        self.listing
     }
 
     /// Which form data has.
@@ -70,8 +170,16 @@ impl Printer {
         self.closed.load(Ordering::Relaxed)
     }
 
-    /// One line of data, as it is.
+    /// One line of JSON: byte for byte, or on a terminal the same JSON value
+    /// without characters that the terminal would obey.
     pub fn line(&self, line: &[u8]) {
+        match self.streams.stdout {
+            Stream::Data => self.write(line),
+            Stream::Terminal(_) => self.write(escaped_json(line).as_bytes()),
+        }
+    }
+
+    fn write(&self, line: &[u8]) {
         if self.is_closed() {
             return;
         }
@@ -88,32 +196,75 @@ impl Printer {
     }
 
     /// One line for people, on stdout, where data is for people.
-    pub fn text(&self, line: &str) {
+    pub fn text(&self, line: impl Into<Styled>) {
         if self.form == Form::Text {
-            self.line(line.as_bytes());
+            self.write(line.into().render(colours(self.streams.stdout)).as_bytes());
         }
     }
 
+    /// A document of our own, such as the manual, on stdout in whatever form.
+    pub fn document(&self, text: &str) {
+        self.write(Styled::from(text).render(Colours::None).as_bytes());
+    }
+
     /// The closing words for people, on stdout; a quiet run has none.
-    pub fn summary(&self, line: &str) {
-        if self.talk == Talk::Usual {
-            self.text(line);
+    pub fn summary(&self, line: impl Into<Styled>) {
+        match self.talk {
+            Talk::Usual => self.text(line),
+            Talk::Quiet => self.withheld().summary = line.into().plain().lines().next().map(str::to_owned),
         }
     }
 
     /// Talk: what was found, how it went.
-    pub fn say(&self, text: &str) {
-        if self.talk == Talk::Usual {
-            self.talk_line(text);
+    pub fn say(&self, text: impl Into<Styled>) {
+        let text = text.into();
+        match self.talk {
+            Talk::Usual => self.talk_line(text),
+            Talk::Quiet => {
+                let mut withheld = self.withheld();
+                withheld.has_errors |= text.plain().starts_with(ERROR);
+                withheld.said += 1;
+                withheld.first.get_or_insert_with(|| text.plain());
+            }
         }
     }
 
     /// Talk that even a quiet run does not keep back.
-    pub fn complain(&self, text: &str) {
+    pub fn complain(&self, text: impl Into<Styled>) {
         self.talk_line(text);
     }
 
-    fn talk_line(&self, text: &str) {
+    fn withheld(&self) -> MutexGuard<'_, Withheld> {
+        self.withheld.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Settles what a run exits with, and says why on stderr where a quiet run
+    /// would fail without a word. What was called an error is never a success.
+    pub fn settle(&self, status: ExitStatus) -> ExitStatus {
+        let status = if self.withheld().has_errors { status.max(ExitStatus::Found) } else { status };
+        let withheld = std::mem::take(&mut *self.withheld());
+        if status == ExitStatus::Well || self.talk == Talk::Usual || withheld.has_complained {
+            return status;
+        }
+        let first = withheld.first.map(|first| first.lines().map(str::trim).collect::<Vec<_>>().join(" "));
+        let why = match (first, withheld.said, withheld.summary) {
+            (Some(first), 1, _) => first,
+            (Some(first), said, _) => format!("{} were not printed; the first is: {first}", count(said, "finding")),
+            (None, _, Some(summary)) => summary,
+            (None, _, None) => "something differs, failed or was found; run it without `--quiet`".to_owned(),
+        };
+        self.talk_line(&format!("exit {}: {why}", status as u8));
+        status
+    }
+
+    fn talk_line(&self, text: impl Into<Styled>) {
+        let text = text.into();
+        {
+            let mut withheld = self.withheld();
+            withheld.has_complained = true;
+            withheld.has_errors |= text.plain().starts_with(ERROR);
+        }
+        let text = text.render(colours(self.streams.stderr));
         // Data that came first is seen first.
         self.flush();
         let print = || {
@@ -154,7 +305,7 @@ impl Printer {
     /// A progress bar over so many bytes, on a terminal only.
     #[must_use]
     pub fn progress(&self, bytes: u64, sessions: u64) -> Progress<'_> {
-        if self.talk == Talk::Usual && io::stderr().is_terminal() {
+        if self.talk == Talk::Usual && self.streams.bar == Bar::OnTerminal && self.streams.stderr != Stream::Data {
             let bar = ProgressBar::with_draw_target(Some(bytes), ProgressDrawTarget::stderr());
             let template = "{bar:30} {bytes}/{total_bytes}  {msg}  {bytes_per_sec}  {eta} left";
             bar.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
@@ -162,6 +313,23 @@ impl Printer {
         }
         Progress { printer: self, done: Mutex::new(0), sessions }
     }
+}
+
+fn colours(stream: Stream) -> Colours {
+    match stream {
+        Stream::Data => Colours::None,
+        Stream::Terminal(colours) => colours,
+    }
+}
+
+/// Lets the message of a panic pass through the same escapes: it may quote a
+/// piece of a session.
+pub fn escape_panics() {
+    std::panic::set_hook(Box::new(|panic| {
+        let text = Styled::from(&panic.to_string()).render(Colours::None);
+        // There is nowhere to complain that complaining failed.
+        let _ = io::stderr().lock().write_all(format!("{text}\n").as_bytes());
+    }));
 }
 
 impl Drop for Printer {

@@ -3,18 +3,25 @@
 use std::error::Error;
 use std::fmt::Write as _;
 
-use crate::model::finding::Finding;
+pub use crate::model::counted::{count, thousands};
+use crate::model::finding::{Finding, FindingCode};
 use crate::verify::difference::visible;
 
 /// A finding in two or three lines; `inside` is put before its file.
 #[must_use]
 pub fn finding(finding: &Finding, inside: &str) -> String {
     let place = if inside.is_empty() { finding.location.to_string() } else { format!("{inside}/{}", finding.location) };
-    let mut text = format!("{}: {}\n  at {}", finding.severity, visible(&finding.message), visible(&place));
+    let mut text = format!("{}: {} [{}]\n  at {}", finding.severity, visible(&finding.message), code_name(finding.code), visible(&place));
     if finding.more > 0 {
         let _ = write!(text, "\n  and {} more like it in this file", thousands(finding.more));
     }
     text
+}
+
+/// A code as programs and people write it: `torn_tail`.
+#[must_use]
+pub fn code_name(code: FindingCode) -> String {
+    serde_json::to_string(&code).unwrap_or_default().trim_matches('"').to_owned()
 }
 
 /// An error with its causes and what to do.
@@ -53,26 +60,6 @@ pub fn size(bytes: u64) -> String {
         unit += 1;
     }
     if unit == 0 { format!("{bytes} B") } else { format!("{value:.1} {}", UNITS[unit]) }
-}
-
-/// A count with separators.
-#[must_use]
-pub fn thousands(count: u64) -> String {
-    let digits = count.to_string();
-    let mut text = String::new();
-    for (n, digit) in digits.chars().enumerate() {
-        if n > 0 && (digits.len() - n).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-/// `1 session`, `2 sessions`.
-#[must_use]
-pub fn count(number: u64, one: &str) -> String {
-    format!("{} {one}{}", thousands(number), if number == 1 { "" } else { "s" })
 }
 
 #[cfg(test)]

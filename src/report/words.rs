@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use crate::verify::difference::visible;
 
-use super::terminal::{Colours, Tint, tinted};
+use super::styled::Styled;
+use super::terminal::Tint;
 
 /// Longer texts are not compared within.
 const COMPARED: usize = 64 * 1024;
@@ -22,12 +23,12 @@ const CHANGES: usize = 8;
 
 /// What changed between two texts, with so much of what did not around it.
 #[must_use]
-pub fn word_diff(from: &str, to: &str, context: usize, colours: Colours) -> String {
+pub fn word_diff(from: &str, to: &str, context: usize) -> Styled {
     let start = common_start(from, to);
     let end = common_end(&from[start..], &to[start..]);
     let (before, after) = (&from[..start], &from[from.len() - end..]);
     let (from, to) = (&from[start..from.len() - end], &to[start..to.len() - end]);
-    let mut out = visible(&last_of(before, context));
+    let mut out = Styled::from(&visible(&last_of(before, context)));
     let mut changes = 0;
     for (tag, text) in pieces(from, to) {
         changes += usize::from(tag != ChangeTag::Equal);
@@ -36,8 +37,8 @@ pub fn word_diff(from: &str, to: &str, context: usize, colours: Colours) -> Stri
         }
         match tag {
             ChangeTag::Equal => out.push_str(&visible(&middle_of(&text, context))),
-            ChangeTag::Delete => out.push_str(&tinted(colours, Tint::Removed, &format!("[-{}-]", visible(&cut(&text))))),
-            ChangeTag::Insert => out.push_str(&tinted(colours, Tint::Added, &format!("{{+{}+}}", visible(&cut(&text))))),
+            ChangeTag::Delete => out.push(Tint::Removed, &format!("[-{}-]", visible(&cut(&text)))),
+            ChangeTag::Insert => out.push(Tint::Added, &format!("{{+{}+}}", visible(&cut(&text)))),
         }
     }
     if changes > CHANGES {
@@ -106,9 +107,10 @@ fn middle_of(text: &str, context: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::terminal::Colours;
 
     fn diff(from: &str, to: &str, context: usize) -> String {
-        word_diff(from, to, context, Colours::None)
+        word_diff(from, to, context).plain()
     }
 
     #[test]
@@ -137,6 +139,6 @@ mod tests {
 
     #[test]
     fn colours_go_around_what_changed() {
-        assert_eq!(word_diff("a b", "a c", 9, Colours::Shown), "a \u{1b}[31m[-b-]\u{1b}[0m\u{1b}[32m{+c+}\u{1b}[0m");
+        assert_eq!(word_diff("a b", "a c", 9).render(Colours::Shown), "a \u{1b}[31m[-b-]\u{1b}[0m\u{1b}[32m{+c+}\u{1b}[0m");
     }
 }

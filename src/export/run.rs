@@ -1,0 +1,83 @@
+//! One export from beginning to end: read, prepared, paired, written, and proven.
+
+use crate::adapters::format::Format;
+use crate::log::LogView;
+use crate::model::export::ability::Ability;
+use crate::model::export::transcript::{Body, Seed};
+use crate::model::ids::Seq;
+use crate::model::stream::{ReadAt, StreamError};
+
+use super::error::ExportError;
+use super::pairing::Pairing;
+use super::prepare::{Draft, Kinship, prepare};
+use super::source::{self, Depth, SourceEvent};
+use super::wanted::{Export, Extension, Wanted};
+use super::{carry, finish, prove};
+
+/// Exports one path of a log.
+///
+/// # Errors
+/// When the log cannot be read, the format cannot be exported to, there is
+/// nothing to export, or the proof fails.
+pub fn export<R: ReadAt>(log: &mut LogView<R>, source: Option<&dyn Format>, wanted: &Wanted) -> Result<Export, ExportError> {
+    let Some(exporter) = wanted.target.exporter() else { return Err(ExportError::NoTarget { format: wanted.target.id().to_owned() }) };
+    let abilities = exporter.abilities();
+    let depth = if abilities.can(Ability::Compactions) { Depth::Everything } else { Depth::Shown };
+    let mut path = source::read(log, wanted.node, depth)?;
+    if let Some(source) = source.and_then(Format::exporter) {
+        path.events = carry::originals(path.events, source)?;
+    }
+    let kinship = if path.session.format == wanted.target.id() { Kinship::SameFormat } else { Kinship::Foreign };
+    let seed = Seed::of(wanted.target.id(), &path.seal, &wanted.head);
+    let (mut drafts, mut losses) = prepare(&path.events, exporter, kinship, std::mem::take(&mut path.losses));
+    if let Some(model) = &wanted.model {
+        set_model(&mut drafts, model);
+    }
+    let drafts = Pairing { events: &path.events, seed: &seed, losses: &mut losses }.settle(drafts, abilities);
+    if !drafts.iter().any(|draft| matches!(draft.body, Body::User(_) | Body::Answer(_))) {
+        return Err(ExportError::Empty);
+    }
+    let (mut transcript, origins) = finish::transcript(&path, drafts, seed, abilities, &mut losses, wanted);
+    let bare = exporter.write(&transcript);
+    let read = prove::read_back(wanted.target, &bare, transcript.entries.len())?;
+    prove::settle_losses(&path.events, &origins, &read, &mut losses, wanted)?;
+    let records = transcript.entries.len();
+    let session = match wanted.extension {
+        Extension::Bare => bare,
+        Extension::Carried => {
+            let members = carry::members(&path.seal, &path.about, &path.events, &origins, &read, exporter);
+            for (entry, member) in transcript.entries.iter_mut().zip(members) {
+                entry.carried = Some(member);
+            }
+            let session = exporter.write(&transcript);
+            // The extension must not change what the program shows.
+            let with_extension = prove::read_back(wanted.target, &session, records)?;
+            prove::same(&read, &with_extension)?;
+            session
+        }
+    };
+    Ok(Export { session, losses, records })
+}
+
+/// Gives back the events that the path to a node is made of, as they were before
+/// the session was exported, where it was.
+///
+/// # Errors
+/// When the log cannot be read.
+pub fn originals<R: ReadAt>(log: &mut LogView<R>, format: &dyn Format, node: Seq) -> Result<Vec<SourceEvent>, StreamError> {
+    let path = source::read(log, node, Depth::Everything)?;
+    match format.exporter() {
+        Some(exporter) => carry::originals(path.events, exporter),
+        None => Ok(path.events),
+    }
+}
+
+fn set_model(drafts: &mut [Draft], model: &str) {
+    let (provider, model) = model.split_once('/').map_or((None, model), |(provider, model)| (Some(provider), model));
+    for draft in drafts {
+        if let Body::Answer(answer) = &mut draft.body {
+            answer.model = Some(model.to_owned());
+            answer.provider = provider.map(str::to_owned).or(answer.provider.take());
+        }
+    }
+}
