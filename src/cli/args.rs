@@ -7,21 +7,28 @@ use std::path::PathBuf;
 /// Moves AI-agent sessions into one append-only event log, and proves that nothing was lost.
 #[derive(Debug, Parser)]
 #[command(name = "everlog", version, about, max_term_width = 100, propagate_version = true)]
-#[command(after_help = "Exit codes: 0 done and all well; 1 done, and something differs, failed or was found; 2 could not be done.")]
 pub struct Args {
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
 
-    /// One JSON object per line on stdout.
+    /// Print one JSON object per line on stdout.
     #[arg(long, global = true)]
     pub json: bool,
 
-    /// Say only what went wrong.
+    /// Print only what went wrong.
     #[arg(long, short, global = true)]
     pub quiet: bool,
 
-    /// How many sessions at once; all cores if not given.
+    /// List every finding, also those that an earlier run reported; otherwise three of each code.
+    #[arg(long, global = true)]
+    pub all_findings: bool,
+
+    /// Look for sessions in this store [default: $EVERLOG_STORE, else the store around or beside this folder].
+    #[arg(long, global = true, value_name = "DEST")]
+    pub store: Option<PathBuf>,
+
+    /// Work on N sessions at once [default: the number of cores].
     #[arg(long, short, global = true, value_name = "N")]
     pub jobs: Option<usize>,
 }
@@ -29,88 +36,110 @@ pub struct Args {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Say what is there: formats, sessions, files, damage.
+    /// Show which programs' sessions are in a folder, how many, and what is damaged.
     Detect {
-        /// Folders or files to look at.
-        #[arg(required = true)]
+        /// Folders or files to look at [default: where supported programs keep their sessions on this machine].
         paths: Vec<PathBuf>,
-        /// Only this format.
+        /// Consider only this format; `everlog formats` lists them.
         #[arg(long, value_name = "FORMAT")]
         format: Option<String>,
     },
-    /// Convert sessions into logs, prove each, and replace what was there.
+    /// Convert sessions into logs, and prove each log before it gets its name.
     Migrate(Migrate),
-    /// Check logs: seal, restore and replay, against their source where one is given.
+    /// Check that logs are intact, restore and replay; with `--source`, that they equal it.
     Verify(Verify),
-    /// Print the messages of a log.
+    /// List the sessions of a store, newest first.
+    Ls(Ls),
+    /// Show a conversation: coloured, with Markdown, in a pager.
+    Show(Box<Show>),
+    /// Search all sessions: what people said and tools printed.
+    Search(Box<Search>),
+    /// Count sessions, messages, tokens and cost by program, model, month and tool.
+    Stats(Stats),
+    /// Print the messages of a session, one JSON object per line.
     Replay(Replay),
-    /// Draw the branches of a log.
+    /// Write sessions as pages that need no server and no network.
+    Html(Html),
+    /// Draw the branches of a session.
     Tree {
-        /// The log.
+        /// A log, or a session by its id, the beginning of its id, its title, or @last.
         log: PathBuf,
-        /// A line for every node, not only for those of note.
+        /// Print a line for every node, not only for branch points and ends.
         #[arg(long)]
         all: bool,
     },
-    /// Add a branch to a log, at any node, and touch nothing that is there.
+    /// Add a branch to a log at any node; what is in the log stays unchanged.
     Fork {
-        /// The log.
+        /// A log, or a session by its id, the beginning of its id, its title, or @last.
         log: PathBuf,
-        /// The node: the source's own id of it, #SEQ for the log's number, or a head.
-        #[arg(long, value_name = "ID", allow_hyphen_values = true)]
-        at: String,
-        /// The branch's name; `fork-1`, `fork-2` … if not given.
+        /// Branch off this node: its id in the source, #SEQ for its number in the log, or a head's name.
+        #[arg(long, alias = "at", value_name = "ID", allow_hyphen_values = true)]
+        leaf: String,
+        /// Name the branch [default: fork-1, fork-2, …].
         #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
         name: Option<String>,
     },
-    /// Show each turn of a session: its state, who settled it, what is missing.
+    /// Show each turn of a session: how it ended, and what is missing.
     Turns {
-        /// The log.
+        /// A log, or a session by its id, the beginning of its id, its title, or @last.
         log: PathBuf,
     },
     /// Compare the messages of two logs or sources, also across formats.
     Diff(TwoSides),
-    /// Say whether every message of A is in B, by what it says; list what is missing.
+    /// Tell whether every message of A is in B, and list what is missing.
     Contains(TwoSides),
     /// Rebuild the original files from logs, byte for byte.
     Restore {
-        /// Logs, or folders of logs.
+        /// Logs, folders of logs, or sessions by id, title or @last.
         #[arg(required = true)]
         logs: Vec<PathBuf>,
-        /// The folder to restore into; nothing in it is overwritten.
-        #[arg(long, short, value_name = "DIR")]
+        /// Restore into this folder; no file in it is overwritten.
+        #[arg(long, short, value_name = "FOLDER")]
         output: PathBuf,
     },
-    /// Say what is wrong in a source, and what could be mended. Changes nothing.
+    /// Write sessions as another program's own, which it lists, loads and continues.
+    Export(Export),
+    /// List what is wrong in a source, and what `repair` could do. Changes nothing.
     Audit {
-        /// A sessions folder, one that holds several, one session's folder, or one file.
+        /// A sessions folder, a folder that holds several, one session's folder, or one file.
         source: PathBuf,
-        /// Only this format.
+        /// The store with its logs [default: `<SOURCE>.everlog` beside the source].
+        #[arg(long, short, value_name = "DEST")]
+        output: Option<PathBuf>,
+        /// Accept these findings: the store's baseline records them, and they become notes. New damage still fails.
+        #[arg(long)]
+        accept: bool,
+        /// Consider only this format; `everlog formats` lists them.
         #[arg(long, value_name = "FORMAT")]
         format: Option<String>,
         /// Which sessions.
         #[command(flatten)]
         chosen: Chosen,
     },
-    /// Mend what can be mended safely: first a plan, then exactly that plan, with a way back.
+    /// Repair what can be repaired safely: print a plan, then apply that plan, with a way back.
     Repair {
-        /// A sessions folder, one that holds several, one session's folder, or one file.
+        /// A sessions folder, a folder that holds several, one session's folder, or one file.
         source: PathBuf,
-        /// Do the plan with this fingerprint; refused if it would be another one now.
+        /// Apply the plan with this fingerprint; refused if the plan has changed since.
         #[arg(long, value_name = "FINGERPRINT")]
         apply: Option<String>,
         /// Put back what a repair changed.
         #[arg(long, value_name = "RECEIPT", conflicts_with = "apply")]
         undo: Option<PathBuf>,
-        /// Where old files and receipts go; `<SOURCE>.everlog-repair` beside the source if not given.
-        #[arg(long, value_name = "DIR", conflicts_with = "undo")]
+        /// Keep replaced files and receipts here [default: `<SOURCE>.everlog-repair` beside the source].
+        #[arg(long, value_name = "FOLDER", conflicts_with = "undo")]
         backups: Option<PathBuf>,
-        /// Only this format.
+        /// Consider only this format; `everlog formats` lists them.
         #[arg(long, value_name = "FORMAT")]
         format: Option<String>,
     },
-    /// Remove what has served its purpose, and never anything else: first a plan, then that plan, with a way back.
+    /// Remove completed journals past their retention: print a plan, or apply it, with a way back.
     Prune(Box<Prune>),
+    /// Explain a finding code: its cause, and what you can do.
+    Explain {
+        /// The code, as reports show it in brackets; all codes if not given.
+        code: Option<String>,
+    },
     /// List the formats that can be converted.
     Formats,
     /// Print a completion script for a shell.
@@ -120,42 +149,50 @@ pub enum Command {
     },
     /// Print the manual page, or write one per command into a folder.
     Man {
-        /// The folder.
-        #[arg(long, value_name = "DIR")]
-        dir: Option<PathBuf>,
+        /// Write one page per command into this folder.
+        #[arg(long, short, alias = "dir", value_name = "FOLDER")]
+        output: Option<PathBuf>,
     },
 }
 
 /// `everlog migrate`.
 #[derive(Debug, ClapArgs)]
 pub struct Migrate {
-    /// A sessions folder, one that holds several, one session's folder, or one file.
-    pub source: PathBuf,
-    /// Where logs go; `<SOURCE>.everlog` beside the source if not given.
+    /// Sessions folders, folders that hold several, sessions' folders, or files [default: those in `everlog.toml`].
+    #[arg(value_name = "SOURCE")]
+    pub sources: Vec<PathBuf>,
+    /// Convert what supported programs keep at their usual places on this machine.
+    #[arg(long, conflicts_with = "sources")]
+    pub all: bool,
+    /// Write the logs into this store [default: `<SOURCE>.everlog` beside the source; for several sources and `--all`
+    /// $EVERLOG_STORE, else ~/.local/share/everlog].
     #[arg(long, short, value_name = "DEST")]
     pub output: Option<PathBuf>,
-    /// Do everything but give logs their names.
+    /// Read settings from this file [default: `everlog.toml` here, in ~/.config/everlog or in /etc].
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Convert and prove everything, but keep no log.
     #[arg(long)]
     pub dry_run: bool,
-    /// Rename proven sources to `*.migrated`, so that their program no longer lists them.
+    /// Rename each proven source to `*.migrated`, so that its program no longer lists it.
     #[arg(long, conflicts_with = "dry_run")]
     pub retire: bool,
     /// Give retired sources their names back.
     #[arg(long, conflicts_with_all = ["dry_run", "retire"])]
     pub unretire: bool,
-    /// Convert also while the program of the sessions runs.
+    /// Convert even while the program that writes the sessions is running.
     #[arg(long)]
     pub allow_live: bool,
-    /// Convert again even what has not changed by size and time.
+    /// Convert everything again, even sessions whose size and time are unchanged.
     #[arg(long)]
     pub rehash: bool,
     /// Which sessions.
     #[command(flatten)]
     pub chosen: Chosen,
-    /// Only this format.
+    /// Consider only this format; `everlog formats` lists them.
     #[arg(long, value_name = "FORMAT")]
     pub format: Option<String>,
-    /// Only sessions written since: a date (2026-11-01), a time, or a span (7d, 12h).
+    /// Only sessions written since a date (2026-11-01), a time, or a span ago (7d, 12h).
     #[arg(long, value_name = "WHEN")]
     pub since: Option<String>,
 }
@@ -163,10 +200,10 @@ pub struct Migrate {
 /// Which sessions are meant, by name.
 #[derive(Debug, Default, ClapArgs)]
 pub struct Chosen {
-    /// Only sessions whose name matches; may be given several times.
+    /// Only sessions whose name matches; repeatable.
     #[arg(long, value_name = "GLOB")]
     pub include: Vec<String>,
-    /// No sessions whose name matches; may be given several times.
+    /// Skip sessions whose name matches; repeatable.
     #[arg(long, value_name = "GLOB")]
     pub exclude: Vec<String>,
 }
@@ -174,33 +211,39 @@ pub struct Chosen {
 /// `everlog verify`.
 #[derive(Debug, ClapArgs)]
 pub struct Verify {
-    /// A folder of logs, or one log.
-    pub dest: PathBuf,
-    /// Compare with this source too.
+    /// A store, or one log [default: the store in `everlog.toml`].
+    pub dest: Option<PathBuf>,
+    /// Read settings from this file [default: `everlog.toml` here, in ~/.config/everlog or in /etc].
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Compare with this source, too.
     #[arg(long, value_name = "SOURCE")]
     pub source: Option<PathBuf>,
-    /// Compare with the replays that `replay --all --out` kept here.
-    #[arg(long, value_name = "DIR")]
+    /// Compare with the replays that `replay --all -o` wrote here.
+    #[arg(long, value_name = "FOLDER")]
     pub golden: Option<PathBuf>,
-    /// How far: `seal` (hashes and references), `restore` (files rebuild, too), `full` (replay, too).
+    /// How much to check: `seal` (hashes, references, attachments), `restore` (also rebuild the files), `full` (also replay).
     #[arg(long, value_name = "LEVEL", value_parser = ["seal", "restore", "full"], default_value = "full")]
     pub level: String,
-    /// Only a part of the sessions, the same each time: 10%, 0.5%.
+    /// Fail unless the store has this root: the 64 hex digits that `migrate` and `verify` print.
+    #[arg(long, value_name = "HASH")]
+    pub root: Option<String>,
+    /// Check only a part of the sessions, the same part each time: 10%, 0.5%.
     #[arg(long, value_name = "PERCENT")]
     pub sample: Option<String>,
     /// Which sessions.
     #[command(flatten)]
     pub chosen: Chosen,
-    /// Only sessions whose log or source was written since: a date (2026-11-01), a time, or a span (7d, 12h).
+    /// Only sessions whose log or source was written since a date (2026-11-01), a time, or a span ago (7d, 12h).
     #[arg(long, value_name = "WHEN")]
     pub since: Option<String>,
-    /// Let findings and logs without a source count, not only differences.
+    /// Also exit with 1 for findings and for logs without a source.
     #[arg(long)]
     pub strict: bool,
     /// How differences are shown.
     #[command(flatten)]
     pub showing: Showing,
-    /// Write a JUnit report.
+    /// Write a JUnit report to this file.
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,
     /// Print annotations for GitHub Actions, and add to the job's summary.
@@ -211,13 +254,13 @@ pub struct Verify {
 /// How differences are shown.
 #[derive(Debug, ClapArgs)]
 pub struct Showing {
-    /// How many bytes or characters to show around a difference.
-    #[arg(long, value_name = "N", default_value_t = 40)]
-    pub context: usize,
-    /// How many differences of one session to show; the rest is counted.
+    /// Show N bytes or characters around each difference.
+    #[arg(long, alias = "context", value_name = "N", default_value_t = 40)]
+    pub window: usize,
+    /// Show at most N differences per session, and count the others.
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub max_diffs: usize,
-    /// Quote nothing from sessions.
+    /// Quote nothing of what sessions say.
     #[arg(long)]
     pub no_content: bool,
 }
@@ -225,103 +268,286 @@ pub struct Showing {
 /// Two sides that are compared.
 #[derive(Debug, ClapArgs)]
 pub struct TwoSides {
-    /// A log, a folder of logs, a session, or a folder of sessions.
+    /// A log, a store, a session, or a folder of sessions.
     pub a: PathBuf,
-    /// Another one, of whatever format.
+    /// Another one, of any format.
     pub b: PathBuf,
     /// How differences are shown.
     #[command(flatten)]
     pub showing: Showing,
 }
 
+/// `everlog ls`.
+#[derive(Debug, ClapArgs)]
+pub struct Ls {
+    /// A store, or a folder of logs [default: the one that `--store` names].
+    pub folder: Option<PathBuf>,
+    /// What comes first: the newest, the largest, the one with the most messages, or by title.
+    #[arg(long, value_name = "BY", value_parser = ["time", "size", "messages", "title"], default_value = "time")]
+    pub sort: String,
+    /// Only sessions with a message since a date (2026-11-01), a time, or a span ago (7d, 12h).
+    #[arg(long, value_name = "WHEN")]
+    pub since: Option<String>,
+    /// Only sessions of this format; `everlog formats` lists them.
+    #[arg(long, value_name = "FORMAT")]
+    pub format: Option<String>,
+    /// Only sessions that worked in this folder or below it.
+    #[arg(long, value_name = "FOLDER")]
+    pub cwd: Option<PathBuf>,
+    /// Only sessions with findings that somebody should look at.
+    #[arg(long)]
+    pub damaged: bool,
+}
+
+/// `everlog show`.
+#[derive(Debug, ClapArgs)]
+pub struct Show {
+    /// A log, or a session by its id, the beginning of its id, its title, or @last.
+    pub log: PathBuf,
+    /// Show another head: a branch, or KIND:NAME (view:…, backup:…, events:…).
+    #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
+    pub head: Option<String>,
+    /// Show the path to this node: its id in the source, or #SEQ for its number in the log.
+    #[arg(long, value_name = "ID", allow_hyphen_values = true, conflicts_with = "head")]
+    pub leaf: Option<String>,
+    /// Show the state after the event with this number.
+    #[arg(long, value_name = "SEQ")]
+    pub at: Option<u32>,
+    /// Show only the last N messages.
+    #[arg(long, value_name = "N")]
+    pub last: Option<usize>,
+    /// Show also what other branches have.
+    #[arg(long, conflicts_with_all = ["last", "head", "leaf"])]
+    pub all_branches: bool,
+    /// Show calls of tools and their answers in full, in a line each, or not at all.
+    #[arg(long, value_name = "HOW", value_parser = ["full", "short", "none"], default_value = "short")]
+    pub tools: String,
+    /// Show what a model thought in a pale colour, or only that it did.
+    #[arg(long, value_name = "HOW", value_parser = ["dimmed", "hidden"], default_value = "dimmed")]
+    pub thinking: String,
+    /// Show times in this zone: local, source (as the source has them), UTC, +02:00, or a name such as Europe/Berlin.
+    #[arg(long, value_name = "ZONE", default_value = "local", allow_hyphen_values = true)]
+    pub zone: String,
+    /// Write a Markdown document, or flat messages, one JSON object per line, instead of text.
+    #[arg(long = "as", value_name = "FORM", value_parser = ["markdown", "messages"])]
+    pub form: Option<String>,
+    /// Print to the terminal without a pager; otherwise $PAGER shows the text, or `less` where it is not set.
+    #[arg(long)]
+    pub no_pager: bool,
+}
+
+/// `everlog html`.
+#[derive(Debug, ClapArgs)]
+pub struct Html {
+    /// A store, a folder of logs, a log, or a session by its id, the beginning of its id, its title, or @last.
+    pub what: PathBuf,
+    /// The folder for the pages; for one session also a file that ends in .html.
+    #[arg(long, short, value_name = "FOLDER")]
+    pub output: PathBuf,
+    /// Open the index, or the only page, in a browser.
+    #[arg(long)]
+    pub open: bool,
+    /// What is taken out.
+    #[command(flatten)]
+    pub redact: Redact,
+}
+
+/// What is taken out of messages before they leave the machine.
+#[derive(Debug, ClapArgs)]
+pub struct Redact {
+    /// Replace keys, tokens, passwords, e-mail addresses and home directories by placeholders.
+    #[arg(long)]
+    pub redact: bool,
+    /// Replace also what this regular expression finds; may be repeated.
+    #[arg(long, value_name = "REGEX", requires = "redact", allow_hyphen_values = true)]
+    pub redact_pattern: Vec<String>,
+}
+
+/// `everlog search`.
+#[derive(Debug, ClapArgs)]
+pub struct Search {
+    /// These words, one after the other; with `--regex`, the store.
+    #[arg(required_unless_present = "regex")]
+    pub words: Option<String>,
+    /// A store, or a folder of logs [default: the one that `--store` names].
+    pub folder: Option<PathBuf>,
+    /// Search for a regular expression instead of words.
+    #[arg(long, short = 'e', value_name = "R", allow_hyphen_values = true)]
+    pub regex: Option<String>,
+    /// Find `a` where `A` is, too, whatever the pattern; by default a capital letter in it makes case count.
+    #[arg(long, short, conflicts_with = "case_sensitive")]
+    pub ignore_case: bool,
+    /// Let case count, whatever the pattern.
+    #[arg(long, short = 's')]
+    pub case_sensitive: bool,
+    /// Only what this role said; what tools answered is `tool`.
+    #[arg(long, value_name = "ROLE", value_parser = ["system", "user", "assistant", "tool"])]
+    pub role: Option<String>,
+    /// Only calls and answers of this tool.
+    #[arg(long, value_name = "NAME")]
+    pub tool: Option<String>,
+    /// Only messages since a date (2026-11-01), a time, or a span ago (7d, 12h).
+    #[arg(long, value_name = "WHEN")]
+    pub since: Option<String>,
+    /// Only sessions of this format; `everlog formats` lists them.
+    #[arg(long, value_name = "FORMAT")]
+    pub format: Option<String>,
+    /// Search this branch, or `all`, instead of the one that the program shows.
+    #[arg(long, value_name = "NAME")]
+    pub branch: Option<String>,
+    /// List the sessions with a match.
+    #[arg(long, short = 'l', conflicts_with_all = ["count", "context"])]
+    pub sessions: bool,
+    /// Count the lines that match in each session.
+    #[arg(long, short, conflicts_with = "context")]
+    pub count: bool,
+    /// Show N lines before and after each match.
+    #[arg(long, short = 'C', value_name = "N", default_value_t = 0)]
+    pub context: usize,
+    /// Show times in this zone: local, source (as the source has them), UTC, +02:00, or a name such as Europe/Berlin.
+    #[arg(long, value_name = "ZONE", default_value = "local", allow_hyphen_values = true)]
+    pub zone: String,
+}
+
+/// `everlog stats`.
+#[derive(Debug, ClapArgs)]
+pub struct Stats {
+    /// A store, or a folder of logs [default: the one that `--store` names].
+    pub folder: Option<PathBuf>,
+    /// Only sessions of this format; `everlog formats` lists them.
+    #[arg(long, value_name = "FORMAT")]
+    pub format: Option<String>,
+    /// Print comma-separated values.
+    #[arg(long, conflicts_with = "json")]
+    pub csv: bool,
+}
+
 /// `everlog replay`.
 #[derive(Debug, ClapArgs)]
 pub struct Replay {
-    /// The log; with `--all` also a folder of logs.
+    /// A log, or a session by its id, the beginning of its id, its title, or @last; with `--all`, a store.
     pub log: PathBuf,
-    /// Keep the replay of every session as a text that can be reviewed.
-    #[arg(long, requires = "out", conflicts_with_all = ["head", "leaf", "at", "last", "context", "shape", "salvage"])]
+    /// Write the replay of every session as a text that can be reviewed.
+    #[arg(long, requires = "output", conflicts_with_all = ["head", "leaf", "at", "last", "context", "shape", "salvage"])]
     pub all: bool,
-    /// The folder for those texts.
-    #[arg(long, value_name = "DIR", requires = "all")]
-    pub out: Option<PathBuf>,
-    /// Another head: a branch, or KIND:NAME (view:…, backup:…, events:…).
+    /// The folder for the texts of `--all`.
+    #[arg(long, short, alias = "out", value_name = "FOLDER", requires = "all")]
+    pub output: Option<PathBuf>,
+    /// Show another head: a branch, or KIND:NAME (view:…, backup:…, events:…).
     #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
     pub head: Option<String>,
-    /// The path to this node, by the source's own id of it; #SEQ for the log's number.
+    /// Show the path to this node: its id in the source, or #SEQ for its number in the log.
     #[arg(long, value_name = "ID", allow_hyphen_values = true, conflicts_with = "head")]
     pub leaf: Option<String>,
-    /// The state after this event.
+    /// Show the state after the event with this number.
     #[arg(long, value_name = "SEQ")]
     pub at: Option<u32>,
-    /// Only the last N messages.
+    /// Print only the last N messages.
     #[arg(long, value_name = "N")]
     pub last: Option<usize>,
-    /// Only what a model would see.
+    /// Print only what a model would see.
     #[arg(long)]
     pub context: bool,
-    /// In the source program's own shape.
+    /// Print messages in the source program's own shape.
     #[arg(long = "as", value_name = "SHAPE", value_parser = ["source"])]
     pub shape: Option<String>,
-    /// Also what the source program's loader would not show.
+    /// Print also what the source program's loader would not show.
     #[arg(long)]
     pub salvage: bool,
+}
+
+/// `everlog export`.
+#[derive(Debug, ClapArgs)]
+pub struct Export {
+    /// Logs, folders of logs, or sessions by id, title or @last.
+    #[arg(required = true)]
+    pub logs: Vec<PathBuf>,
+    /// Export to this format.
+    #[arg(long, value_name = "FORMAT")]
+    pub to: String,
+    /// Write into this folder, as into the one in which the program keeps its sessions; no file in it is overwritten.
+    #[arg(long, short, value_name = "FOLDER")]
+    pub output: PathBuf,
+    /// Export another head: a branch, or KIND:NAME (view:…, backup:…, events:…).
+    #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
+    pub head: Option<String>,
+    /// Export the path to this node: its id in the source, or #SEQ for its number in the log.
+    #[arg(long, value_name = "ID", allow_hyphen_values = true, conflicts_with = "head")]
+    pub leaf: Option<String>,
+    /// Export the state after the event with this number.
+    #[arg(long, value_name = "SEQ")]
+    pub at: Option<u32>,
+    /// The working folder of the exported session [default: the session's own].
+    #[arg(long, value_name = "FOLDER")]
+    pub cwd: Option<PathBuf>,
+    /// The model of all answers, as PROVIDER/MODEL [default: each answer's own].
+    #[arg(long, value_name = "MODEL")]
+    pub model: Option<String>,
+    /// The title of the exported session [default: the session's own].
+    #[arg(long, value_name = "TITLE")]
+    pub title: Option<String>,
+    /// Write no session that loses something.
+    #[arg(long)]
+    pub strict: bool,
+    /// Leave out what the program cannot say, instead of carrying it along for the way back.
+    #[arg(long)]
+    pub bare: bool,
 }
 
 /// `everlog prune`.
 #[derive(Debug, Default, ClapArgs)]
 pub struct Prune {
-    /// A sessions folder, one that holds several, one session's folder, or one file; else what `everlog.toml` names.
+    /// A sessions folder, a folder that holds several, one session's folder, or one file [default: the one in `everlog.toml`].
     pub source: Option<PathBuf>,
-    /// Where its logs are; `<SOURCE>.everlog` beside the source if not given.
+    /// The store with its logs [default: `<SOURCE>.everlog` beside the source].
     #[arg(long, short, value_name = "DEST")]
     pub output: Option<PathBuf>,
-    /// Do it, instead of printing what would go.
+    /// Remove what the plan names, instead of printing the plan.
     #[arg(long, conflicts_with_all = ["check", "explain", "undo", "plan"])]
     pub apply: bool,
-    /// Print what would go, even where `everlog.toml` says to do it.
+    /// Print the plan even where `everlog.toml` says `apply`.
     #[arg(long)]
     pub plan: bool,
-    /// Exit with 1 when something should have gone by now.
+    /// Exit with 1 when the plan is not empty.
     #[arg(long)]
     pub check: bool,
-    /// Print the whole case of what is in this file.
+    /// Explain every decision about what is in this file.
     #[arg(long, value_name = "FILE")]
     pub explain: Option<PathBuf>,
-    /// Bring back what a prune took: the last one, or the one of this name.
+    /// Bring back what a prune removed: the last one, or the one with this name.
     #[arg(long, value_name = "NAME", num_args = 0..=1, require_equals = true)]
     pub undo: Option<Option<String>>,
-    /// Only by these rules: turn-journal, run-journal, cron-run-log, event-log, hidden-lines, retired.
+    /// Apply only these rules: turn-journal, run-journal, cron-run-log, event-log, hidden-lines, retired.
     #[arg(long, value_name = "RULE", value_delimiter = ',')]
     pub rule: Vec<String>,
-    /// What is older than this (12h, 90d), by its own times and by its file's; 30d if not given, 0 for whatever age the other two take.
+    /// Remove what is older than this (12h, 90d), by its own times and by its file's; 0 leaves age out [default: 30d].
     #[arg(long, value_name = "AGE")]
     pub older_than: Option<String>,
-    /// But for the newest N turns and N runs of each session; other rules go by age alone. 0 is as if not given.
+    /// Keep the newest N turns and N runs of each session, whatever their age.
     #[arg(long, value_name = "N")]
     pub keep_last: Option<usize>,
-    /// And the oldest besides, until the source's journals have no more than this (2GiB). 0 is as if not given.
+    /// Also remove the oldest until the journals of the source take at most this much (2GiB).
     #[arg(long, value_name = "SIZE")]
     pub max_bytes: Option<String>,
-    /// Only files that were left alone for so long; 1h if not given.
+    /// Remove only from files that nobody has written to for this long [default: 1h].
     #[arg(long, value_name = "SPAN")]
     pub idle: Option<String>,
-    /// Also what no log has: that cannot be brought back.
+    /// Remove also what no log contains; that cannot be brought back.
     #[arg(long)]
     pub without_log: bool,
-    /// Move old files there instead of removing them.
-    #[arg(long, value_name = "DIR")]
+    /// Move files here instead of removing them.
+    #[arg(long, value_name = "FOLDER")]
     pub trash: Option<PathBuf>,
-    /// Settings; `everlog.toml` here, in ~/.config/everlog or in /etc if not given.
+    /// Read settings from this file [default: `everlog.toml` here, in ~/.config/everlog or in /etc].
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// Take this for the time.
-    #[arg(long, value_name = "TIME")]
+    /// Take this for the present time.
+    #[arg(long, value_name = "TIME", hide = true)]
     pub now: Option<String>,
     /// Which sessions.
     #[command(flatten)]
     pub chosen: Chosen,
-    /// Only this format.
+    /// Consider only this format; `everlog formats` lists them.
     #[arg(long, value_name = "FORMAT")]
     pub format: Option<String>,
 }

@@ -3,8 +3,10 @@
 use serde::{Deserialize, Deserializer};
 use std::path::{Path, PathBuf};
 
-use crate::store::StoreError;
 use crate::store::disk;
+use crate::store::walk::real_path;
+
+use super::choices::Problem;
 
 /// The file's name.
 pub(super) const NAME: &str = "everlog.toml";
@@ -12,9 +14,31 @@ pub(super) const NAME: &str = "everlog.toml";
 /// What the file says.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Config {
+pub(super) struct Config {
     #[serde(default)]
-    prune: PruneConfig,
+    pub(super) migrate: MigrateConfig,
+    #[serde(default)]
+    pub(super) verify: VerifyConfig,
+    #[serde(default)]
+    pub(super) prune: PruneConfig,
+}
+
+/// What it says of `everlog migrate`; it counts where no SOURCE is typed.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub(super) struct MigrateConfig {
+    pub(super) sources: Vec<PathBuf>,
+    pub(super) all: bool,
+    pub(super) output: Option<PathBuf>,
+}
+
+/// What it says of `everlog verify`; it counts where no store is typed.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub(super) struct VerifyConfig {
+    pub(super) store: Option<PathBuf>,
+    pub(super) source: Option<PathBuf>,
+    pub(super) strict: bool,
 }
 
 /// What it says of `everlog prune`; the same words as its options.
@@ -50,10 +74,12 @@ fn quantity<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Err
     }))
 }
 
-impl PruneConfig {
-    /// The same, with paths below the folder that the file lies in.
-    fn below(mut self, folder: &Path) -> PruneConfig {
-        for path in [&mut self.source, &mut self.output, &mut self.trash].into_iter().flatten() {
+impl Config {
+    /// Makes paths relative to the folder that the file is in.
+    fn below(mut self, folder: &Path) -> Config {
+        let Config { migrate, verify, prune } = &mut self;
+        let named = [&mut migrate.output, &mut verify.store, &mut verify.source, &mut prune.source, &mut prune.output, &mut prune.trash];
+        for path in named.into_iter().flatten().chain(&mut migrate.sources) {
             *path = folder.join(home(path));
         }
         self
@@ -61,7 +87,7 @@ impl PruneConfig {
 }
 
 /// A path that begins with `~/`, below the user's folder.
-fn home(path: &Path) -> PathBuf {
+pub(super) fn home(path: &Path) -> PathBuf {
     match (path.strip_prefix("~"), std::env::var_os("HOME")) {
         (Ok(rest), Some(home)) => Path::new(&home).join(rest),
         _ => path.to_owned(),
@@ -73,26 +99,23 @@ fn home(path: &Path) -> PathBuf {
 /// # Errors
 /// What is wrong with them, and where.
 pub fn settings(bytes: &[u8]) -> Result<PruneConfig, String> {
+    Ok(parse(bytes)?.prune)
+}
+
+fn parse(bytes: &[u8]) -> Result<Config, String> {
     let text = std::str::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned())?;
-    let config: Config = toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())?;
-    Ok(config.prune)
+    toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())
 }
 
 /// Reads the file that was named, or the first that there is: here, then in the
 /// user's folder for settings, then in that of the machine.
-pub(super) fn load(named: Option<&Path>) -> Result<PruneConfig, Trouble> {
+pub(super) fn load(named: Option<&Path>) -> Result<Config, Problem> {
     let of_user = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from).or_else(|| Some(home(Path::new("~/.config"))));
     let usual = [Some(PathBuf::from(NAME)), of_user.map(|folder| folder.join("everlog").join(NAME)), Some(Path::new("/etc").join(NAME))];
     let found = named.map(Path::to_owned).or_else(|| usual.into_iter().flatten().find(|path| path.is_file()));
-    let Some(path) = found else { return Ok(PruneConfig::default()) };
-    let bytes = disk::read(&path).map_err(Trouble::Unreadable)?;
-    let config = settings(&bytes).map_err(|what| Trouble::Wrong(format!("{}: {what}", path.display())))?;
+    let Some(path) = found else { return Ok(Config::default()) };
+    let bytes = disk::read(&real_path(&path))?;
+    let config = parse(&bytes).map_err(|what| Problem::Usage(format!("{}: {what}", path.display())))?;
     let folder = path.parent().map(Path::to_owned).unwrap_or_default();
     Ok(config.below(&folder))
-}
-
-/// Why a settings file is of no use.
-pub(super) enum Trouble {
-    Unreadable(StoreError),
-    Wrong(String),
 }

@@ -7,19 +7,16 @@ use crate::model::retention::{Policy, Rule, USUAL_AGE_NS};
 use crate::store::disk::RealDisk;
 
 use super::args::Prune;
-use super::config::{self, PruneConfig, Trouble};
+use super::choices::{Problem, STOP, adapters, beside, now_ns, selection};
+use super::config::{self, PruneConfig};
 use super::quantities::{moment_ns, size, span_ns};
-use super::resolve::{Problem, STOP, adapters, beside, now_ns, selection};
 
 /// How long a file must have been left alone where nobody says anything.
 const USUAL_IDLE: &str = "1h";
 
 /// Settles what was typed with what `everlog.toml` says; what was typed counts.
 pub(super) fn job(args: Prune, jobs: usize) -> Result<PruneJob<'static>, Problem> {
-    let config = config::load(args.config.as_deref()).map_err(|trouble| match trouble {
-        Trouble::Unreadable(error) => Problem::from(error),
-        Trouble::Wrong(what) => Problem::Usage(what),
-    })?;
+    let config = config::load(args.config.as_deref())?.prune;
     let source = args.source.clone().or_else(|| config.source.clone());
     let source = source.ok_or_else(|| Problem::Usage(format!("name a SOURCE, here or in {}", config::NAME)))?;
     let config = config_for(config, &source);
@@ -36,7 +33,7 @@ pub(super) fn job(args: Prune, jobs: usize) -> Result<PruneJob<'static>, Problem
         copies: if args.without_log { Copies::GivenUp } else { Copies::InLogs },
         trash: args.trash.clone().or_else(|| config.trash.clone()).map(std::path::absolute).transpose().map_err(unusable)?,
         now_ns: match &args.now {
-            Some(text) => moment_ns(text).ok_or_else(|| Problem::Usage(format!("{text:?} is no time (2026-11-01T12:00:00Z)")))?,
+            Some(text) => moment_ns(text).ok_or_else(|| Problem::Usage(format!("{text:?} is not a valid time (2026-11-01T12:00:00Z)")))?,
             None => now_ns(),
         },
         action: action(args, &config),
@@ -81,7 +78,7 @@ fn action(args: Prune, config: &PruneConfig) -> Action {
 fn rules(args: &Prune, config: &PruneConfig) -> Result<Vec<Rule>, Problem> {
     let words = if args.rule.is_empty() { config.rule.clone().unwrap_or_default() } else { args.rule.clone() };
     let known = Rule::ALL.map(Rule::word).join(", ");
-    let rule = |word: &String| Rule::named(word).ok_or_else(|| Problem::Usage(format!("{word:?} is no rule; there are {known}")));
+    let rule = |word: &String| Rule::named(word).ok_or_else(|| Problem::Usage(format!("{word:?} is not a rule; the rules are {known}")));
     let rules = words.iter().map(rule).collect::<Result<Vec<Rule>, Problem>>()?;
     Ok(if rules.is_empty() { Rule::ALL.to_vec() } else { rules })
 }
@@ -91,7 +88,7 @@ fn policy(args: &Prune, config: &PruneConfig) -> Result<Policy, Problem> {
     let keep_last = args.keep_last.or(config.keep_last);
     let most = args.max_bytes.as_deref().or(config.max_bytes.as_deref());
     let age = age.map(span).transpose()?.unwrap_or(USUAL_AGE_NS);
-    let wrong = |text: &str| Problem::Usage(format!("{text:?} is no size (2GiB, 500MB)"));
+    let wrong = |text: &str| Problem::Usage(format!("{text:?} is not a valid size (2GiB, 500MB)"));
     // Less than a byte would be taken for no limit.
     let is_nothing = |text: &str| text.bytes().all(|b| !matches!(b, b'1'..=b'9'));
     let meant = |text: &str| size(text).filter(|bytes| *bytes > 0 || is_nothing(text));
@@ -105,7 +102,7 @@ fn policy(args: &Prune, config: &PruneConfig) -> Result<Policy, Problem> {
 }
 
 fn span(text: &str) -> Result<i64, Problem> {
-    span_ns(text).ok_or_else(|| Problem::Usage(format!("{text:?} is no span (30d, 12h, 0)")))
+    span_ns(text).ok_or_else(|| Problem::Usage(format!("{text:?} is not a valid span (30d, 12h, 0)")))
 }
 
 #[cfg(test)]

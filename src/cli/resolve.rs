@@ -1,67 +1,72 @@
 //! What was typed to what is done: defaults, globs and conflicts settled, the
 //! clock read once.
 
-use clap::{CommandFactory, Parser, error::ErrorKind};
-use glob::Pattern;
-use jiff::{Span, Timestamp, Zoned};
-use std::collections::BTreeMap;
+use clap::{FromArgMatches, error::ErrorKind};
+use jiff::Timestamp;
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::adapters::adapter::Adapter;
-use crate::adapters::{ALL, by_id};
-use crate::commands::audit::AuditJob;
+use crate::commands::audit::{AuditJob, Covers, Judgement};
 use crate::commands::compare::CompareJob;
-use crate::commands::convert::Mode;
 use crate::commands::detect::DetectJob;
 use crate::commands::fork::ForkJob;
 use crate::commands::golden::GoldenJob;
-use crate::commands::migrate::{Live, MigrateJob, Sources, Trust};
+use crate::commands::html::HtmlJob;
 use crate::commands::repair::{Action, RepairJob};
-use crate::commands::replay::{ReplayJob, Salvage, Shape, View};
+use crate::commands::replay::{Branches, ReplayJob, Salvage, Shape, View};
 use crate::commands::restore::RestoreJob;
 use crate::commands::sample::Sample;
-use crate::commands::source::Selection;
+use crate::commands::sessions::explained;
 use crate::commands::tree::{Nodes, TreeJob};
 use crate::commands::verify::{Annotations, Level, Strictness, VerifyJob};
 use crate::commands::{
-    CommandError, audit, contains, detect, diff, fork, formats, golden, migrate, repair, replay, restore, tree, turns, verify,
+    audit, contains, detect, diff, explain, export, fork, formats, golden, html, ls, repair, replay, restore, search, show, stats, tree,
+    turns, verify,
 };
 use crate::model::heads::HeadName;
 use crate::model::ids::Seq;
+use crate::pipeline::source::Selection;
 use crate::report::differences::{Quoting, Showing};
 use crate::report::exit::ExitStatus;
-use crate::report::printer::{Form, Printer, Talk};
+use crate::report::findings::Listing;
+use crate::report::pager::Pager;
+use crate::report::printer::{self, Bar, Form, Printer, Stream, Streams, Talk};
 use crate::report::terminal::{Colours, Terminal};
 use crate::report::text;
 use crate::store::disk::{Disk, RealDisk};
+use crate::store::walk::{real_folder_of, real_path};
 
 use super::args::{self, Args, Command};
-use super::{prune, quantities};
-
-/// Set by the first Ctrl-C; the second one ends the process.
-pub(super) static STOP: AtomicBool = AtomicBool::new(false);
+use super::choices::{Problem, STOP, adapters, beside, homes, now_ns, redactor, said, selection};
+use super::{config, help, migrate, places, prune, reading, sessions};
 
 /// Parses, runs, and says how it ended.
 pub fn run(words: impl IntoIterator<Item = OsString>) -> ExitStatus {
-    let args = match Args::try_parse_from(words) {
+    let args = match help::command().try_get_matches_from(words).and_then(|matches| Args::from_arg_matches(&matches)) {
         Ok(args) => args,
         Err(error) => {
-            let told = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
-            // Help goes to stdout and errors to stderr; a closed pipe is no news.
+            let out = Printer::new(Form::Text, Talk::Usual, streams());
+            // An error quotes what was typed, which may come from a file's name.
+            if !matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
+                out.complain(error.render().to_string().trim_end());
+                return ExitStatus::Failed;
+            }
+            // Help quotes nothing. A closed pipe is no news.
             return match error.print().and_then(|()| std::io::stdout().flush()) {
-                Err(failure) if told && failure.kind() != std::io::ErrorKind::BrokenPipe => {
-                    not_printed(failure, &Printer::new(Form::Text, Talk::Usual))
-                }
-                _ if told => ExitStatus::Well,
-                _ => ExitStatus::Failed,
+                Err(failure) if failure.kind() != std::io::ErrorKind::BrokenPipe => not_printed(failure, &out),
+                Ok(()) | Err(_) => ExitStatus::Well,
             };
         }
     };
+    survive_file_size_limit();
     let form = if args.json { Form::Json } else { Form::Text };
-    let out = Printer::new(form, if args.quiet { Talk::Quiet } else { Talk::Usual });
+    let talk = if args.quiet { Talk::Quiet } else { Talk::Usual };
+    let (out, pager) = reading::printer(&args, form, talk, streams());
+    printer::escape_panics();
+    let out = if args.all_findings { out.with_listing(Listing::All) } else { out };
     let status = match dispatch(args, &out) {
         Ok(status) => status,
         Err(Problem::Usage(what)) => {
@@ -73,10 +78,16 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> ExitStatus {
             ExitStatus::Failed
         }
     };
-    match out.finish() {
+    let status = out.settle(status);
+    let status = match out.finish() {
         Ok(()) => status,
         Err(failure) => not_printed(failure, &out),
-    }
+    };
+    // A pager reads to the end of what it is given, and then waits for its user.
+    drop(out);
+    // One that cannot be waited for is gone.
+    let _ = pager.map(Pager::wait);
+    status
 }
 
 /// Whoever reads stdout must not take a part for the whole.
@@ -86,60 +97,78 @@ fn not_printed(failure: std::io::Error, out: &Printer) -> ExitStatus {
     ExitStatus::Failed
 }
 
-/// Why nothing was done.
-pub(super) enum Problem {
-    Usage(String),
-    Command(CommandError),
-}
-
-impl From<CommandError> for Problem {
-    fn from(error: CommandError) -> Self {
-        Problem::Command(error)
-    }
-}
-
-impl From<crate::store::StoreError> for Problem {
-    fn from(error: crate::store::StoreError) -> Self {
-        Problem::Command(error.into())
-    }
-}
-
 fn dispatch(args: Args, out: &Printer) -> Result<ExitStatus, Problem> {
     let jobs = args.jobs.filter(|jobs| *jobs > 0).unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
+    let store = args.store.as_deref();
     match args.command {
         Command::Detect { paths, format } => {
             let selection = Selection { homes: homes(), ..Selection::default() };
+            let paths = if paths.is_empty() { places::to_look_at(format.as_deref(), out)? } else { paths };
             Ok(detect::run(&DetectJob { paths, adapters: adapters(format.as_deref())?, selection, jobs }, out)?)
         }
-        Command::Migrate(args) => run_migrate(args, jobs, out),
+        Command::Migrate(args) => {
+            stop_politely();
+            migrate::run(args, jobs, out)
+        }
         Command::Verify(args) => Ok(verify::run(&verify_job(args, jobs)?, out)?),
         Command::Diff(args) => Ok(diff::run(&compare_job(args, jobs), out)?),
         Command::Contains(args) => Ok(contains::run(&compare_job(args, jobs), out)?),
-        Command::Replay(args::Replay { log: logs, out: Some(folder), .. }) => {
-            Ok(golden::run(&GoldenJob { logs, out: folder, jobs, disk: &RealDisk }, out)?)
+        Command::Ls(args) => Ok(ls::run(&sessions::ls_job(args, store, terminal())?, out)?),
+        Command::Search(args) => Ok(search::run(&reading::search_job(*args, store, terminal())?, out)?),
+        Command::Stats(args) => Ok(stats::run(&reading::stats_job(args, store, terminal())?, out)?),
+        Command::Show(args) => Ok(show::run(&reading::show_job(*args, store, out.form(), terminal())?, out).map_err(explained)?),
+        Command::Replay(args::Replay { log: logs, output: Some(folder), .. }) => {
+            Ok(golden::run(&GoldenJob { logs: real_path(&logs), out: real_path(&folder), jobs, disk: &RealDisk }, out)?)
         }
-        Command::Replay(args) => Ok(replay::run(&replay_job(args), out)?),
+        Command::Replay(args) => {
+            let log = sessions::log(&args.log, store)?;
+            Ok(replay::run(&replay_job(args, log, out.form()), out).map_err(explained)?)
+        }
+        Command::Html(args) => run_html(&args, store, jobs, out),
         Command::Tree { log, all } => {
             let nodes = if all { Nodes::All } else { Nodes::OfNote };
-            Ok(tree::run(&TreeJob { log, nodes, terminal: terminal() }, out)?)
+            Ok(tree::run(&TreeJob { log: sessions::log(&log, store)?, nodes, terminal: terminal() }, out).map_err(explained)?)
         }
-        Command::Fork { log, at, name } => Ok(fork::run(&ForkJob { log, at, name, disk: &RealDisk }, out)?),
-        Command::Turns { log } => Ok(turns::run(&log, out)?),
-        Command::Restore { logs, output } => Ok(restore::run(&RestoreJob { logs, dest: output, jobs, disk: &RealDisk }, out)?),
-        Command::Audit { source, format, chosen } => {
+        Command::Fork { log, leaf, name } => {
+            // One log: it is finished, and a second Ctrl-C ends the process.
+            stop_politely();
+            let log = sessions::log_as_typed(&log, store)?;
+            Ok(fork::run(&ForkJob { log, at: leaf, name, disk: &RealDisk }, out).map_err(explained)?)
+        }
+        Command::Turns { log } => Ok(turns::run(&sessions::log(&log, store)?, out).map_err(explained)?),
+        Command::Restore { logs, output } => {
+            stop_politely();
+            let logs = logs.iter().map(|log| sessions::logs(log, store)).collect::<Result<_, _>>()?;
+            Ok(restore::run(&RestoreJob { logs, dest: output, jobs, stop: &STOP, disk: &RealDisk }, out).map_err(explained)?)
+        }
+        Command::Export(args) => {
+            stop_politely();
+            Ok(export::run(&sessions::export_job(args, store)?, out).map_err(explained)?)
+        }
+        Command::Audit { source, output, accept, format, chosen } => {
             stop_politely();
             let selection = selection(&chosen, None)?;
+            let dest = match output {
+                Some(dest) => dest,
+                None => beside(&source, ".everlog")?,
+            };
+            let covers =
+                if format.is_none() && chosen.include.is_empty() && chosen.exclude.is_empty() { Covers::All } else { Covers::Part };
             let adapters = adapters(format.as_deref())?;
-            Ok(audit::run(&AuditJob { source, selection, adapters, jobs, now_ns: now_ns(), stop: &STOP }, out)?)
+            let findings = if accept { Judgement::Accept(covers) } else { Judgement::Report };
+            Ok(audit::run(
+                &AuditJob { source, dest, findings, selection, adapters, jobs, now_ns: now_ns(), stop: &STOP, disk: &RealDisk },
+                out,
+            )?)
         }
         Command::Repair { source, apply, undo, backups, format } => {
             let backups = match backups {
-                Some(backups) => backups,
+                Some(backups) => real_path(&backups),
                 None => beside(&source, ".everlog-repair")?,
             };
             let action = match (apply, undo) {
                 (Some(fingerprint), _) => Action::Apply(fingerprint),
-                (None, Some(receipt)) => Action::Undo(receipt),
+                (None, Some(receipt)) => Action::Undo(real_path(&receipt)),
                 (None, None) => Action::Plan,
             };
             let adapters = adapters(format.as_deref())?;
@@ -149,24 +178,15 @@ fn dispatch(args: Args, out: &Printer) -> Result<ExitStatus, Problem> {
             stop_politely();
             Ok(crate::commands::prune::run(&prune::job(*args, jobs)?, out)?)
         }
+        Command::Explain { code } => Ok(explain::run(code.as_deref(), out)?),
         Command::Formats => Ok(formats::run(out)),
         Command::Completions { shell } => {
             let mut script = Vec::new();
-            clap_complete::generate(shell, &mut Args::command(), "everlog", &mut script);
-            out.line(&script);
+            clap_complete::generate(shell, &mut help::command(), "everlog", &mut script);
+            out.document(&String::from_utf8_lossy(&script));
             Ok(ExitStatus::Well)
         }
-        Command::Man { dir } => manual(dir, out),
-    }
-}
-
-pub(super) fn adapters(format: Option<&str>) -> Result<Vec<&'static dyn Adapter>, Problem> {
-    match format {
-        None => Ok(ALL.to_vec()),
-        Some(id) => match by_id(id) {
-            Some(adapter) => Ok(vec![adapter]),
-            None => Err(CommandError::UnknownFormat { format: id.to_owned() }.into()),
-        },
+        Command::Man { output } => manual(output, out),
     }
 }
 
@@ -180,133 +200,87 @@ fn stop_politely() {
     });
 }
 
-/// The time, in nanoseconds since the epoch.
-pub(super) fn now_ns() -> i64 {
-    i64::try_from(Timestamp::now().as_nanosecond()).unwrap_or(i64::MAX)
+/// A file that outgrows the limit of its size (`ulimit -f`) is an error like any
+/// other, and does not kill us in the middle of a run.
+fn survive_file_size_limit() {
+    // Once somebody listens to the signal, the write itself fails. Without a
+    // listener it still stops us, only less politely.
+    let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::new(AtomicBool::new(false)));
 }
 
-fn run_migrate(args: args::Migrate, jobs: usize, out: &Printer) -> Result<ExitStatus, Problem> {
-    stop_politely();
-    let dest = match args.output {
-        Some(dest) => dest,
-        None => beside(&args.source, ".everlog")?,
-    };
-    let job = MigrateJob {
-        selection: selection(&args.chosen, args.since.as_deref())?,
-        adapters: adapters(args.format.as_deref())?,
-        source: args.source,
-        dest,
-        mode: if args.dry_run { Mode::DryRun } else { Mode::Replace },
-        sources: match (args.retire, args.unretire) {
-            (true, _) => Sources::Retire,
-            (false, true) => Sources::Unretire,
-            (false, false) => Sources::Stay,
-        },
-        live: if args.allow_live { Live::Allowed } else { Live::Refused },
-        trust: if args.rehash { Trust::Nothing } else { Trust::SizeAndTime },
-        jobs,
-        stop: &STOP,
-        disk: &RealDisk,
-    };
-    Ok(migrate::run(&job, out)?)
+fn run_html(args: &args::Html, store: Option<&Path>, jobs: usize, out: &Printer) -> Result<ExitStatus, Problem> {
+    let logs = sessions::logs(&args.what, store)?;
+    let job = HtmlJob { logs, out: args.output.clone(), redactor: redactor(&args.redact)?, jobs, disk: &RealDisk };
+    let done = html::run(&job, out).map_err(explained)?;
+    if args.open && done.status != ExitStatus::Failed {
+        let opener = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
+        if let Err(error) = std::process::Command::new(opener).arg(&done.first).spawn() {
+            out.complain(&format!("warning: the page cannot be opened with {opener}: {error}\nhint: open it in a browser yourself"));
+            return Ok(done.status.max(ExitStatus::Found));
+        }
+    }
+    Ok(done.status)
 }
 
-/// `<source><suffix>` beside the source.
-pub(super) fn beside(source: &Path, suffix: &str) -> Result<PathBuf, Problem> {
-    let whole = std::fs::canonicalize(source).map_err(crate::store::StoreError::io("find", source))?;
-    // A file stands for the session that it belongs to.
-    let whole = match whole.parent() {
-        Some(folder) if whole.is_file() => folder.to_owned(),
-        _ => whole,
-    };
-    let mut name = whole.file_name().ok_or_else(|| Problem::Usage("name a destination with `-o`".to_owned()))?.to_owned();
-    name.push(suffix);
-    Ok(whole.with_file_name(name))
-}
-
-pub(super) fn selection(chosen: &args::Chosen, written_since: Option<&str>) -> Result<Selection, Problem> {
-    Ok(Selection {
-        include: patterns(&chosen.include)?,
-        exclude: patterns(&chosen.exclude)?,
-        since_ns: written_since.map(since).transpose()?,
-        homes: homes(),
-    })
-}
-
-/// Where programs say that they run, as far as the environment tells.
-fn homes() -> BTreeMap<&'static str, PathBuf> {
-    let variables = ALL.iter().filter_map(|adapter| Some(adapter.pid_file()?.home));
-    variables.filter_map(|name| Some((name, PathBuf::from(said(name)?)))).collect()
-}
-
-fn patterns(globs: &[String]) -> Result<Vec<Pattern>, Problem> {
-    globs.iter().map(|text| Pattern::new(text).map_err(|error| Problem::Usage(format!("{text:?} is no pattern: {error}")))).collect()
-}
-
-/// The moment that words such as `7d` or `2026-11-01` mean, in nanoseconds since
-/// the epoch; nothing where they mean none.
-#[must_use]
-pub fn moment(text: &str) -> Option<i64> {
-    since(text).ok()
-}
-
-/// A date, a time or a span back from now, in nanoseconds since the epoch.
-fn since(text: &str) -> Result<i64, Problem> {
-    let wrong = || Problem::Usage(format!("{text:?} is neither a date (2026-11-01) nor a span (7d, 12h)"));
-    let moment = match text.parse::<Span>() {
-        Ok(span) => Zoned::now().checked_sub(span).ok().and_then(|moment| i64::try_from(moment.timestamp().as_nanosecond()).ok()),
-        Err(_) => quantities::moment_ns(text),
-    };
-    moment.ok_or_else(wrong)
-}
-
-/// How wide lines may be, and whether they are coloured: `COLUMNS` says it, else
-/// the terminal; where neither does it is 80.
+/// How wide lines may be: `COLUMNS` says it, else the terminal; where neither
+/// does it is 80.
 fn terminal() -> Terminal {
     let stdout = std::io::stdout();
     let asked = said("COLUMNS").and_then(|columns| columns.to_str()?.trim().parse().ok()).filter(|columns| *columns > 0);
     let measured = || rustix::termios::tcgetwinsize(&stdout).ok().map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0);
-    Terminal { columns: asked.or_else(measured).unwrap_or(80), colours: colours(&stdout) }
+    Terminal { columns: asked.or_else(measured).unwrap_or(80) }
 }
 
-/// What an environment variable says, if it says anything.
-fn said(name: &str) -> Option<OsString> {
-    std::env::var_os(name).filter(|value| !value.is_empty())
+/// What stdout and stderr lead to, and what may be drawn there.
+fn streams() -> Streams {
+    let is_dumb = said("TERM").is_some_and(|term| term == "dumb");
+    let colours = if said("NO_COLOR").is_some() || is_dumb { Colours::None } else { Colours::Shown };
+    let kind = |is_terminal| if is_terminal { Stream::Terminal(colours) } else { Stream::Data };
+    Streams {
+        stdout: kind(std::io::stdout().is_terminal()),
+        stderr: kind(std::io::stderr().is_terminal()),
+        // A dumb terminal cannot draw a line again.
+        bar: if is_dumb { Bar::Hidden } else { Bar::OnTerminal },
+    }
 }
 
-/// Whether what is printed there is coloured.
-fn colours(stream: &impl IsTerminal) -> Colours {
-    let is_plain = said("NO_COLOR").is_some() || said("TERM").is_some_and(|term| term == "dumb") || !stream.is_terminal();
-    if is_plain { Colours::None } else { Colours::Shown }
-}
-
-fn showing(args: &args::Showing, stream: &impl IsTerminal) -> Showing {
+fn showing(args: &args::Showing) -> Showing {
     let quoting = if args.no_content { Quoting::Nothing } else { Quoting::Windows };
-    Showing { quoting, context: args.context, colours: colours(stream) }
+    Showing { quoting, context: args.window }
 }
 
 fn verify_job(args: args::Verify, jobs: usize) -> Result<VerifyJob, Problem> {
-    let no_sample = |text: &str| Problem::Usage(format!("{text:?} is no part of the sessions: say 10% or 0.5%"));
+    let no_sample = |text: &str| Problem::Usage(format!("{text:?} is not a part of the sessions: say 10% or 0.5%"));
     let here = || std::env::current_dir().unwrap_or_default();
     let now = Timestamp::now();
+    let config = if args.dest.is_none() { config::load(args.config.as_deref())? } else { config::Config::default() };
+    let dest = args.dest.or(config.verify.store).or(config.migrate.output);
+    let dest = dest.ok_or_else(|| Problem::Usage(format!("name a store, here or in {}", config::NAME)))?;
+    let source = args.source.or(config.verify.source);
+    let level = match args.level.as_str() {
+        "seal" => Level::Seal,
+        "restore" => Level::Restore,
+        _ => Level::Full,
+    };
+    if level == Level::Seal && source.is_some() {
+        let what = "`--level seal` compares nothing with a source: leave out `--source`, or say `--level restore` or `--level full`";
+        return Err(Problem::Usage(what.to_owned()));
+    }
     Ok(VerifyJob {
-        logs: args.dest,
-        source: args.source,
-        golden: args.golden,
+        logs: real_path(&dest),
+        source,
+        golden: args.golden.as_deref().map(real_path),
         selection: selection(&args.chosen, args.since.as_deref())?,
         sample: args.sample.as_deref().map(|text| Sample::parse(text).ok_or_else(|| no_sample(text))).transpose()?,
-        level: match args.level.as_str() {
-            "seal" => Level::Seal,
-            "restore" => Level::Restore,
-            _ => Level::Full,
-        },
-        strictness: if args.strict { Strictness::Findings } else { Strictness::Differences },
-        showing: showing(&args.showing, &std::io::stderr()),
+        level,
+        root: args.root.as_deref().map(root).transpose()?,
+        strictness: if args.strict || config.verify.strict { Strictness::Findings } else { Strictness::Differences },
+        showing: showing(&args.showing),
         most: args.showing.max_diffs.max(1),
-        junit: args.junit,
+        junit: args.junit.as_deref().map(real_folder_of),
         annotations: if args.github {
             let workspace = said("GITHUB_WORKSPACE").map_or_else(here, PathBuf::from);
-            Annotations::GitHub { workspace, summary: said("GITHUB_STEP_SUMMARY").map(PathBuf::from) }
+            Annotations::GitHub { workspace, summary: said("GITHUB_STEP_SUMMARY").map(|path| real_folder_of(Path::new(&path))) }
         } else {
             Annotations::None
         },
@@ -315,20 +289,33 @@ fn verify_job(args: args::Verify, jobs: usize) -> Result<VerifyJob, Problem> {
     })
 }
 
-fn compare_job(args: args::TwoSides, jobs: usize) -> CompareJob {
-    let showing = showing(&args.showing, &std::io::stdout());
-    CompareJob { a: args.a, b: args.b, showing, most: args.showing.max_diffs.max(1), jobs }
+/// A root as it is compared: 64 lower-case hex digits.
+fn root(text: &str) -> Result<String, Problem> {
+    let digits = text.trim().to_ascii_lowercase();
+    let is_root = digits.len() == 64 && digits.bytes().all(|b| b.is_ascii_hexdigit());
+    if is_root { Ok(digits) } else { Err(Problem::Usage(format!("{text:?} is not a root: a root has 64 hex digits"))) }
 }
 
-fn replay_job(args: args::Replay) -> ReplayJob {
+fn compare_job(args: args::TwoSides, jobs: usize) -> CompareJob {
+    let showing = showing(&args.showing);
+    CompareJob { a: real_path(&args.a), b: real_path(&args.b), showing, most: args.showing.max_diffs.max(1), jobs }
+}
+
+fn replay_job(args: args::Replay, log: PathBuf, form: Form) -> ReplayJob {
+    let shape = match (args.shape, form) {
+        (Some(_), _) => Shape::Source,
+        (None, Form::Json) => Shape::Flat,
+        (None, Form::Text) => Shape::Log,
+    };
     ReplayJob {
-        log: args.log,
+        log,
         head: args.head.as_deref().map(HeadName::parse),
         leaf: args.leaf,
         at: args.at.map(Seq::new),
         last: args.last,
+        branches: Branches::One,
         view: if args.context { View::Context } else { View::Whole },
-        shape: if args.shape.is_some() { Shape::Source } else { Shape::Log },
+        shape,
         salvage: if args.salvage { Salvage::Shown } else { Salvage::Hidden },
     }
 }
@@ -336,12 +323,12 @@ fn replay_job(args: args::Replay) -> ReplayJob {
 fn manual(dir: Option<PathBuf>, out: &Printer) -> Result<ExitStatus, Problem> {
     let Some(dir) = dir else {
         let mut page = Vec::new();
-        let made = clap_mangen::Man::new(Args::command()).render(&mut page);
+        let made = clap_mangen::Man::new(help::command()).render(&mut page);
         made.map_err(|error| Problem::Usage(format!("the manual cannot be made: {error}")))?;
-        out.line(&page);
+        out.document(&String::from_utf8_lossy(&page));
         return Ok(ExitStatus::Well);
     };
-    RealDisk.create_folders(&dir)?;
-    clap_mangen::generate_to(Args::command(), &dir).map_err(crate::store::StoreError::io("write the manual to", &dir))?;
+    RealDisk.create_folders(&real_path(&dir))?;
+    clap_mangen::generate_to(help::command(), &dir).map_err(crate::store::StoreError::io("write the manual to", &dir))?;
     Ok(ExitStatus::Well)
 }

@@ -8,23 +8,31 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::adapters::ALL;
-use crate::adapters::adapter::{Check, RETIRED_SUFFIX, Standing};
-use crate::log::{LogView, LogWriter};
+use crate::adapters::format::{Check, Format, RETIRED_SUFFIX, Standing};
+use crate::adapters::maintenance::Maintenance;
+use crate::log::LogView;
+use crate::maintenance;
+use crate::model::database::DatabaseMessage;
 use crate::model::files::RelPath;
-use crate::model::finding::{Finding, Findings, Severity};
+use crate::model::finding::{Finding, FindingCode, Findings, Severity};
+use crate::model::folder::{ListedKind, Part};
 use crate::model::location::Location;
 use crate::model::stream::{ReadAt, StreamError};
+use crate::pipeline::snapshot::files_of;
+use crate::pipeline::source::{Selection, Source, SourceUnit};
+use crate::pipeline::unclaimed;
 use crate::report::differences::Showing;
 use crate::report::printer::{Form, Printer};
-use crate::store::layout::{LOG_SUFFIX, Store};
-use crate::store::{StoreError, disk, snapshot};
+use crate::store::database::{self, DatabaseCopy};
+use crate::store::layout::{LOG_SUFFIX, Store, path_below};
+use crate::store::{StoreError, disk, listing};
+use crate::verify::build_log;
 use crate::verify::difference::visible;
 
-use super::audit;
 use super::error::CommandError;
-use super::logs::{self, LogFile};
-use super::source::{Selection, Source, SourceUnit};
+use super::logs::{self, LogFile, Looked};
 use super::verify::earlier_unit_name;
+use super::{audit, evidence};
 
 /// What to compare.
 #[derive(Debug)]
@@ -68,18 +76,40 @@ impl ReadAt for LogBytes {
 pub(super) struct Side {
     path: PathBuf,
     source: Option<Source>,
+    /// The folders of the source that a program has sessions in.
+    folders: Vec<(&'static dyn Format, RelPath)>,
     /// By name; what stands first is the session as it is now.
     sessions: BTreeMap<String, Vec<Origin>>,
     unseen: Vec<Unseen>,
-    /// How many files there belong to no session, in ordinary life.
-    pub(super) strays: u64,
+    /// Files there that belong to no session and are not expected to.
+    strays: Vec<Unseen>,
+    /// Databases there whose messages can be read.
+    pub(super) databases: Vec<DatabaseOf>,
 }
 
-/// Something that lies there and could not be looked into.
-#[derive(Debug, Serialize)]
+/// Something that lies there and was not looked into.
+#[derive(Debug, Clone, Serialize)]
 pub(super) struct Unseen {
+    schema: u32,
     not_compared: String,
+    code: FindingCode,
+    severity: Severity,
     why: String,
+    /// How many more files like it are not listed one by one.
+    #[serde(skip_serializing_if = "is_zero")]
+    more: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_zero(n: &u64) -> bool {
+    *n == 0
+}
+
+/// The messages of a database.
+pub(super) struct DatabaseOf {
+    /// Where it is, for reports.
+    pub(super) place: String,
+    pub(super) messages: Vec<DatabaseMessage>,
 }
 
 /// Where a session's messages come from.
@@ -102,6 +132,16 @@ pub(super) struct Opened {
     /// What is to be said of a log that is not as it was sealed.
     pub warning: Option<&'static str>,
     pub place: String,
+    pub attachments: Attachments,
+}
+
+/// Where the attachments of a session are.
+#[derive(Debug)]
+pub(super) enum Attachments {
+    /// Among the files of the source, which were read just now.
+    InSource,
+    /// In the store of its log, where the log is in one.
+    InStore(Option<Store>),
 }
 
 impl Side {
@@ -110,9 +150,17 @@ impl Side {
     /// # Errors
     /// When nothing there holds messages.
     pub(super) fn open(path: &Path) -> Result<Side, CommandError> {
-        let mut side = Side { path: path.to_owned(), source: None, sessions: BTreeMap::new(), unseen: Vec::new(), strays: 0 };
+        let mut side = Side {
+            path: path.to_owned(),
+            source: None,
+            folders: Vec::new(),
+            sessions: BTreeMap::new(),
+            unseen: Vec::new(),
+            strays: Vec::new(),
+            databases: Vec::new(),
+        };
         match found_logs(path) {
-            Ok(logs) => side.add_logs(logs)?,
+            Ok(looked) => side.add_logs(looked)?,
             Err(CommandError::NoLogs { .. }) => {}
             Err(error) => return Err(error),
         }
@@ -120,14 +168,17 @@ impl Side {
         if is_source {
             side.add_source(Source::open(path, ALL, &Selection::default())?);
         }
-        if side.sessions.is_empty() && side.unseen.is_empty() {
+        if side.sessions.is_empty() && side.unseen.is_empty() && side.databases.is_empty() {
             return Err(CommandError::NothingToCompare { path: path.to_owned() });
         }
         Ok(side)
     }
 
     /// Takes logs, and those that their stores keep from before.
-    fn add_logs(&mut self, logs: Vec<LogFile>) -> Result<(), CommandError> {
+    fn add_logs(&mut self, Looked { logs, unread }: Looked) -> Result<(), CommandError> {
+        for unread in unread {
+            self.skip(FindingCode::Unreadable, path_below(&self.path, &unread.relative), unread.why.to_string());
+        }
         let whole = std::path::absolute(&self.path).map_err(StoreError::io("find", &self.path))?;
         let stores: BTreeSet<PathBuf> =
             logs.iter().filter_map(|log| Store::of_log(&log.path)).map(|store| store.root().to_owned()).collect();
@@ -138,7 +189,11 @@ impl Side {
         for store in stores {
             // Of a part of a store nobody asked for the whole.
             let Ok(prefix) = store.strip_prefix(&whole) else { continue };
-            for log in logs::earlier(&Store::at(&store))? {
+            let earlier = logs::look_at_earlier(&Store::at(&store))?;
+            for unread in earlier.unread {
+                self.skip(FindingCode::Unreadable, path_below(&store, &unread.relative), unread.why.to_string());
+            }
+            for log in earlier.logs {
                 let name = prefix.join(earlier_unit_name(&log.relative.key())).display().to_string();
                 self.sessions.entry(name).or_default().push(Origin::Log(log));
             }
@@ -153,16 +208,21 @@ impl Side {
         if has_logs {
             source.units.retain(|unit| !unit.found.files.iter().all(|file| is_log(&file.to_string())));
         }
-        let findings = audit::beyond_sessions(&source).into_iter().filter(|finding| !has_logs || !is_log(&finding.location.file));
-        for finding in findings.chain(left_out(&source)) {
-            match finding.severity {
-                Severity::Info => self.strays += finding.more + 1,
-                Severity::Warn | Severity::Error => {
-                    let not_compared = self.path.join(&finding.location.file).display().to_string();
-                    self.unseen.push(Unseen { not_compared, why: finding.message });
-                }
+        let findings = audit::of_discovery(&source).into_iter().filter(|finding| !has_logs || !is_log(&finding.location.file));
+        let links = links_of_sessions(&source);
+        for finding in findings.chain(left_out(&source)).chain(links) {
+            if self.took_database(&source, &finding) {
+                continue;
+            }
+            let not_compared = self.path.join(&finding.location.file).display().to_string();
+            let Finding { code, severity, message: why, more, .. } = finding;
+            let unseen = Unseen { schema: 1, not_compared, code, severity, why, more };
+            match severity {
+                Severity::Info => self.strays.push(unseen),
+                Severity::Warn | Severity::Error => self.unseen.push(unseen),
             }
         }
+        let folders = evidence::folders(&source);
         for unit in std::mem::take(&mut source.units) {
             let origins = self.sessions.entry(unit.name.to_string()).or_default();
             let has_retired = unit.found.files.iter().any(|file| name_before(&unit, file).is_some());
@@ -174,7 +234,76 @@ impl Side {
             };
             origins.extend(names.iter().map(|names| Origin::Unit(Box::new(unit.clone()), *names)));
         }
-        self.source = Some(source);
+        (self.source, self.folders) = (Some(source), folders);
+    }
+
+    /// Takes a file that belongs to no session for a database, if it is one: its
+    /// messages are compared, or it is named as not compared.
+    fn took_database(&mut self, source: &Source, finding: &Finding) -> bool {
+        let file = RelPath::new(finding.location.file.as_bytes());
+        if finding.code != FindingCode::UnknownFile {
+            return false;
+        }
+        let name = file.as_bytes().rsplit(|b| *b == b'/').next().unwrap_or_default();
+        let program = maintenance::ALL.iter().find(|program| program.database().is_some_and(|rule| rule.name.as_bytes() == name));
+        // One whose first bytes are damaged is still its program's database.
+        let is_named_so = program.is_some() && source.listing.get(&file).is_some_and(|entry| entry.size > 0);
+        if !is_named_so && !is_database(&source.root, &file) {
+            return false;
+        }
+        let place = self.path.join(&finding.location.file);
+        let read = program.map(|program| read_database(*program, &path_below(&source.root, &file)));
+        match read {
+            Some(Ok(messages)) => self.databases.push(DatabaseOf { place: place.display().to_string(), messages }),
+            Some(Err(why)) => self.skip(FindingCode::DatabaseSkipped, place, format!("the database cannot be read: {why}")),
+            None => self.skip(FindingCode::DatabaseSkipped, place, "a database of a program that is not known here".to_owned()),
+        }
+        true
+    }
+
+    /// Reads the databases outside of a source that its programs keep for the
+    /// same sessions: the programs show what is in both. One that cannot be read is
+    /// noted as not looked into.
+    pub(super) fn outside_databases(&mut self) -> Vec<DatabaseOf> {
+        let mut found: BTreeMap<PathBuf, Result<Vec<DatabaseMessage>, String>> = BTreeMap::new();
+        for (adapter, folder) in &self.folders {
+            let program = maintenance::of(adapter.id());
+            let (Some(rule), Some(source)) = (program.database(), &self.source) else { continue };
+            let folder = path_below(&source.root, folder);
+            let of_profiles = database::find_in_each(&folder, rule.profiles, rule.name, rule.levels_above);
+            let paths =
+                database::find(&folder, rule.name, rule.levels_above).into_iter().chain(of_profiles.into_iter().map(|(_, path)| path));
+            for path in paths.filter(|path| !path.starts_with(&source.root)) {
+                found.entry(path).or_insert_with_key(|path| read_database(program, path));
+            }
+        }
+        let mut databases = Vec::new();
+        for (path, read) in found {
+            match read {
+                Ok(messages) => databases.push(DatabaseOf { place: path.display().to_string(), messages }),
+                Err(why) => self.skip(FindingCode::DatabaseSkipped, path, format!("the database cannot be read: {why}")),
+            }
+        }
+        databases
+    }
+
+    /// Notes databases as not looked into, for commands that compare sessions.
+    pub(super) fn skip_databases(&mut self) {
+        for database in std::mem::take(&mut self.databases) {
+            let why = "messages of a database are compared by `everlog contains` only".to_owned();
+            self.skip(FindingCode::DatabaseSkipped, database.place.into(), why);
+        }
+    }
+
+    /// Notes something that was not looked into.
+    fn skip(&mut self, code: FindingCode, place: PathBuf, why: String) {
+        let not_compared = place.display().to_string();
+        self.unseen.push(Unseen { schema: 1, not_compared, code, severity: code.severity(), why, more: 0 });
+    }
+
+    /// How many files there belong to no session, and are not expected to.
+    pub(super) fn strays(&self) -> u64 {
+        self.strays.iter().map(|stray| stray.more + 1).sum()
     }
 
     /// The names of its sessions.
@@ -198,13 +327,26 @@ impl Side {
                 let bytes = LogBytes::File(Arc::new(disk::open(&log.path)?));
                 let view = LogView::open(bytes).map_err(|source| CommandError::Log { path: log.path.clone(), source })?;
                 let warning = logs::seal_warning(view.seal());
-                Ok(Opened { log: view, warning, place: log.path.display().to_string() })
+                let attachments = Attachments::InStore(Store::of_log(&log.path));
+                Ok(Opened { log: view, warning, place: log.path.display().to_string(), attachments })
             }
             (Origin::Unit(unit, names), Some(source)) => {
-                Ok(Opened { log: converted(source, unit, *names)?, warning: None, place: place.clone() })
+                let attachments = Attachments::InSource;
+                Ok(Opened { log: converted(source, unit, *names)?, warning: None, place: place.clone(), attachments })
             }
             (Origin::Unit(..), None) => Err(CommandError::NothingToCompare { path: self.path.clone() }),
         })
+    }
+
+    /// The exact name of a session in base64, where it is not UTF-8.
+    pub(super) fn name_b64(&self, session: &str) -> Option<String> {
+        match self.sessions.get(session).and_then(|origins| origins.first())? {
+            Origin::Unit(unit, _) => unit.name.as_b64(),
+            Origin::Log(log) => {
+                let bytes = log.relative.as_bytes();
+                RelPath::new(bytes.strip_suffix(LOG_SUFFIX.as_bytes()).unwrap_or(bytes)).as_b64()
+            }
+        }
     }
 
     /// Where a session is, for reports.
@@ -218,13 +360,19 @@ impl Side {
 
     /// Notes a session that could not be read.
     pub(super) fn miss(&mut self, session: &str, error: &CommandError) {
-        let cause = std::error::Error::source(error).map(|cause| format!(": {cause}")).unwrap_or_default();
-        self.unseen.push(Unseen { not_compared: self.place(session), why: format!("{error}{cause}") });
+        self.skip(FindingCode::Unreadable, self.place(session).into(), with_cause(error));
     }
 
     /// How many things could not be looked into.
     pub(super) fn unseen(&self) -> u64 {
-        self.unseen.len() as u64
+        self.unseen.iter().map(|unseen| unseen.more + 1).sum()
+    }
+
+    /// Lists for programs the files that belong to no session.
+    pub(super) fn tell_strays(&self, out: &Printer) {
+        if out.form() == Form::Json {
+            self.strays.iter().for_each(|stray| out.object(stray));
+        }
     }
 
     /// Says what could not be looked into.
@@ -240,18 +388,48 @@ impl Side {
     }
 }
 
+/// An error and its cause in one line.
+fn with_cause(error: &dyn std::error::Error) -> String {
+    let cause = error.source().map(|cause| format!(": {cause}")).unwrap_or_default();
+    format!("{error}{cause}")
+}
+
+/// Reads every message of a program's database.
+fn read_database(program: &dyn Maintenance, path: &Path) -> Result<Vec<DatabaseMessage>, String> {
+    let copy = DatabaseCopy::of(path).map_err(|error| with_cause(&error))?;
+    program.database_messages(&copy).map_err(|error| error.to_string())
+}
+
+/// Tells whether a file is a SQLite database.
+fn is_database(root: &Path, file: &RelPath) -> bool {
+    listing::part_of(root, file, Part::Beginning).starts_with(b"SQLite format 3\0")
+}
+
+/// Links among the files of sessions that lead to a file outside of the source.
+/// A log has such a link as a link; what is in the file no log has.
+fn links_of_sessions(source: &Source) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for unit in &source.units {
+        for (file, entry) in unit.found.files.iter().zip(unit.listed(&source.listing)) {
+            let path = path_below(&source.folder_of(unit), file);
+            let is_link = entry.is_some_and(|entry| entry.kind == ListedKind::Link) && path.is_file();
+            if let Some(to) = is_link.then(|| unclaimed::leads_out(&source.root, &path)).flatten() {
+                let code = FindingCode::LinkSkipped;
+                let message = format!("a link to {to}, which is not looked at");
+                let location = Location::file(unit.reported(file).to_string());
+                found.push(Finding { code, severity: code.severity(), location, message, more: 0, digest: None });
+            }
+        }
+    }
+    found
+}
+
 /// What lies in sessions and is not read with them.
 fn left_out(source: &Source) -> impl Iterator<Item = Finding> {
     source.units.iter().flat_map(|unit| {
         let others =
             unit.found.left_out.iter().filter(|(path, code, _)| code.severity() > Severity::Info && !unit.found.files.contains(path));
-        others.map(|(path, code, message)| Finding {
-            code: *code,
-            severity: code.severity(),
-            location: Location::file(unit.reported(path).to_string()),
-            message: message.clone(),
-            more: 0,
-        })
+        others.map(|(path, code, message)| Finding::new(*code, Location::file(unit.reported(path).to_string()), message.clone()))
     })
 }
 
@@ -262,14 +440,14 @@ fn name_before(unit: &SourceUnit, file: &RelPath) -> Option<RelPath> {
 }
 
 /// The logs at a path; a file that is none is a source.
-fn found_logs(path: &Path) -> Result<Vec<LogFile>, CommandError> {
+fn found_logs(path: &Path) -> Result<Looked, CommandError> {
     let is_log = |file: &File| {
         let mut start = Vec::new();
         file.fill_at(&mut start, 0, 64).is_ok() && start.starts_with(b"{\"seq\":1,\"type\":\"session\"")
     };
     let by_name = path.as_os_str().as_encoded_bytes().ends_with(LOG_SUFFIX.as_bytes());
     if path.is_dir() || by_name || is_log(&disk::open(path)?) {
-        return logs::find(path);
+        return logs::look(path);
     }
     Err(CommandError::NoLogs { path: path.to_owned() })
 }
@@ -277,14 +455,11 @@ fn found_logs(path: &Path) -> Result<Vec<LogFile>, CommandError> {
 /// The log that a session of a source would become.
 fn converted(source: &Source, unit: &SourceUnit, names: Names) -> Result<LogView<LogBytes>, CommandError> {
     let folder = source.folder_of(unit);
-    let mut files = snapshot::take(&folder, unit.own_name(), &unit.found.files)?;
+    let mut files = files_of(unit, &folder)?;
     if names == Names::BeforeRetired {
         files = files.renamed(|file| name_before(unit, file));
     }
-    let files = files.with_beside(unit.found.beside.clone());
     let stream = |source: StreamError| CommandError::Stream { path: folder.clone(), source };
-    let mut writer = LogWriter::new(Vec::new());
-    unit.found.adapter.read(&files, Check::ByProof, &mut writer, &mut Findings::default()).map_err(stream)?;
-    let (bytes, _) = writer.finish().map_err(stream)?;
-    LogView::open(LogBytes::Memory(Arc::new(bytes))).map_err(|source| CommandError::Log { path: folder, source })
+    let built = build_log(unit.found.adapter, &files, Check::ByProof, Vec::new(), &mut Findings::default()).map_err(stream)?;
+    LogView::open(LogBytes::Memory(Arc::new(built.out))).map_err(|source| CommandError::Log { path: folder, source })
 }

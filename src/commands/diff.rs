@@ -5,24 +5,29 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use crate::log::LogView;
+use crate::model::event::SessionKind;
 use crate::model::stream::StreamError;
+use crate::pipeline::batch;
 use crate::report::differences::{Quoting, Showing, json_change};
 use crate::report::exit::ExitStatus;
 use crate::report::printer::{Form, Printer};
-use crate::report::terminal::{Tint, tinted};
+use crate::report::styled::Styled;
+use crate::report::terminal::Tint;
 use crate::report::text;
-use crate::verify::compare::{Fate, Members, MessageChange, Multiset, Spoken, damaged, message_changes, salvaged, spoken};
+use crate::verify::compare::{Fate, Members, MessageChange, Multiset, PieceClass, Spoken, damaged, message_changes, salvaged, spoken};
 use crate::verify::difference::visible;
+use crate::verify::facts::facts;
 
-use super::batch;
 use super::compare::{CompareJob, LogBytes, Opened, Side};
 use super::error::CommandError;
+use super::kinds::Kinds;
 
 /// How many changed members of one message are shown.
 const MEMBERS: usize = 5;
 
 /// How two sessions compare.
 struct Compared {
+    kind: SessionKind,
     formats: (String, String),
     counts: (usize, usize),
     changes: Vec<Shown>,
@@ -30,6 +35,8 @@ struct Compared {
     heads: Vec<String>,
     /// Damage, and what was salvaged from it, that only one side has.
     broken: Vec<Broken>,
+    /// Facts, companion files and metadata that only one side has.
+    others: Vec<Other>,
     warnings: Vec<(&'static str, String)>,
 }
 
@@ -48,10 +55,18 @@ struct Broken {
     piece: Spoken,
 }
 
+/// A fact, a companion file or a metadata record that only one side has.
+struct Other {
+    /// `A` or `B`.
+    side: &'static str,
+    piece: Spoken,
+}
+
 /// What became of how many messages.
 #[derive(Debug, Default, Serialize)]
 struct Totals {
-    sessions: u64,
+    #[serde(flatten)]
+    units: Kinds,
     only_in_a: u64,
     only_in_b: u64,
     added: u64,
@@ -61,13 +76,20 @@ struct Totals {
     restamped: u64,
     heads: u64,
     broken: u64,
+    /// Turns, runs, compactions and other facts on one side.
+    facts: u64,
+    /// Attachments and other files without records on one side.
+    companions: u64,
+    /// Titles, summaries, settings and index entries on one side.
+    metadata: u64,
     not_compared: u64,
 }
 
 impl Totals {
     fn is_nothing(&self) -> bool {
         let messages = self.added + self.removed + self.changed + self.moved + self.restamped;
-        messages + self.only_in_a + self.only_in_b + self.heads + self.broken + self.not_compared == 0
+        let others = self.facts + self.companions + self.metadata;
+        messages + others + self.only_in_a + self.only_in_b + self.heads + self.broken + self.not_compared == 0
     }
 }
 
@@ -77,6 +99,8 @@ impl Totals {
 /// When a side cannot be read.
 pub fn run(job: &CompareJob, out: &Printer) -> Result<ExitStatus, CommandError> {
     let (mut a, mut b) = (Side::open(&job.a)?, Side::open(&job.b)?);
+    a.skip_databases();
+    b.skip_databases();
     let (pairs, only_a, only_b) = paired(&a, &b);
     let results = batch::each(&pairs, job.jobs, |(first, second)| batch::caught(|| compare(&a, first, &b, second), CommandError::Bug));
     let mut totals = Totals { only_in_a: only_a.len() as u64, only_in_b: only_b.len() as u64, ..Totals::default() };
@@ -94,11 +118,11 @@ pub fn run(job: &CompareJob, out: &Printer) -> Result<ExitStatus, CommandError> 
                 continue;
             }
         };
-        totals.sessions += 1;
+        totals.units.add(compared.kind);
         count(&compared, &mut totals);
         is_doubtful |= !compared.warnings.is_empty();
         compared.warnings.iter().for_each(|(warning, place)| out.complain(&format!("{warning}\n  at {}", visible(place))));
-        report(&compared, (first, second), job, out);
+        report(&compared, (first, second), a.name_b64(first).as_deref(), job, out);
     }
     for (names, side, change) in [(&only_a, &a, "session_removed"), (&only_b, &b, "session_added")] {
         names.iter().for_each(|name| report_alone(name, side, change, out));
@@ -149,9 +173,10 @@ fn compare(a: &Side, first: &str, b: &Side, second: &str) -> Result<Compared, Co
     // Heads of different programs have different names.
     let heads = if members == Members::All { lone_heads(&left, &right) } else { Vec::new() };
     let broken = lone_pieces(&mut left, &mut right).map_err(stream(a, first))?;
+    let others = lone_others(&mut left, &mut right, members).map_err(stream(a, first))?;
     let warnings = [(left_warning, a.place(first)), (right_warning, b.place(second))];
     let warnings = warnings.into_iter().filter_map(|(warning, place)| warning.map(|warning| (warning, place))).collect();
-    Ok(Compared { formats, counts: (old.len(), new.len()), changes, heads, broken, warnings })
+    Ok(Compared { kind: left.session.kind, formats, counts: (old.len(), new.len()), changes, heads, broken, others, warnings })
 }
 
 fn lone_heads(a: &LogView<LogBytes>, b: &LogView<LogBytes>) -> Vec<String> {
@@ -174,6 +199,20 @@ fn lone_pieces(a: &mut LogView<LogBytes>, b: &mut LogView<LogBytes>) -> Result<V
     Ok(list)
 }
 
+/// Facts, companion files and metadata that only one of two logs has. Metadata of
+/// different programs has different words.
+fn lone_others(a: &mut LogView<LogBytes>, b: &mut LogView<LogBytes>, members: Members) -> Result<Vec<Other>, StreamError> {
+    let of = |log: &mut LogView<LogBytes>| -> Result<Vec<Spoken>, StreamError> {
+        let mut list = facts(log)?;
+        list.retain(|piece| members == Members::All || piece.class != PieceClass::Metadata);
+        Ok(list)
+    };
+    let (in_a, in_b) = (of(a)?, of(b)?);
+    let (only_a, only_b) = (Multiset::of(&in_b).lacks(in_a.clone()), Multiset::of(&in_a).lacks(in_b));
+    let only_a = only_a.into_iter().map(|piece| Other { side: "A", piece });
+    Ok(only_a.chain(only_b.into_iter().map(|piece| Other { side: "B", piece })).collect())
+}
+
 fn count(compared: &Compared, totals: &mut Totals) {
     for Shown { change, .. } in &compared.changes {
         *match change.fate {
@@ -186,6 +225,14 @@ fn count(compared: &Compared, totals: &mut Totals) {
     }
     totals.heads += compared.heads.len() as u64;
     totals.broken += compared.broken.len() as u64;
+    for Other { piece, .. } in &compared.others {
+        *match piece.class {
+            PieceClass::Message | PieceClass::Damage => &mut totals.broken,
+            PieceClass::Fact => &mut totals.facts,
+            PieceClass::Companion => &mut totals.companions,
+            PieceClass::Metadata => &mut totals.metadata,
+        } += 1;
+    }
 }
 
 /// What `--json` says of one change.
@@ -193,6 +240,8 @@ fn count(compared: &Compared, totals: &mut Totals) {
 struct Json<'a> {
     schema: u32,
     session: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session_b64: Option<&'a str>,
     change: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     a: Option<usize>,
@@ -215,7 +264,7 @@ fn name_of(fate: &Fate) -> &'static str {
     }
 }
 
-fn report(compared: &Compared, (first, second): (&str, &str), job: &CompareJob, out: &Printer) {
+fn report(compared: &Compared, (first, second): (&str, &str), session_b64: Option<&str>, job: &CompareJob, out: &Printer) {
     let quotes = job.showing.quoting == Quoting::Windows;
     if out.form() == Form::Json {
         for Shown { change, about } in &compared.changes {
@@ -225,7 +274,17 @@ fn report(compared: &Compared, (first, second): (&str, &str), job: &CompareJob, 
             };
             let text = Some(about.excerpt.as_str()).filter(|_| quotes);
             let (a, b) = (change.first, change.second);
-            out.object(&Json { schema: 1, session: first, change: name_of(&change.fate), a, b, role: &about.role, text, fields });
+            out.object(&Json {
+                schema: 1,
+                session: first,
+                session_b64,
+                change: name_of(&change.fate),
+                a,
+                b,
+                role: &about.role,
+                text,
+                fields,
+            });
         }
         for head in &compared.heads {
             out.object(&serde_json::json!({ "schema": 1, "session": first, "change": "head", "what": head }));
@@ -234,20 +293,24 @@ fn report(compared: &Compared, (first, second): (&str, &str), job: &CompareJob, 
             let text = Some(&piece.excerpt).filter(|_| quotes);
             out.object(&serde_json::json!({ "schema": 1, "session": first, "change": kind, "only_in": side, "event": piece.seq.number(), "text": text }));
         }
+        for Other { side, piece } in &compared.others {
+            let text = Some(&piece.excerpt).filter(|_| quotes);
+            out.object(&serde_json::json!({ "schema": 1, "session": first, "change": piece.role, "only_in": side, "event": piece.seq.number(), "text": text }));
+        }
         return;
     }
-    if compared.changes.is_empty() && compared.heads.is_empty() && compared.broken.is_empty() {
+    if compared.changes.is_empty() && compared.heads.is_empty() && compared.broken.is_empty() && compared.others.is_empty() {
         return;
     }
     let names = if first == second { visible(first) } else { format!("{} and {}", visible(first), visible(second)) };
     let formats = if compared.formats.0 == compared.formats.1 {
-        compared.formats.0.clone()
+        visible(&compared.formats.0)
     } else {
-        format!("{} and {}", compared.formats.0, compared.formats.1)
+        format!("{} and {}", visible(&compared.formats.0), visible(&compared.formats.1))
     };
     out.text(&format!("{names} ({formats}): {} and {} messages", compared.counts.0, compared.counts.1));
     for shown in compared.changes.iter().take(job.most) {
-        out.text(&line(shown, job.showing));
+        out.text(line(shown, job.showing));
     }
     let rest = compared.changes.len().saturating_sub(job.most) as u64;
     if rest > 0 {
@@ -263,28 +326,46 @@ fn report(compared: &Compared, (first, second): (&str, &str), job: &CompareJob, 
     if rest > 0 {
         out.text(&format!("  and {}", text::count(rest, "more damaged piece")));
     }
+    for Other { side, piece } in compared.others.iter().take(job.most) {
+        let quoted = if quotes { format!(": {}", visible(&piece.excerpt)) } else { String::new() };
+        out.text(&format!("  ! a {} only in {side}, event {}{quoted}", what(piece), piece.seq));
+    }
+    let rest = compared.others.len().saturating_sub(job.most) as u64;
+    if rest > 0 {
+        out.text(&format!("  and {}", text::count(rest, "more fact or file")));
+    }
+}
+
+/// What reports call a piece that is no message.
+fn what(piece: &Spoken) -> String {
+    match piece.class {
+        PieceClass::Companion => "companion file".to_owned(),
+        PieceClass::Metadata => format!("metadata record ({})", piece.role),
+        PieceClass::Message | PieceClass::Damage | PieceClass::Fact => piece.role.replace('_', " "),
+    }
 }
 
 /// One change on a line, or on a few.
-fn line(shown: &Shown, showing: Showing) -> String {
+fn line(shown: &Shown, showing: Showing) -> Styled {
     let Shown { change, about } = shown;
     let number = |number: Option<usize>| number.map(|number| number.to_string()).unwrap_or_default();
     let quoted = if showing.quoting == Quoting::Windows { format!(": {}", visible(&about.excerpt)) } else { String::new() };
     let said = format!("{}{quoted}", visible(&about.role));
     let time = |ts: &Option<String>| ts.clone().unwrap_or_else(|| "no time".to_owned());
-    let tint = |tint, text: String| tinted(showing.colours, tint, &text);
+    let plain = |text: String| Styled::of(Tint::Plain, text);
     match &change.fate {
-        Fate::Added => tint(Tint::Added, format!("  + message {} is only in B, {said}", number(change.second))),
-        Fate::Removed => tint(Tint::Removed, format!("  - message {} is only in A, {said}", number(change.first))),
-        Fate::Moved => format!("  > message {} stands as message {} in B, {said}", number(change.first), number(change.second)),
+        Fate::Added => Styled::of(Tint::Added, format!("  + message {} is only in B, {said}", number(change.second))),
+        Fate::Removed => Styled::of(Tint::Removed, format!("  - message {} is only in A, {said}", number(change.first))),
+        Fate::Moved => plain(format!("  > message {} stands as message {} in B, {said}", number(change.first), number(change.second))),
         Fate::Restamped { from, to } => {
-            format!("  @ message {} has another time: {} is {} in B", number(change.first), visible(&time(from)), visible(&time(to)))
+            plain(format!("  @ message {} has another time: {} is {} in B", number(change.first), visible(&time(from)), visible(&time(to))))
         }
         Fate::Changed(changes) => {
-            let mut text = format!("  ~ message {} differs, {}", number(change.first), visible(&about.role));
+            let mut text = Styled::from(&format!("  ~ message {} differs, {}", number(change.first), visible(&about.role)));
             for change in changes.list.iter().take(MEMBERS) {
-                let said = if showing.quoting == Quoting::Windows { json_change(change, showing) } else { visible(&change.path) };
-                let _ = write!(text, "\n      {said}");
+                let said = if showing.quoting == Quoting::Windows { json_change(change, showing) } else { plain(visible(&change.path)) };
+                text.push_str("\n      ");
+                text.append(said);
             }
             let rest = changes.list.len().saturating_sub(MEMBERS) as u64 + changes.more;
             if rest > 0 {
@@ -295,9 +376,18 @@ fn line(shown: &Shown, showing: Showing) -> String {
     }
 }
 
+/// Adds the exact name of a session to a row, where it is not UTF-8.
+fn add_exact(row: &mut serde_json::Value, side: &Side, session: &str) {
+    if let (Some(b64), Some(row)) = (side.name_b64(session), row.as_object_mut()) {
+        row.insert("session_b64".to_owned(), b64.into());
+    }
+}
+
 fn report_alone(name: &str, side: &Side, change: &'static str, out: &Printer) {
     if out.form() == Form::Json {
-        return out.object(&serde_json::json!({ "schema": 1, "session": name, "change": change }));
+        let mut row = serde_json::json!({ "schema": 1, "session": name, "change": change });
+        add_exact(&mut row, side, name);
+        return out.object(&row);
     }
     let letter = if change == "session_removed" { "A" } else { "B" };
     out.text(&format!("{} is only in {letter}\n  at {}", visible(name), visible(&side.place(name))));
@@ -305,7 +395,7 @@ fn report_alone(name: &str, side: &Side, change: &'static str, out: &Printer) {
 
 fn summary(totals: &Totals) -> String {
     if totals.is_nothing() {
-        return format!("{} compared: the same messages", text::count(totals.sessions, "session"));
+        return format!("{} compared: the same messages", totals.units.text());
     }
     let counts = [
         (totals.added, "added"),
@@ -313,13 +403,20 @@ fn summary(totals: &Totals) -> String {
         (totals.changed, "changed"),
         (totals.moved, "moved"),
         (totals.restamped, "re-stamped"),
-        (totals.heads, "heads on one side"),
-        (totals.broken, "damaged pieces on one side"),
-        (totals.only_in_a, "sessions only in A"),
-        (totals.only_in_b, "sessions only in B"),
-        (totals.not_compared, "could not be looked at"),
     ];
-    let list: Vec<String> =
+    let mut list: Vec<String> =
         counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{} {what}", text::thousands(*count))).collect();
-    format!("{} compared: {}", text::count(totals.sessions, "session"), list.join(", "))
+    let things = [
+        (totals.heads, "head", "on one side"),
+        (totals.broken, "damaged piece", "on one side"),
+        (totals.facts, "other fact", "on one side"),
+        (totals.companions, "companion file", "on one side"),
+        (totals.metadata, "metadata record", "on one side"),
+        (totals.only_in_a, "session", "only in A"),
+        (totals.only_in_b, "session", "only in B"),
+        (totals.not_compared, "thing", "that could not be looked at"),
+    ];
+    let counted = things.iter().filter(|(count, ..)| *count > 0);
+    list.extend(counted.map(|(count, what, where_it_is)| format!("{} {where_it_is}", text::count(*count, what))));
+    format!("{} compared: {}", totals.units.text(), list.join(", "))
 }

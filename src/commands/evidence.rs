@@ -3,21 +3,18 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::adapters::adapter::Adapter;
+use crate::adapters::format::Format;
+use crate::maintenance;
 use crate::model::audit::{Database, Evidence};
 use crate::model::database::Tables;
 use crate::model::files::RelPath;
-use crate::model::folder::{FolderView, Part};
+use crate::model::folder::{FolderView, Listing, Part, Peek};
 use crate::store::StoreError;
 use crate::store::database::{self, DatabaseCopy};
 use crate::store::layout::path_below;
 use crate::store::{listing, processes};
 
-use super::source::Source;
-
-/// The words of which one stands in the command line of a program that writes
-/// sessions.
-const WRITERS: [&str; 3] = ["python", "hermes", "webui"];
+use crate::pipeline::source::Source;
 
 /// The time, and the time that a repair writes into files, both in nanoseconds
 /// since the epoch.
@@ -28,7 +25,7 @@ pub(super) struct Clock {
 }
 
 /// The folders of a source that one adapter has sessions in.
-pub(super) fn folders(source: &Source) -> Vec<(&'static dyn Adapter, RelPath)> {
+pub(super) fn folders(source: &Source) -> Vec<(&'static dyn Format, RelPath)> {
     let mut found = BTreeMap::new();
     for unit in &source.units {
         found.entry((unit.found.root.clone(), unit.found.adapter.id())).or_insert(unit.found.adapter);
@@ -39,21 +36,43 @@ pub(super) fn folders(source: &Source) -> Vec<(&'static dyn Adapter, RelPath)> {
 /// Whether the process with this number runs, and can have written a file at
 /// this time (in nanoseconds since the epoch).
 pub(super) fn writer_runs(process: u32, wrote_ns: i64) -> bool {
-    processes::still_runs(process, wrote_ns, &WRITERS)
+    let programs: Vec<&str> = maintenance::ALL.iter().flat_map(|maintenance| maintenance.writer_programs()).copied().collect();
+    processes::still_runs(process, wrote_ns, &programs)
 }
 
 /// Shows a folder of a source to its adapter, with all that belongs to it.
 pub(super) fn with<R>(
     source: &Source,
-    adapter: &'static dyn Adapter,
+    adapter: &'static dyn Format,
     folder: &RelPath,
     clock: Clock,
     look: impl FnOnce(&FolderView<'_>, &Evidence<'_>) -> R,
 ) -> R {
     let peek = |path: &RelPath, part: Part| listing::part_of(&source.root, path, part);
-    let view = FolderView::new(&source.listing, folder, &peek);
+    let world = World { listing: &source.listing, peek: &peek, still_runs: &writer_runs };
+    within(&world, source, adapter, folder, clock, look)
+}
+
+/// What an adapter sees of a source.
+pub(super) struct World<'w> {
+    pub listing: &'w Listing,
+    pub peek: Peek<'w>,
+    /// As [`writer_runs`].
+    pub still_runs: &'w dyn Fn(u32, i64) -> bool,
+}
+
+/// Shows a folder as it is in some world: as it is now, or as it was.
+pub(super) fn within<R>(
+    world: &World<'_>,
+    source: &Source,
+    adapter: &'static dyn Format,
+    folder: &RelPath,
+    clock: Clock,
+    look: impl FnOnce(&FolderView<'_>, &Evidence<'_>) -> R,
+) -> R {
+    let view = FolderView::new(world.listing, folder, world.peek);
     let beside = path_below(&source.root, folder);
-    let rule = adapter.database();
+    let rule = maintenance::of(adapter.id()).database();
     let path = rule.and_then(|rule| database::find(&beside, rule.name, rule.levels_above));
     let copy = path.as_ref().map(|path| DatabaseCopy::of(path));
     let of_profiles: Vec<(String, String, Result<DatabaseCopy, StoreError>)> = rule
@@ -67,7 +86,7 @@ pub(super) fn with<R>(
         profiles: of_profiles.iter().map(|(profile, place, copy)| (profile.clone(), place.clone(), opened(copy))).collect(),
         now_ns: clock.now_ns,
         stamp_ns: clock.stamp_ns,
-        still_runs: &writer_runs,
+        still_runs: world.still_runs,
     };
     look(&view, &evidence)
 }

@@ -9,6 +9,7 @@ use crate::log::{LogView, SealState};
 use crate::model::heads::{HeadKind, HeadName};
 use crate::model::ids::Seq;
 use crate::model::stream::{ReadAt, StreamError};
+use crate::pipeline::previous::unfinished;
 use crate::report::exit::ExitStatus;
 use crate::report::printer::{Form, Printer};
 use crate::store::disk::{self, Disk};
@@ -17,7 +18,6 @@ use crate::store::lock::{FileLock, StoreLock};
 use crate::store::{StoreError, extend};
 use crate::verify::difference::visible;
 
-use super::earlier::unfinished;
 use super::error::CommandError;
 use super::{logs, nodes};
 
@@ -59,7 +59,8 @@ enum Lock {
 /// When the log cannot be read or written, is not whole, has no such node, or
 /// has that head already.
 pub fn run(job: &ForkJob<'_>, out: &Printer) -> Result<ExitStatus, CommandError> {
-    // A link may lead into a store.
+    refuse_link_in_store(&job.log)?;
+    // A link outside of every store may lead into one.
     let path = std::fs::canonicalize(&job.log).map_err(StoreError::io("find", &job.log))?;
     let _lock = lock(&path, job.disk)?;
     let mut view = logs::open_any(&path, None)?;
@@ -85,6 +86,22 @@ pub fn run(job: &ForkJob<'_>, out: &Printer) -> Result<ExitStatus, CommandError>
     Ok(ExitStatus::Well)
 }
 
+/// Refuses a log that only a link inside a store leads to: nothing in a store is
+/// followed through a link, or who can write to one store could have another
+/// one's logs changed.
+fn refuse_link_in_store(log: &Path) -> Result<(), CommandError> {
+    let path = std::path::absolute(log).map_err(StoreError::io("find", log))?;
+    let is_link = |path: &Path| path.symlink_metadata().is_ok_and(|meta| meta.is_symlink());
+    for store in path.ancestors().skip(1).filter(|folder| Store::at(folder).private().is_dir()) {
+        let mut below = path.ancestors().take_while(|part| *part != store);
+        if let Some(link) = below.find(|part| is_link(part)) {
+            let wanted = if link == path { "a log" } else { "a folder" };
+            return Err(StoreError::Planted { path: link.to_owned(), what: "a symbolic link", wanted }.into());
+        }
+    }
+    Ok(())
+}
+
 fn lock(path: &Path, disk: &dyn Disk) -> Result<Lock, CommandError> {
     if let Some(store) = Store::of_log(path) {
         return Ok(Lock::Store { _lock: StoreLock::take(&store, disk)? });
@@ -104,7 +121,7 @@ fn left_behind<R: ReadAt>(view: &LogView<R>, path: &Path) -> Result<u64, Command
         SealState::Good { .. } => Ok(0),
         SealState::Behind { .. } => match fork::rest(view).map_err(|source| CommandError::Stream { path: path.to_owned(), source })? {
             Rest::Unfinished(bytes) => Ok(bytes),
-            Rest::Events => refused("events stand behind its last good seal"),
+            Rest::Events => refused("events follow its last good seal"),
         },
         SealState::Broken { .. } => refused("it was altered since it was sealed"),
         SealState::Missing => refused("it has no seal: it is incomplete"),

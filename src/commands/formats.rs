@@ -7,7 +7,7 @@ use crate::report::exit::ExitStatus;
 use crate::report::printer::{Form, Printer};
 
 #[derive(Debug, Serialize)]
-struct Format {
+struct FormatLine {
     format: &'static str,
     describes: &'static str,
 }
@@ -17,7 +17,7 @@ struct Format {
 pub fn run(out: &Printer) -> ExitStatus {
     for adapter in ALL {
         match out.form() {
-            Form::Json => out.object(&Format { format: adapter.id(), describes: adapter.describe() }),
+            Form::Json => out.object(&FormatLine { format: adapter.id(), describes: adapter.describe() }),
             Form::Text => out.text(&format!("{:10} {}", adapter.id(), adapter.describe())),
         }
     }

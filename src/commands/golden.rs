@@ -1,4 +1,4 @@
-//! Replays that are kept: one text per session, written by `replay --all --out`
+//! Replays that are kept: one text per session, written by `replay --all -o`
 //! and compared by `verify --golden`.
 
 use std::collections::BTreeSet;
@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::model::files::RelPath;
 use crate::model::folder::ListedKind;
+use crate::pipeline::batch;
 use crate::report::exit::ExitStatus;
 use crate::report::printer::{Form, Printer};
 use crate::report::text;
@@ -15,7 +16,6 @@ use crate::store::{listing, replace};
 use crate::verify::difference::visible;
 use crate::verify::golden::{GOLDEN_SUFFIX, replay_text};
 
-use super::batch;
 use super::error::CommandError;
 use super::logs::{self, Asked, LogFile};
 
@@ -39,12 +39,12 @@ enum Written {
     Doubtful(&'static str),
 }
 
-/// Runs `replay --all --out`.
+/// Runs `replay --all -o`.
 ///
 /// # Errors
 /// When nothing could be written at all.
 pub fn run(job: &GoldenJob<'_>, out: &Printer) -> Result<ExitStatus, CommandError> {
-    let found = logs::find(&job.logs)?;
+    let (found, missing) = logs::find_all(&job.logs)?;
     let asked = Asked::of(&job.logs);
     let keys: BTreeSet<String> = found.iter().map(|log| asked.name_of(log).key()).collect();
     job.disk.create_folders(&job.out)?;
@@ -64,6 +64,14 @@ pub fn run(job: &GoldenJob<'_>, out: &Printer) -> Result<ExitStatus, CommandErro
             }
         }
     }
+    for log in &missing {
+        status = status.max(ExitStatus::Found);
+        let place = path_below(&job.logs, &log.relative);
+        out.complain(&format!("error: {}; its replay is not kept\n  at {}", log.why, visible(&place.display().to_string())));
+    }
+    if !missing.is_empty() {
+        out.complain(&format!("hint: {}", logs::MISSING_HINT));
+    }
     let left = left_over(&job.out, &asked, &keys)?;
     for name in &left {
         out.say(&format!(
@@ -72,10 +80,11 @@ pub fn run(job: &GoldenJob<'_>, out: &Printer) -> Result<ExitStatus, CommandErro
         ));
     }
     if out.form() == Form::Json {
-        out.object(&serde_json::json!({ "schema": 1, "summary": { "written": changed, "unchanged": unchanged, "left": left } }));
+        out.object(&serde_json::json!({ "schema": 1, "summary": { "written": changed, "unchanged": unchanged, "missing": missing.len(), "left": left } }));
     }
     let place = visible(&job.out.display().to_string());
-    out.summary(&format!("{} kept in {place}: {changed} written, {unchanged} unchanged", text::count(changed + unchanged, "replay")));
+    let lost = if missing.is_empty() { String::new() } else { format!("; {} missing", text::count(missing.len() as u64, "log")) };
+    out.summary(&format!("{} kept in {place}: {changed} written, {unchanged} unchanged{lost}", text::count(changed + unchanged, "replay")));
     Ok(status)
 }
 

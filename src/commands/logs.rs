@@ -1,61 +1,151 @@
 //! Logs as the user names them: one, several, or a whole store.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::adapters::adapter::Adapter;
-use crate::adapters::by_id;
+use crate::adapters::format::Format;
 use crate::log::{LogView, SealState};
 use crate::model::files::RelPath;
-use crate::model::folder::ListedKind;
+use crate::model::folder::{Listed, ListedKind};
 use crate::model::ids::Seq;
+use crate::pipeline::open;
 use crate::store::disk;
 use crate::store::layout::{LOG_SUFFIX, Store, path_below};
 use crate::store::listing;
+use crate::store::receipts::Receipts;
+
+pub use crate::pipeline::open::{LogFile, session_folder};
 
 use super::error::CommandError;
-
-/// One log on disk.
-#[derive(Debug, Clone)]
-pub struct LogFile {
-    /// Where it lies.
-    pub path: PathBuf,
-    /// The folder it lies in, below the store it was found in.
-    pub below: RelPath,
-    /// Its path below the store it was found in, or its own name.
-    pub relative: RelPath,
-    /// The same for reports.
-    pub name: String,
-}
 
 /// Finds the logs at a path: the file itself, or every log below a folder.
 ///
 /// # Errors
 /// When there are none, or the folder cannot be read.
 pub fn find(path: &Path) -> Result<Vec<LogFile>, CommandError> {
+    let logs = look(path)?.logs;
+    if logs.is_empty() { Err(CommandError::NoLogs { path: path.to_owned() }) } else { Ok(logs) }
+}
+
+/// What lies at a path: logs, and what may be a log and cannot be looked at.
+#[derive(Debug, Default)]
+pub struct Looked {
+    /// The logs.
+    pub logs: Vec<LogFile>,
+    /// What was not looked at.
+    pub unread: Vec<Unread>,
+}
+
+/// Something in a folder of logs that was not looked at.
+#[derive(Debug)]
+pub struct Unread {
+    /// Where it is, below the folder.
+    pub relative: RelPath,
+    /// Why it was not looked at.
+    pub why: NotRead,
+}
+
+/// Why something in a folder of logs was not looked at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NotRead {
+    /// A link has the name of a log; links in a store are never followed.
+    Link,
+    /// Something that is neither a file nor a folder nor a link has the name of
+    /// a log.
+    Special,
+    /// The system refused to read it.
+    Refused(String),
+}
+
+impl std::fmt::Display for NotRead {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            NotRead::Link => f.write_str("a link has the name of a log, and is not followed"),
+            NotRead::Special => f.write_str("something that is not a file has the name of a log"),
+            NotRead::Refused(why) => write!(f, "cannot be read: {why}"),
+        }
+    }
+}
+
+/// Finds the logs at a path, and what may be one and cannot be looked at. There
+/// may be none.
+///
+/// # Errors
+/// When the file or folder itself cannot be read.
+pub fn look(path: &Path) -> Result<Looked, CommandError> {
     if !path.is_dir() {
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         disk::open(path)?;
         let relative = RelPath::new(path.file_name().map(|name| name.as_encoded_bytes().to_vec()).unwrap_or_default());
-        return Ok(vec![LogFile { path: path.to_owned(), below: RelPath::new(""), relative, name }]);
+        let log = LogFile { path: path.to_owned(), below: RelPath::new(""), relative, name, bytes: None };
+        return Ok(Looked { logs: vec![log], unread: Vec::new() });
     }
     let is_private = |path: &RelPath| path.as_bytes().split(|b| *b == b'/').any(|part| part == b".everlog");
-    let logs = below(path, path, |path| !is_private(path))?;
-    if logs.is_empty() { Err(CommandError::NoLogs { path: path.to_owned() }) } else { Ok(logs) }
+    below(path, path, |path| !is_private(path))
 }
+
+/// A log that should be at a path and cannot be read there.
+#[derive(Debug)]
+pub struct MissingLog {
+    /// Its path below the folder that was named.
+    pub relative: RelPath,
+    /// What is in its place.
+    pub why: String,
+}
+
+/// Finds the logs at a path as [`look`] does, and with them what should be a log
+/// there and is not: those that the store's receipts name, and whatever has the
+/// name of one and is no file. Half a store must not pass for all of it.
+///
+/// # Errors
+/// When there are none, or the folder cannot be read.
+pub fn find_all(path: &Path) -> Result<(Vec<LogFile>, Vec<MissingLog>), CommandError> {
+    let Looked { logs, unread } = look(path)?;
+    let asked = Asked::of(path);
+    let mut missing: Vec<MissingLog> =
+        unread.into_iter().map(|unread| MissingLog { why: unread.why.to_string(), relative: unread.relative }).collect();
+    let mut have: BTreeSet<RelPath> = logs.iter().map(|log| asked.name_of(log)).collect();
+    have.extend(missing.iter().map(|one| asked.name_below(&one.relative)));
+    let receipts = asked.store.as_ref().filter(|_| path.is_dir()).map(Receipts::load).unwrap_or_default();
+    for receipt in receipts.iter() {
+        let log = RelPath::from_key(&receipt.log);
+        let place = asked.place_of(path, &log);
+        // One that is a file now was written since logs were listed.
+        let is_there = place.symlink_metadata().is_ok_and(|meta| meta.is_file());
+        if asked.takes(&log) && !is_there && have.insert(log) {
+            let below = place.strip_prefix(path).unwrap_or(&place);
+            let relative = RelPath::new(below.as_os_str().as_encoded_bytes());
+            missing.push(MissingLog { relative, why: "the store's receipts name this log, and it is not there".to_owned() });
+        }
+    }
+    missing.sort_by(|a, b| a.relative.cmp(&b.relative));
+    if logs.is_empty() && missing.is_empty() { Err(CommandError::NoLogs { path: path.to_owned() }) } else { Ok((logs, missing)) }
+}
+
+/// What a person can do about logs that are missing.
+pub const MISSING_HINT: &str = "restore them from a copy, or migrate their source again; `everlog verify STORE` names all that is wrong";
 
 /// The logs of a store that held more than those that took their places.
 ///
 /// # Errors
 /// When they cannot be listed.
 pub fn earlier(store: &Store) -> Result<Vec<LogFile>, CommandError> {
+    look_at_earlier(store).map(|looked| looked.logs)
+}
+
+/// The same, and what may be one of them and cannot be looked at.
+///
+/// # Errors
+/// When they cannot be listed.
+pub fn look_at_earlier(store: &Store) -> Result<Looked, CommandError> {
     let folder = store.earlier_folder();
-    if folder.is_dir() { below(&folder, store.root(), |_| true) } else { Ok(Vec::new()) }
+    if folder.is_dir() { below(&folder, store.root(), |_| true) } else { Ok(Looked::default()) }
 }
 
 /// The logs below a folder, with their paths from another one above it.
-fn below(folder: &Path, from: &Path, is_wanted: impl Fn(&RelPath) -> bool) -> Result<Vec<LogFile>, CommandError> {
+fn below(folder: &Path, from: &Path, is_wanted: impl Fn(&RelPath) -> bool) -> Result<Looked, CommandError> {
     let listing = listing::list(folder)?;
     let prefix = RelPath::new(folder.strip_prefix(from).unwrap_or(Path::new("")).as_os_str().as_encoded_bytes());
     let is_log = |path: &RelPath| path.as_bytes().ends_with(LOG_SUFFIX.as_bytes()) && is_wanted(path);
@@ -64,9 +154,22 @@ fn below(folder: &Path, from: &Path, is_wanted: impl Fn(&RelPath) -> bool) -> Re
         let relative = entry.path.below(&prefix);
         let bytes = relative.as_bytes();
         let below = RelPath::new(memchr::memrchr(b'/', bytes).map_or(&b""[..], |at| &bytes[..at]));
-        LogFile { path: path_below(folder, &entry.path), below, name: relative.to_string(), relative }
+        LogFile { path: path_below(folder, &entry.path), below, name: relative.to_string(), relative, bytes: Some(entry.size) }
     });
-    Ok(logs.collect())
+    let logs = logs.collect();
+    let not_read = |entry: &Listed| match &entry.kind {
+        ListedKind::File | ListedKind::Folder => None,
+        ListedKind::Link => is_log(&entry.path).then_some(NotRead::Link),
+        ListedKind::Special => is_log(&entry.path).then_some(NotRead::Special),
+        // Logs may be in a folder that cannot be read, whatever its name is. A
+        // temporary of a migration that runs at the same time is gone by now.
+        ListedKind::Unreadable(why) => {
+            let is_gone = listing::is_gone(&path_below(folder, &entry.path));
+            (is_wanted(&entry.path) && !is_gone).then(|| NotRead::Refused(why.to_string()))
+        }
+    };
+    let unread = listing.entries().iter().filter_map(|entry| Some(Unread { relative: entry.path.below(&prefix), why: not_read(entry)? }));
+    Ok(Looked { logs, unread: unread.collect() })
 }
 
 /// What was asked for: the part of a store that is judged, and nothing else.
@@ -89,6 +192,13 @@ impl Asked {
         let store = Store::of_log(&whole.join(LOG_SUFFIX));
         let folder = store.as_ref().and_then(|store| whole.strip_prefix(store.root()).ok()).unwrap_or(Path::new(""));
         Asked { folder: Some(RelPath::new(folder.as_os_str().as_encoded_bytes())), store }
+    }
+
+    /// The folder of the store that was named; empty where it was all of it, or one
+    /// log.
+    #[must_use]
+    pub fn part(&self) -> RelPath {
+        self.folder.clone().unwrap_or_else(|| RelPath::new(""))
     }
 
     /// Whether it is a store as a whole.
@@ -114,6 +224,19 @@ impl Asked {
         below.map_or_else(|| log.relative.clone(), |path| RelPath::new(path.as_os_str().as_encoded_bytes()))
     }
 
+    /// Returns the path below its store of something below what was asked for.
+    #[must_use]
+    pub fn name_below(&self, relative: &RelPath) -> RelPath {
+        self.folder.as_ref().map_or_else(|| relative.clone(), |folder| relative.below(folder))
+    }
+
+    /// Tells whether it is a whole folder of logs: a store, or a folder that is
+    /// no part of one.
+    #[must_use]
+    pub fn is_whole_folder(&self) -> bool {
+        self.folder.is_some() && (self.store.is_none() || self.is_whole_store())
+    }
+
     /// Where a log of this name would lie, named as `path` was, which asks for it.
     #[must_use]
     pub fn place_of(&self, path: &Path, log: &RelPath) -> PathBuf {
@@ -136,18 +259,15 @@ impl Asked {
 /// # Errors
 /// When it is no log that this build understands.
 pub fn open_any(path: &Path, until: Option<Seq>) -> Result<LogView<Arc<File>>, CommandError> {
-    let file = Arc::new(disk::open(path)?);
-    LogView::open_until(file, until).map_err(|source| CommandError::Log { path: path.to_owned(), source })
+    Ok(open::open_any(path, until)?)
 }
 
 /// Opens a log and finds its adapter.
 ///
 /// # Errors
 /// When it is no log that this build understands.
-pub fn open(path: &Path, until: Option<Seq>) -> Result<(LogView<Arc<File>>, &'static dyn Adapter), CommandError> {
-    let view = open_any(path, until)?;
-    let adapter = by_id(&view.session.format).ok_or_else(|| CommandError::UnknownFormat { format: view.session.format.clone() })?;
-    Ok((view, adapter))
+pub fn open(path: &Path, until: Option<Seq>) -> Result<(LogView<Arc<File>>, &'static dyn Format), CommandError> {
+    Ok(open::open(path, until)?)
 }
 
 /// What to say about a log that is not as it was sealed; nothing where it is.
@@ -155,15 +275,8 @@ pub fn open(path: &Path, until: Option<Seq>) -> Result<(LogView<Arc<File>>, &'st
 pub fn seal_warning(seal: &SealState) -> Option<&'static str> {
     match seal {
         SealState::Good { .. } => None,
-        SealState::Behind { .. } => Some("warning: something stands behind this log's last good seal"),
+        SealState::Behind { .. } => Some("warning: something follows this log's last good seal"),
         SealState::Broken { .. } => Some("warning: this log was altered since it was sealed"),
         SealState::Missing => Some("warning: this log has no seal: it is incomplete"),
     }
-}
-
-/// The folder that a log's session is, below the one its log lies in.
-#[must_use]
-pub fn session_folder<R: crate::model::stream::ReadAt>(view: &LogView<R>, log: &LogFile) -> RelPath {
-    let own = view.session.own_folder();
-    if own.as_bytes().is_empty() { log.below.clone() } else { own.below(&log.below) }
 }

@@ -1,128 +1,19 @@
 //! What `migrate` says: one line per session for programs, a summary for people.
 
 use serde::Serialize;
-use std::borrow::Cow;
 
-use crate::model::files::RelPath;
 use crate::model::finding::{Finding, FindingCode, Severity};
-use crate::model::location::Location;
+use crate::pipeline::source::{Source, SourceUnit};
+use crate::pipeline::target::Mode;
+use crate::report::findings::{FindingList, Listing, session_likelihood};
 use crate::report::printer::{Form, Printer};
 use crate::report::text;
-use crate::store::layout::Store;
-use crate::store::receipts::Receipt;
 use crate::verify::difference::visible;
 
-use super::convert::{Change, ConvertError, Mode};
-use super::migrate::{MigrateJob, Outcome, Sources};
-use super::source::{Related, Source, SourceUnit};
-
-/// What became of one session.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Status {
-    /// A first log.
-    Created,
-    /// Another log than before.
-    Changed,
-    /// The same log as before.
-    Unchanged,
-    /// No log.
-    Failed,
-    /// Not looked at.
-    Skipped,
-}
-
-/// What became of the sessions that were begun, each with its number.
-pub(super) type Reports = Vec<(usize, UnitReport)>;
-
-/// What became of one session, as far as the session itself does not tell: a
-/// folder of many sessions has many of them until the end.
-#[derive(Debug)]
-pub struct UnitReport {
-    /// What became of it.
-    pub(super) status: Status,
-    log: Log,
-    source_bytes: u64,
-    log_bytes: u64,
-    residual_bytes: u64,
-    messages: u64,
-    events: u32,
-    /// What was found and is to be said.
-    pub(super) findings: Vec<Finding>,
-    /// How much else was found in ordinary life.
-    infos: u64,
-    rest: Option<Box<Rest>>,
-}
-
-/// Where a session's log is.
-#[derive(Debug, PartialEq, Eq)]
-enum Log {
-    None,
-    /// Under the name that follows from the session's.
-    Own,
-    Other(Box<RelPath>),
-}
-
-/// What few sessions have.
-#[derive(Debug, Default)]
-struct Rest {
-    error: Option<String>,
-    hint: Option<&'static str>,
-    retired: Vec<String>,
-    /// Whether it has to do with another session.
-    is_related: bool,
-}
-
-/// One session's line in the report.
-#[derive(Debug, Serialize)]
-struct ReportLine<'r> {
-    unit: String,
-    format: &'static str,
-    status: Status,
-    #[serde(flatten)]
-    related: Related,
-    files: Vec<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    log: Option<String>,
-    source_bytes: u64,
-    log_bytes: u64,
-    residual_bytes: u64,
-    messages: u64,
-    events: u32,
-    findings: &'r [Finding],
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<&'r str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    hint: Option<&'static str>,
-    #[serde(skip_serializing_if = "<[String]>::is_empty")]
-    retired: &'r [String],
-}
-
-impl Log {
-    fn of(unit: &str, log: &str) -> Log {
-        if Store::is_log_name(unit, log) { Log::Own } else { Log::Other(Box::new(RelPath::from_key(log))) }
-    }
-
-    /// Its name for reports.
-    fn name(&self, unit: &SourceUnit) -> Option<String> {
-        match self {
-            Log::None => None,
-            Log::Own => Some(Store::log_name(&unit.name).to_string()),
-            Log::Other(log) => Some(log.to_string()),
-        }
-    }
-}
-
-/// An error and its causes in one line.
-fn error_text(error: &ConvertError) -> String {
-    let mut text = error.to_string();
-    let mut cause = std::error::Error::source(error);
-    while let Some(inner) = cause {
-        text.push_str(&format!(": {inner}"));
-        cause = inner.source();
-    }
-    text
-}
+use super::baseline::Baseline;
+use super::kinds::Kinds;
+use super::migrate_job::{MigrateJob, Sources};
+use super::migrate_unit::{Proven, Reports, Rest, Status, UnitReport};
 
 /// The closing object of the report.
 #[derive(Debug, Serialize)]
@@ -132,7 +23,11 @@ struct Summary {
 
 #[derive(Debug, Default, Serialize)]
 struct Totals {
-    sessions: u64,
+    #[serde(flatten)]
+    units: Kinds,
+    proven_now: u64,
+    unchanged_since_proven: u64,
+    files: u64,
     created: u64,
     changed: u64,
     unchanged: u64,
@@ -143,14 +38,78 @@ struct Totals {
     log_bytes: u64,
     residual_bytes: u64,
     dry_run: bool,
+    /// The root of the store after this run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    root: Option<String>,
+    accepted: u64,
+    reported_before: u64,
     findings: Vec<Finding>,
+    /// What this run proved, and what earlier ones did.
+    #[serde(skip)]
+    now: Sizes,
+    #[serde(skip)]
+    earlier: Sizes,
 }
 
-pub(super) fn report_all(source: &Source, reports: &Reports, job: &MigrateJob<'_>, out: &Printer) {
-    let mut totals = Totals { dry_run: job.mode == Mode::DryRun, findings: source.discovery.findings.list().to_vec(), ..Totals::default() };
+/// How much was proven. Messages are those of the branch that a program shows.
+#[derive(Debug, Default)]
+struct Sizes {
+    source_bytes: u64,
+    messages: u64,
+}
+
+/// Turns findings that the store's baseline accepts into notes, and returns
+/// what belongs to no session in the same way.
+pub(super) fn settle_accepted(source: &Source, reports: &mut Reports, baseline: &Baseline) -> Beyond {
+    let mut acceptance = baseline.acceptance();
     for (n, report) in reports {
         let Some(unit) = source.units.get(*n) else { continue };
-        totals.sessions += 1;
+        let session = unit.name.key();
+        let accepted = report.findings.iter_mut().filter_map(|finding| acceptance.settle(&session, finding).then_some(1 + finding.more));
+        report.accepted = accepted.sum();
+    }
+    let mut beyond = Beyond { findings: source.discovery.findings.list().to_vec(), accepted: 0 };
+    for finding in &mut beyond.findings {
+        beyond.accepted += if acceptance.settle("", finding) { 1 + finding.more } else { 0 };
+    }
+    beyond
+}
+
+/// What was found and belongs to no session.
+pub(super) struct Beyond {
+    pub(super) findings: Vec<Finding>,
+    accepted: u64,
+}
+
+pub(super) fn report_all(
+    source: &Source,
+    reports: &Reports,
+    (beyond, root): (&Beyond, Option<String>),
+    job: &MigrateJob<'_>,
+    out: &Printer,
+) {
+    let mut totals = Totals {
+        dry_run: job.mode == Mode::DryRun,
+        accepted: beyond.accepted,
+        root,
+        findings: beyond.findings.clone(),
+        ..Totals::default()
+    };
+    let mut list = FindingList::default();
+    for (n, report) in reports {
+        let Some(unit) = source.units.get(*n) else { continue };
+        totals.units.add(report.kind);
+        totals.files += unit.found.files.len() as u64;
+        let (count, sizes) = match report.proven {
+            Proven::Now => (Some(&mut totals.proven_now), &mut totals.now),
+            Proven::Earlier => (Some(&mut totals.unchanged_since_proven), &mut totals.earlier),
+            Proven::Not => (None, &mut totals.earlier),
+        };
+        if let Some(count) = count {
+            *count += 1;
+            sizes.source_bytes += report.source_bytes;
+            sizes.messages += report.messages;
+        }
         *match report.status {
             Status::Created => &mut totals.created,
             Status::Changed => &mut totals.changed,
@@ -165,9 +124,14 @@ pub(super) fn report_all(source: &Source, reports: &Reports, job: &MigrateJob<'_
         if out.form() == Form::Json {
             out.object(&report.line(unit));
         }
-        for finding in report.findings.iter().filter(|finding| finding.severity >= Severity::Warn) {
-            let inside = if finding.code.is_of_log() { String::new() } else { unit.reported_folder().to_string() };
-            out.say(&text::finding(finding, &inside));
+        totals.accepted += report.accepted;
+        for (k, finding) in (0..).zip(&report.findings).filter(|(_, finding)| finding.severity >= Severity::Warn) {
+            let is_repeated = report.repeated.contains(&k);
+            totals.reported_before += if is_repeated { 1 + finding.more } else { 0 };
+            if !is_repeated || out.listing() == Listing::All {
+                let inside = if finding.code.is_of_log() { String::new() } else { unit.reported_folder().to_string() };
+                list.add(finding, &inside);
+            }
         }
         if let Some(Rest { error: Some(error), hint, .. }) = report.rest.as_deref() {
             let hint = hint.map(|hint| format!("\nhint: {hint}")).unwrap_or_default();
@@ -178,13 +142,12 @@ pub(super) fn report_all(source: &Source, reports: &Reports, job: &MigrateJob<'_
         out.complain(&format!(
             "error: two formats fit equally well: {}\n  at {}\nhint: choose with `--format {}`",
             tie.formats.join(", "),
-            tie.folder,
+            visible(&tie.folder.to_string()),
             tie.formats[0]
         ));
     }
-    for finding in source.discovery.findings.list().iter().filter(|finding| finding.severity >= Severity::Warn) {
-        out.say(&text::finding(finding, ""));
-    }
+    beyond.findings.iter().filter(|finding| finding.severity >= Severity::Warn).for_each(|finding| list.add(finding, ""));
+    list.say(out);
     summarise(&totals, source, reports, job, out);
     if out.form() == Form::Json {
         out.object(&Summary { summary: totals });
@@ -196,26 +159,18 @@ fn summarise(totals: &Totals, source: &Source, reports: &Reports, job: &MigrateJ
     let mut formats: Vec<&str> = units().map(|unit| unit.found.adapter.id()).collect();
     formats.sort_unstable();
     formats.dedup();
-    let proven = totals.created + totals.changed + totals.unchanged;
     let would = if totals.dry_run { " (dry run: nothing was written)" } else { "" };
+    let formats = if formats.is_empty() { String::new() } else { format!(" ({})", formats.join(", ")) };
     out.summary(&format!(
-        "{} ({}): {} created, {} changed, {} unchanged, {} skipped, {} failed{would}",
-        text::count(totals.sessions, "session"),
-        formats.join(", "),
+        "{}{formats}: {} created, {} changed, {} unchanged, {} skipped, {} failed{would}",
+        totals.units.text(),
         totals.created,
         totals.changed,
         totals.unchanged,
         totals.skipped,
         totals.failed
     ));
-    out.summary(&format!(
-        "{} proven: {} of source rebuild byte for byte and {} replay as their program shows them; {} of logs in {}",
-        text::count(proven, "session"),
-        text::size(totals.source_bytes),
-        text::count(totals.messages, "message"),
-        text::size(totals.log_bytes),
-        visible(&job.dest.display().to_string())
-    ));
+    say_proven(totals, job, out);
     let retired = reports.iter().filter_map(|(_, report)| report.rest.as_ref()).map(|rest| rest.retired.len() as u64).sum();
     let count_at = |severity| {
         reports
@@ -230,15 +185,53 @@ fn summarise(totals: &Totals, source: &Source, reports: &Reports, job: &MigrateJ
     say_related(source, reports, out);
     let more_infos: u64 = reports.iter().map(|(_, report)| report.infos).sum();
     let (infos, warnings, errors) = (count_at(Severity::Info) + more_infos, count_at(Severity::Warn), count_at(Severity::Error));
+    let before = if totals.reported_before == 0 || out.listing() == Listing::All {
+        String::new()
+    } else {
+        format!(" ({} reported before; `--all-findings` lists them)", text::thousands(totals.reported_before))
+    };
+    let accepted = if totals.accepted == 0 { String::new() } else { format!(" ({} accepted)", text::thousands(totals.accepted)) };
     out.summary(&format!(
-        "{} to look at, {} in ordinary life; {}",
+        "{}{before}, {}{accepted}; {}",
         text::count(warnings + errors, "finding"),
-        infos,
+        text::count(infos, "note"),
         match (job.sources, retired) {
             (Sources::Retire, retired) => format!("{} renamed to *.migrated", text::count(retired, "file")),
-            (Sources::Stay | Sources::Unretire, _) => "nothing in the source was changed".to_owned(),
+            (Sources::Stay | Sources::Unretire, _) => "the source is unchanged".to_owned(),
         }
     ));
+}
+
+/// Says what this run proved, and what it saw of the rest.
+fn say_proven(totals: &Totals, job: &MigrateJob<'_>, out: &Printer) {
+    let unchanged = match totals.unchanged_since_proven {
+        0 => String::new(),
+        count => format!(", {} unchanged since they were proven", text::thousands(count)),
+    };
+    let now = &totals.now;
+    let proof = match totals.proven_now {
+        0 => String::new(),
+        _ => format!(
+            ": {} of source rebuild byte for byte and {} replay as their program shows them",
+            text::size(now.source_bytes),
+            text::count(now.messages, "message")
+        ),
+    };
+    let dest = visible(&job.dest.display().to_string());
+    let place = if totals.dry_run { "would go to" } else { "in" };
+    let logs = format!("; {} of logs {place} {dest}", text::size(totals.log_bytes));
+    out.summary(&format!("{} proven now{unchanged}{proof}{logs}", text::thousands(totals.proven_now)));
+    if totals.unchanged_since_proven > 0 {
+        out.summary(&format!(
+            "of the unchanged ({}, {}) names, sizes, times and permissions of files were compared, and sizes and seals of logs; \
+             `--rehash` proves them again",
+            text::size(totals.earlier.source_bytes),
+            text::count(totals.earlier.messages, "message")
+        ));
+    }
+    if let Some(root) = &totals.root {
+        out.summary(&format!("root {root}"));
+    }
 }
 
 /// So many names are listed in a line of the summary.
@@ -246,13 +239,15 @@ const NAMED: usize = 3;
 
 /// Names files that belong to no session: what is left behind is said.
 fn say_unknown(totals: &Totals, out: &Printer) {
-    let unknown: Vec<&Finding> = totals.findings.iter().filter(|finding| finding.code == FindingCode::UnknownFile).collect();
+    let mut unknown: Vec<&Finding> = totals.findings.iter().filter(|finding| finding.code == FindingCode::UnknownFile).collect();
+    // Somebody who looks for a lost session must not have to search for it.
+    unknown.sort_by_key(|finding| session_likelihood(&finding.location.file));
     let count = unknown.iter().map(|finding| 1 + finding.more).sum::<u64>();
     if count > 0 {
         let names: Vec<String> = unknown.iter().take(NAMED).map(|finding| visible(&finding.location.file)).collect();
         let more = if count > names.len() as u64 { " … (`everlog detect` names more)" } else { "" };
         let belong = if count == 1 { "belongs" } else { "belong" };
-        out.summary(&format!("{} {belong} to no session and stayed behind: {}{more}", text::count(count, "file"), names.join(", ")));
+        out.summary(&format!("{} {belong} to no session and were left out: {}{more}", text::count(count, "file"), names.join(", ")));
     }
 }
 
@@ -266,138 +261,5 @@ fn say_related(source: &Source, reports: &Reports, out: &Printer) {
         let more = if related.len() > names.len() { " …" } else { "" };
         let count = text::count(related.len() as u64, "session");
         out.summary(&format!("{count} with an alias, copy or key elsewhere (`everlog detect` says where): {}{more}", names.join(", ")));
-    }
-}
-
-impl UnitReport {
-    fn new(status: Status) -> UnitReport {
-        UnitReport {
-            status,
-            log: Log::None,
-            source_bytes: 0,
-            log_bytes: 0,
-            residual_bytes: 0,
-            messages: 0,
-            events: 0,
-            findings: Vec::new(),
-            infos: 0,
-            rest: None,
-        }
-    }
-
-    /// The report of what happened to a session, for this form of output.
-    pub(super) fn of(outcome: Outcome<'_>, form: Form) -> UnitReport {
-        let (mut report, receipt) = match outcome {
-            Outcome::AsBefore(receipt, notes) => {
-                let mut report = UnitReport::new(Status::Unchanged);
-                notes.into_iter().for_each(|finding| report.add(finding, form));
-                (report, receipt)
-            }
-            Outcome::Retired(retired) => {
-                let mut report = UnitReport::new(Status::Skipped);
-                report.log = Log::Other(Box::new(retired.log));
-                report.log_bytes = retired.log_bytes;
-                retired.findings.into_iter().for_each(|finding| report.add(finding, form));
-                return report;
-            }
-            Outcome::Converted(converted) => {
-                let mut report = UnitReport::new(match converted.change {
-                    Change::Created => Status::Created,
-                    Change::Changed => Status::Changed,
-                    Change::Unchanged => Status::Unchanged,
-                });
-                converted.notes.into_iter().for_each(|finding| report.add(finding, form));
-                (report, Cow::Owned(converted.receipt))
-            }
-        };
-        report.log = Log::of(&receipt.unit, &receipt.log);
-        report.source_bytes = receipt.counts.source_bytes;
-        report.log_bytes = receipt.log_bytes;
-        report.residual_bytes = receipt.counts.residual_bytes;
-        report.messages = receipt.counts.messages;
-        report.events = receipt.counts.events;
-        match receipt {
-            Cow::Borrowed(receipt) => receipt.findings.iter().for_each(|finding| report.look_at(finding, form)),
-            Cow::Owned(receipt) => receipt.findings.into_iter().for_each(|finding| report.add(finding, form)),
-        }
-        report.findings.shrink_to_fit();
-        report
-    }
-
-    /// The report of a session that could not be converted.
-    pub(super) fn of_error(error: &ConvertError, was: Option<&Receipt>) -> UnitReport {
-        let mut report = UnitReport::new(Status::Failed);
-        let rest = report.rest();
-        rest.error = Some(error_text(error));
-        rest.hint = error.hint();
-        // A log of an earlier run stays what it is.
-        report.log = was.map_or(Log::None, |receipt| Log::of(&receipt.unit, &receipt.log));
-        report
-    }
-
-    fn rest(&mut self) -> &mut Rest {
-        self.rest.get_or_insert_default()
-    }
-
-    /// Takes in a finding. What people are not told one by one is only counted.
-    fn add(&mut self, finding: Finding, form: Form) {
-        if finding.code.relates_sessions() {
-            self.rest().is_related = true;
-        }
-        match (form, finding.severity) {
-            (Form::Text, Severity::Info) => self.infos += 1 + finding.more,
-            (Form::Json, _) | (Form::Text, Severity::Warn | Severity::Error) => self.findings.push(finding),
-        }
-    }
-
-    /// The same, where it is needed elsewhere.
-    fn look_at(&mut self, finding: &Finding, form: Form) {
-        match (form, finding.severity) {
-            (Form::Text, Severity::Info) if !finding.code.relates_sessions() => self.infos += 1 + finding.more,
-            _ => self.add(finding.clone(), form),
-        }
-    }
-
-    /// What it says of its session.
-    fn line<'r>(&'r self, unit: &SourceUnit) -> ReportLine<'r> {
-        let rest = self.rest.as_deref();
-        ReportLine {
-            unit: unit.name.to_string(),
-            format: unit.found.adapter.id(),
-            status: self.status,
-            related: unit.related(),
-            files: unit.found.files.iter().map(|file| unit.reported(file).to_string()).collect(),
-            log: self.log.name(unit),
-            source_bytes: self.source_bytes,
-            log_bytes: self.log_bytes,
-            residual_bytes: self.residual_bytes,
-            messages: self.messages,
-            events: self.events,
-            findings: &self.findings,
-            error: rest.and_then(|rest| rest.error.as_deref()),
-            hint: rest.and_then(|rest| rest.hint),
-            retired: rest.map(|rest| rest.retired.as_slice()).unwrap_or_default(),
-        }
-    }
-
-    /// The session's log did not get its name after all.
-    pub(super) fn fail(&mut self, error: &str) {
-        self.status = Status::Failed;
-        self.rest().error = Some(error.to_owned());
-    }
-
-    /// Notes something that this run alone can see.
-    pub(super) fn note(&mut self, code: FindingCode, file: &str, message: String) {
-        self.findings.push(Finding { code, severity: code.severity(), location: Location::file(file), message, more: 0 });
-    }
-
-    /// Notes the files that were renamed.
-    pub(super) fn retired(&mut self, files: Vec<String>) {
-        self.rest().retired = files;
-    }
-
-    /// Whether the session's log is proven.
-    pub(super) fn is_proven(&self) -> bool {
-        matches!(self.status, Status::Created | Status::Changed | Status::Unchanged)
     }
 }

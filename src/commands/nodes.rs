@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use crate::log::LogView;
-use crate::model::heads::HeadName;
+use crate::model::heads::{HeadKind, HeadName};
 use crate::model::ids::Seq;
 use crate::model::stream::{LogAccess, ReadAt, StreamError};
 
@@ -12,6 +12,33 @@ use super::error::CommandError;
 
 /// So much of an id must be given at least.
 const SHORTEST: usize = 4;
+
+/// Returns the node whose path is shown: one by its id, or the end of a head,
+/// of the one that is shown by default if none is named.
+///
+/// # Errors
+/// When there is no such node or head, or the log at `path` cannot be read.
+pub(super) fn wanted<R: ReadAt>(
+    view: &mut LogView<R>,
+    path: &Path,
+    head: Option<&HeadName>,
+    leaf: Option<&str>,
+) -> Result<Seq, CommandError> {
+    if let Some(leaf) = leaf {
+        return named(view, path, leaf);
+    }
+    let head = head.cloned().unwrap_or_else(|| view.active());
+    view.state().head(&head).ok_or_else(|| {
+        let known = view.state().heads().map(|(name, _)| name.to_string()).collect();
+        CommandError::NoSuchHead { head: head.to_string(), known }
+    })
+}
+
+/// Returns the branches besides the one that ends at `node`, and their ends.
+pub(super) fn other_branches<R: ReadAt>(view: &LogView<R>, node: Seq) -> Vec<(HeadName, Seq)> {
+    let heads = view.state().heads().filter(|(name, end)| name.kind == HeadKind::Branch && *end != node);
+    heads.map(|(name, end)| (name.clone(), end)).collect()
+}
 
 /// The node with this id.
 ///

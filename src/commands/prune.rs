@@ -6,93 +6,38 @@ mod apply;
 mod bundles;
 mod case;
 mod groups;
-pub(super) mod history;
+mod job;
+mod judged;
 mod logs;
 mod plan;
 mod report;
+mod resume;
 mod retired;
+mod tally;
 mod undo;
 mod users;
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
 
-use crate::adapters::adapter::Adapter;
+use crate::adapters::format::Format;
 use crate::model::files::RelPath;
-use crate::model::retention::{Policy, Rule};
+use crate::pipeline::retired as retired_before;
+use crate::pipeline::source::Source;
 use crate::report::exit::ExitStatus;
 use crate::report::printer::{Form, Printer};
 use crate::report::text;
 use crate::store::StoreError;
-use crate::store::disk::Disk;
 use crate::store::layout::Store;
 use crate::store::lock::StoreLock;
 use crate::store::pruned::Pruned;
 use crate::store::receipts::Receipts;
 use crate::verify::difference::visible;
 
-use self::plan::Depth;
+pub use self::job::{Action, Copies, PruneJob};
+use self::judged::Depth;
 use super::error::CommandError;
-use super::migrate::refuse_nesting;
-use super::retired as retired_before;
-use super::source::{Selection, Source};
-
-/// What to prune, and how.
-#[derive(Debug)]
-pub struct PruneJob<'a> {
-    /// The source as the user named it.
-    pub source: PathBuf,
-    /// Where its logs are.
-    pub dest: PathBuf,
-    /// Which sessions.
-    pub selection: Selection,
-    /// Which formats.
-    pub adapters: Vec<&'static dyn Adapter>,
-    /// Which rules.
-    pub rules: Vec<Rule>,
-    /// What is due.
-    pub policy: Policy,
-    /// How long a file must not have been written, in nanoseconds.
-    pub idle_ns: i64,
-    /// Whether a log must have what goes.
-    pub copies: Copies,
-    /// Where old files are moved instead of being removed.
-    pub trash: Option<PathBuf>,
-    /// Plan, do, or undo.
-    pub action: Action,
-    /// How many sessions at once.
-    pub jobs: usize,
-    /// The time, in nanoseconds since the epoch.
-    pub now_ns: i64,
-    /// Set by Ctrl-C.
-    pub stop: &'a AtomicBool,
-    /// The disk under it all.
-    pub disk: &'a dyn Disk,
-}
-
-/// Whether a log must have what goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Copies {
-    /// It must, and be proven to.
-    InLogs,
-    /// What no log has is gone.
-    GivenUp,
-}
-
-/// Plan, do, or undo.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Action {
-    /// Print what would go.
-    Plan,
-    /// Say whether something should have gone by now.
-    Check,
-    /// Do it.
-    Apply,
-    /// Print the whole case of what is in one file.
-    Explain(PathBuf),
-    /// Bring back what a prune took: the last one, or the one of this name.
-    Undo(Option<String>),
-}
+use super::overlap::refuse_overlap;
+use super::place;
 
 /// Runs the command.
 ///
@@ -100,7 +45,8 @@ pub enum Action {
 /// When nothing is recognised, or the disk fails.
 pub fn run(job: &PruneJob<'_>, out: &Printer) -> Result<ExitStatus, CommandError> {
     let store = Store::at(&job.dest);
-    let mut source = Source::open(&job.source, &job.adapters, &job.selection)?;
+    let place = place::find(&store, &job.source)?;
+    let mut source = Source::open_with_logs_in(&place, &job.source, &job.adapters, &job.selection)?;
     let needs_store = match &job.action {
         Action::Undo(_) => true,
         Action::Apply | Action::Check => job.copies == Copies::InLogs,
@@ -121,7 +67,7 @@ pub fn run(job: &PruneJob<'_>, out: &Printer) -> Result<ExitStatus, CommandError
     }
     retired_before::settle(&mut source, &store, &Receipts::load(&store));
     if job.action == Action::Apply {
-        [Some(&job.dest), job.trash.as_ref()].into_iter().flatten().try_for_each(|folder| refuse_nesting(&source, folder))?;
+        [Some(&job.dest), job.trash.as_ref()].into_iter().flatten().try_for_each(|folder| refuse_overlap(&source, folder))?;
         let _lock = match StoreLock::take(&store, job.disk) {
             Err(StoreError::Locked { path }) => {
                 // A scheduled job comes again.
@@ -147,8 +93,15 @@ pub fn run(job: &PruneJob<'_>, out: &Printer) -> Result<ExitStatus, CommandError
 
 /// A file that somebody named, below the source; nothing where it is elsewhere.
 fn below(source: &Source, file: &Path) -> Result<Option<RelPath>, StoreError> {
-    let there = std::fs::canonicalize(file).or_else(|_| std::fs::canonicalize(source.root.join(file)));
-    let full = there.map_err(StoreError::io("find", file))?;
+    // Its folder is looked up and its name is kept: a link is itself, not the file
+    // that it leads to.
+    let place = |path: &Path| {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let name = path.file_name().ok_or(std::io::ErrorKind::InvalidInput)?;
+        path.symlink_metadata()?;
+        Ok::<PathBuf, std::io::Error>(std::fs::canonicalize(folder)?.join(name))
+    };
+    let full = place(file).or_else(|_| place(&source.root.join(file))).map_err(StoreError::io("find", file))?;
     Ok(full.strip_prefix(&source.root).ok().map(|path| RelPath::new(path.as_os_str().as_encoded_bytes())))
 }
 
@@ -169,7 +122,7 @@ pub(super) fn say_all_went(
     source: &Source,
     named: &Path,
     pruned: &Pruned,
-    adapters: &[&'static dyn Adapter],
+    adapters: &[&'static dyn Format],
     out: &Printer,
 ) -> Result<(), CommandError> {
     if !pruned.knows(&source.root) {

@@ -5,11 +5,13 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::adapters::adapter::Adapter;
+use crate::adapters::format::Format;
+use crate::maintenance;
 use crate::model::audit::AuditItem;
 use crate::model::digest::sha256_hex;
 use crate::model::files::RelPath;
 use crate::model::repair::{Reason, Repairs};
+use crate::pipeline::source::{Selection, Source};
 use crate::report::exit::ExitStatus;
 use crate::report::printer::{Form, Printer};
 use crate::report::text;
@@ -17,13 +19,13 @@ use crate::store::StoreError;
 use crate::store::disk::Disk;
 use crate::store::layout::{Store, path_below};
 use crate::store::lock::StoreLock;
-use crate::store::repairs::{self, Planned, RECEIPT, Repair, RepairReceipt, RepairState};
+use crate::store::repairs::{self, FileState, Planned, RECEIPT, Repair, RepairReceipt, RepairState, RepairedFile};
 use crate::store::replace::sweep;
 use crate::verify::difference::visible;
 
 use super::error::CommandError;
 use super::evidence::{self, Clock};
-use super::source::{Selection, Source};
+use super::repair_genuine;
 
 /// What to do.
 #[derive(Debug)]
@@ -31,7 +33,7 @@ pub struct RepairJob<'a> {
     /// The source as the user named it.
     pub source: PathBuf,
     /// Which formats.
-    pub adapters: Vec<&'static dyn Adapter>,
+    pub adapters: Vec<&'static dyn Format>,
     /// Where old bytes and receipts go.
     pub backups: PathBuf,
     /// Plan, do, or undo.
@@ -122,7 +124,7 @@ fn plan(source: &Source, job: &RepairJob<'_>, stamp: Stamp) -> Result<(Vec<Step>
     let (mut steps, mut left) = (Vec::new(), Vec::new());
     for (adapter, folder) in evidence::folders(source) {
         let Repairs { changes, left: not_done } =
-            evidence::with(source, adapter, &folder, clock, |view, evidence| adapter.repair(view, evidence));
+            evidence::with(source, adapter, &folder, clock, |view, evidence| maintenance::of(adapter.id()).repair(view, evidence));
         for change in changes {
             let path = change.path.below(&folder);
             // Where one session is meant, only its own file is touched.
@@ -150,13 +152,9 @@ struct StepReport<'a> {
     why: Vec<BTreeMap<&'static str, &'a str>>,
 }
 
-fn code_of(reason: &Reason) -> String {
-    serde_json::to_string(&reason.code).unwrap_or_default().trim_matches('"').to_owned()
-}
-
 fn print_steps(steps: &[Step], out: &Printer) {
     for step in steps {
-        let codes: Vec<String> = step.why.iter().map(code_of).collect();
+        let codes: Vec<String> = step.why.iter().map(Reason::code_name).collect();
         if out.form() == Form::Json {
             let why =
                 step.why.iter().zip(&codes).map(|(reason, code)| BTreeMap::from([("code", code.as_str()), ("what", reason.what.as_str())]));
@@ -164,8 +162,9 @@ fn print_steps(steps: &[Step], out: &Printer) {
             out.object(&StepReport { file: step.path.to_string(), old_bytes, new_bytes: step.bytes.len() as u64, why: why.collect() });
             continue;
         }
-        let was = step.old.as_ref().map_or_else(|| "new".to_owned(), |(_, size, _)| format!("now {}", text::size(*size)));
-        out.text(&format!("{}  {}, {was}", visible(&step.path.to_string()), text::size(step.bytes.len() as u64)));
+        let new = text::size(step.bytes.len() as u64);
+        let sizes = step.old.as_ref().map_or_else(|| format!("new, {new}"), |(_, size, _)| format!("{} → {new}", text::size(*size)));
+        out.text(&format!("{}  {sizes}", visible(&step.path.to_string())));
         for (reason, code) in step.why.iter().zip(&codes) {
             out.text(&format!("  {} ({code})", visible(&reason.what)));
         }
@@ -179,7 +178,7 @@ fn print_plan(steps: &[Step], left: &[AuditItem], job: &RepairJob<'_>, out: &Pri
     if out.form() == Form::Json {
         out.object(&serde_json::json!({ "plan": { "fingerprint": print, "steps": steps.len(), "left": left.len() } }));
     } else if steps.is_empty() {
-        out.summary("nothing to mend; nothing was changed");
+        out.summary("nothing to repair; nothing was changed");
     } else {
         let source = text::shell_word(&job.source.display().to_string());
         out.summary(&format!(
@@ -208,16 +207,18 @@ fn apply(source: &Source, job: &RepairJob<'_>, wanted: &str, out: &Printer) -> R
     if backups.starts_with(&source.root) {
         return Err(CommandError::Nested { source: source.root.clone(), dest: job.backups.clone() });
     }
-    let repair = Repair { disk: job.disk, root: &source.root, folder: job.backups.join(wanted) };
-    if let Some(mut receipt) = repair.receipt()?.filter(|receipt| receipt.state != RepairState::Undone) {
-        if receipt.state == RepairState::Applied {
-            out.say("this plan has been carried out already");
-            return Ok(print_applied(&receipt, &[], job, out));
-        }
-        // Cut short: what is staged is what was planned.
-        let _lock = alone(&job.backups, job.disk)?;
-        repair.carry_out(&mut receipt)?;
-        return Ok(print_applied(&receipt, &[], job, out));
+    let repair = Repair::in_folder(job.disk, &source.root, &job.backups.join(wanted));
+    let found = repair.receipt()?.filter(|receipt| receipt.state != RepairState::Undone);
+    let found = match found {
+        // An undo that was killed before it said so has put everything back.
+        Some(receipt) if receipt.state != RepairState::Applying && is_all_back(&repair, &receipt)? => None,
+        found => found,
+    };
+    if found.as_ref().is_some_and(|receipt| receipt.fingerprint != wanted) {
+        return Err(CommandError::NoSuchPlan { fingerprint: wanted.to_owned() });
+    }
+    if let Some(receipt) = found {
+        return go_on(source, job, &repair, receipt, out);
     }
     let (steps, left) = plan(source, job, Stamp::Fixed)?;
     if fingerprint(&steps) != wanted {
@@ -234,14 +235,84 @@ fn apply(source: &Source, job: &RepairJob<'_>, wanted: &str, out: &Printer) -> R
             path: &step.path,
             old_sha256: step.old.as_ref().map(|(sha256, _, _)| sha256.as_str()),
             bytes: stamped.iter().find(|other| other.path == step.path).map_or(step.bytes.as_slice(), |other| &other.bytes),
-            why: step.why.iter().map(|reason| format!("{}: {}", code_of(reason), reason.what)).collect(),
+            why: step.why.iter().map(|reason| format!("{}: {}", reason.code_name(), reason.what)).collect(),
         })
         .collect();
-    let mut receipt = repair.prepare(wanted, &planned)?;
+    let mut receipt = repair.prepare(wanted, job.now_ns, &planned)?;
     repair.carry_out(&mut receipt)?;
     print_steps(&steps, out);
     print_left(&left, out);
     Ok(print_applied(&receipt, &left, job, out))
+}
+
+fn is_all_back(repair: &Repair<'_>, receipt: &RepairReceipt) -> Result<bool, StoreError> {
+    Ok(repair.states(receipt)?.iter().all(|state| *state == FileState::Old))
+}
+
+/// Goes on with a plan that has a receipt already. What its files are decides,
+/// not only what the receipt says of them: an undo may have been cut short.
+fn go_on(
+    source: &Source,
+    job: &RepairJob<'_>,
+    repair: &Repair<'_>,
+    mut receipt: RepairReceipt,
+    out: &Printer,
+) -> Result<ExitStatus, CommandError> {
+    let states = repair.states(&receipt)?;
+    match receipt.state {
+        RepairState::Applying => {}
+        RepairState::Applied if !states.contains(&FileState::Old) => {
+            out.say("this plan has been carried out already");
+            return Ok(print_applied(&receipt, &[], job, out));
+        }
+        RepairState::Applied | RepairState::Undoing | RepairState::Undone => {
+            let path = job.backups.join(&receipt.fingerprint).join(RECEIPT);
+            return Ok(print_half_undone(&receipt, &states, &path, job, out));
+        }
+    }
+    // Cut short: what is staged goes on only where a plan made now wants the same
+    // files changed from the same bytes.
+    let (steps, _) = plan(source, job, Stamp::Fixed)?;
+    let is_wanted = |file: &RepairedFile| {
+        let old = file.old.as_ref().map(|old| old.sha256.as_str());
+        let same = |step: &&Step| step.path.key() == file.path && step.old.as_ref().map(|(sha256, _, _)| sha256.as_str()) == old;
+        steps.iter().any(|step| same(&step))
+    };
+    let left = receipt.files.iter().zip(&states).filter(|(_, state)| **state == FileState::Old).map(|(file, _)| file);
+    let unwanted: Vec<String> = left.filter(|file| !is_wanted(file)).map(|file| format!("{} is another step now", file.path)).collect();
+    if !unwanted.is_empty() {
+        return Err(CommandError::PlanChanged { changed: unwanted, fingerprint: fingerprint(&steps) });
+    }
+    let _lock = alone(&job.backups, job.disk)?;
+    repair.carry_out(&mut receipt)?;
+    Ok(print_applied(&receipt, &[], job, out))
+}
+
+/// Says which files of a repair are as before it and which are not.
+fn print_half_undone(receipt: &RepairReceipt, states: &[FileState], path: &Path, job: &RepairJob<'_>, out: &Printer) -> ExitStatus {
+    let of = |wanted: FileState| {
+        let files = receipt.files.iter().zip(states).filter(move |(_, state)| **state == wanted);
+        files.map(|(file, _)| RelPath::from_key(&file.path).to_string()).collect::<Vec<String>>()
+    };
+    let (back, repaired, changed) = (of(FileState::Old), of(FileState::New), of(FileState::Other));
+    if out.form() == Form::Json {
+        out.object(&serde_json::json!({ "half_undone": { "back": back, "not_back": repaired, "changed": changed } }));
+        return ExitStatus::Found;
+    }
+    let all = receipt.files.len();
+    if back.len() == all {
+        out.summary("every file is as before the repair, but that could not be recorded; the same command again does it");
+        return ExitStatus::Found;
+    }
+    out.text(&format!("this repair is half undone: {} of {} as before it", back.len(), text::count(all as u64, "file")));
+    for (files, what) in
+        [(&back, "as before the repair"), (&repaired, "still as the repair left it"), (&changed, "changed since the repair")]
+    {
+        files.iter().for_each(|file| out.text(&format!("  {}: {what}", visible(file))));
+    }
+    let [source, path] = [&job.source, path].map(|path| text::shell_word(&path.display().to_string()));
+    out.summary(&format!("to undo the rest: everlog repair {source} --undo {path}"));
+    ExitStatus::Found
 }
 
 /// Takes the one writer's place, and sweeps what one that was cut short left.
@@ -287,12 +358,23 @@ fn print_applied(receipt: &RepairReceipt, left: &[AuditItem], job: &RepairJob<'_
 }
 
 fn undo(source: &Source, job: &RepairJob<'_>, receipt: &Path, out: &Printer) -> Result<ExitStatus, CommandError> {
-    let folder = if receipt.is_dir() { receipt.to_owned() } else { receipt.parent().unwrap_or(Path::new(".")).to_owned() };
-    let missing = StoreError::Io { doing: "read the receipt", path: receipt.to_owned(), source: std::io::ErrorKind::NotFound.into() };
-    let repair = Repair { disk: job.disk, root: &source.root, folder };
+    // A folder is that of a repair; a file is read under the very name that it has.
+    let path = if receipt.is_dir() { receipt.join(RECEIPT) } else { receipt.to_owned() };
+    let missing = StoreError::Io { doing: "read the receipt", path: path.clone(), source: std::io::ErrorKind::NotFound.into() };
+    let repair = Repair::of_receipt(job.disk, &source.root, &path);
     let mut found = repair.receipt()?.ok_or(missing)?;
-    let _lock = alone(repair.folder.parent().unwrap_or(Path::new(".")), job.disk)?;
-    repair.undo(&mut found)?;
+    repair_genuine::check(source, &repair, &found, job.now_ns)?;
+    let folder = std::path::absolute(repair.folder()).map_err(StoreError::io("find", repair.folder()))?;
+    let _lock = alone(folder.parent().unwrap_or(&folder), job.disk)?;
+    if let Err(error) = repair.undo(&mut found) {
+        let states = repair.states(&found)?;
+        // Where nothing is back, nothing was done.
+        if !states.contains(&FileState::Old) {
+            return Err(error.into());
+        }
+        out.complain(&text::error(&error, None, error.hint()));
+        return Ok(print_half_undone(&found, &states, &path, job, out));
+    }
     let count = found.files.len();
     if out.form() == Form::Json {
         out.object(&serde_json::json!({ "undone": { "files": count } }));

@@ -1,18 +1,20 @@
 //! `everlog replay`: the messages of a head, or of the path to a node.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::path::PathBuf;
 
+use crate::adapters::format::Format;
+use crate::api::{Message, MessageKind, Session};
 pub use crate::log::Salvage;
-use crate::log::{LogTail, LogView, Projection, Reach};
+use crate::log::{LogTail, Projection, Reach, edited_payload};
 use crate::model::event::{EventKind, EventRef, Outcome};
 use crate::model::heads::{HeadKind, HeadName};
 use crate::model::ids::Seq;
-use crate::model::json::{self, Member};
-use crate::model::stream::{ReadAt, StreamError};
+use crate::model::stream::StreamError;
 use crate::report::exit::ExitStatus;
 use crate::report::printer::Printer;
 use crate::store::disk;
+use crate::verify::difference::visible;
 
 use super::error::CommandError;
 use super::{logs, nodes};
@@ -31,12 +33,23 @@ pub struct ReplayJob {
     pub at: Option<Seq>,
     /// Only so many at the end.
     pub last: Option<usize>,
+    /// Which branches.
+    pub branches: Branches,
     /// Who is looking.
     pub view: View,
     /// The form of a message.
     pub shape: Shape,
     /// Whether what the source's loader would not show is shown too.
     pub salvage: Salvage,
+}
+
+/// Which branches are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Branches {
+    /// One.
+    One,
+    /// That one, then what each of the others has besides.
+    All,
 }
 
 /// Who is looking.
@@ -53,6 +66,8 @@ pub enum View {
 pub enum Shape {
     /// Its line of the log.
     Log,
+    /// One flat object with the same members for every program.
+    Flat,
     /// What the source program would show.
     Source,
 }
@@ -73,35 +88,52 @@ pub fn run(job: &ReplayJob, out: &Printer) -> Result<ExitStatus, CommandError> {
     }
     let mut status = ExitStatus::Well;
     if let Some(warning) = logs::seal_warning(view.seal()) {
-        out.complain(&format!("{warning}\n  at {}", job.log.display()));
+        out.complain(&format!("{warning}\n  at {}", visible(&job.log.display().to_string())));
         status = ExitStatus::Found;
     }
     if job.shape == Shape::Source
-        && let Some(error) = failure(&view.outcome, job.head.as_ref())
+        && let Some(error) = failure(&view.outcome, job.head.as_ref(), adapter)
     {
-        out.complain(&format!("error: {} fails to load this: {error}\n  at {}", adapter.id(), job.log.display()));
+        let (error, log) = (visible(error), visible(&job.log.display().to_string()));
+        out.complain(&format!("error: {} fails to load this: {error}\n  at {log}", adapter.id()));
         return Ok(ExitStatus::Found);
     }
     let stream = |source: StreamError| CommandError::Stream { path: job.log.clone(), source };
-    let node = wanted_node(job, &mut view)?;
-    let reach = if job.shape == Shape::Log && job.view == View::Whole { Reach::Path } else { Reach::Shown };
-    let mut projection = Projection::of(&mut view, node, reach, job.salvage).map_err(stream)?;
+    let node = nodes::wanted(&mut view, &job.log, job.head.as_ref(), job.leaf.as_deref())?;
+    let reach = if job.shape != Shape::Source && job.view == View::Whole { Reach::Path } else { Reach::Shown };
+    let mut ends = vec![node];
+    if job.branches == Branches::All {
+        ends.extend(nodes::other_branches(&view, node).into_iter().map(|(_, end)| end));
+    }
     let shower = adapter.shower(view.shapes());
     let mut lines = Lines { out, last: job.last, held: VecDeque::new() };
-    while let Some(shown) = projection.next_shown(&mut view).map_err(stream)? {
-        if out.is_closed() {
-            break;
-        }
-        if is_left_out(job, &shown.event) {
-            continue;
-        }
-        match (job.shape, shown.edit) {
-            (Shape::Source, _) => shower(&shown, &mut |line| lines.push(line)).map_err(stream)?,
-            (Shape::Log, _) if !is_printed(shown.event.kind) => {}
-            (Shape::Log, Some(edit)) => lines.push(&edited_line(&shown.event, &edit)),
-            (Shape::Log, None) => {
-                let seq = shown.event.seq;
-                lines.push(view.line(seq).map_err(stream)?);
+    let (session, mut index) = (Session::of(&view.session, &view.outcome), 0);
+    let mut seen = HashSet::new();
+    for end in ends {
+        let mut projection = Projection::of(&mut view, end, reach, job.salvage).map_err(stream)?;
+        while let Some(shown) = projection.next_shown(&mut view).map_err(stream)? {
+            if out.is_closed() {
+                break;
+            }
+            let is_known = job.branches == Branches::All && !seen.insert(shown.event.seq);
+            if is_known || is_left_out(job, &shown.event) {
+                continue;
+            }
+            match (job.shape, shown.edit) {
+                (Shape::Source, _) => shower(&shown, &mut |line| lines.push(line)).map_err(stream)?,
+                (Shape::Flat, _) => {
+                    let Some(message) = Message::of(&shown, index).map_err(stream)? else { continue };
+                    index += 1;
+                    let seq = shown.event.seq;
+                    let line = message.flat(&session).to_json().map_err(|error| stream(StreamError::log(seq, error.to_string())))?;
+                    lines.push(line.as_bytes());
+                }
+                (Shape::Log, _) if !is_printed(shown.event.kind) => {}
+                (Shape::Log, Some(edit)) => lines.push(&edited_line(&shown.event, &edit)),
+                (Shape::Log, None) => {
+                    let seq = shown.event.seq;
+                    lines.push(view.line(seq).map_err(stream)?);
+                }
             }
         }
     }
@@ -111,29 +143,15 @@ pub fn run(job: &ReplayJob, out: &Printer) -> Result<ExitStatus, CommandError> {
 
 /// Which nodes a person is shown as lines of the log.
 fn is_printed(kind: EventKind) -> bool {
-    matches!(kind, EventKind::Message | EventKind::Compaction | EventKind::BranchSummary)
+    MessageKind::of(kind).is_some()
 }
 
 fn is_left_out(job: &ReplayJob, event: &EventRef<'_>) -> bool {
     job.view == View::Context && event.is_hidden_from("model")
 }
 
-/// The node whose path is shown.
-fn wanted_node<R: ReadAt>(job: &ReplayJob, view: &mut LogView<R>) -> Result<Seq, CommandError> {
-    let Some(leaf) = &job.leaf else {
-        let head = job.head.clone().unwrap_or_else(|| view.active());
-        return view.state().head(&head).ok_or_else(|| {
-            let known = view.state().heads().map(|(name, _)| name.to_string()).collect();
-            CommandError::NoSuchHead { head: head.to_string(), known }
-        });
-    };
-    nodes::named(view, &job.log, leaf)
-}
-
 /// A line of the log with what an edit puts into its payload.
 fn edited_line(event: &EventRef<'_>, edit: &EventRef<'_>) -> Vec<u8> {
-    let replacement = json::members(edit.payload).find(|member| member.name() == "replacement").map_or(&b"{}"[..], |member| member.value);
-    let mut left: Vec<Member<'_>> = json::all_members(replacement);
     let mut line = format!("{{\"seq\":{}", event.seq).into_bytes();
     if let Some(ts) = event.ts {
         line.extend_from_slice(format!(",\"ts\":\"{ts}\"").as_bytes());
@@ -142,23 +160,9 @@ fn edited_line(event: &EventRef<'_>, edit: &EventRef<'_>) -> Vec<u8> {
     if let Some(parent) = event.parent {
         line.extend_from_slice(format!(",\"parent\":{parent}").as_bytes());
     }
-    line.extend_from_slice(b",\"payload\":{");
-    let mut push = |member: Member<'_>| {
-        if line.last() != Some(&b'{') {
-            line.push(b',');
-        }
-        line.extend_from_slice(member.key);
-        line.push(b':');
-        line.extend_from_slice(member.value);
-    };
-    for member in json::members(event.payload) {
-        match left.iter().position(|new| new.name() == member.name()) {
-            Some(at) => push(left.remove(at)),
-            None => push(member),
-        }
-    }
-    left.into_iter().for_each(push);
-    line.extend_from_slice(b"}}");
+    line.extend_from_slice(b",\"payload\":");
+    line.extend_from_slice(&edited_payload(event, edit));
+    line.push(b'}');
     line
 }
 
@@ -184,7 +188,7 @@ impl Lines<'_> {
 }
 
 /// Why the source program would not show this head, or its default.
-fn failure<'a>(outcome: &'a Outcome, asked: Option<&HeadName>) -> Option<&'a String> {
+fn failure<'a>(outcome: &'a Outcome, asked: Option<&HeadName>, adapter: &dyn Format) -> Option<&'a String> {
     match asked {
         // An event log fails alone, and no program loads a backup by itself.
         Some(head) if matches!(head.kind, HeadKind::Events | HeadKind::Backup) => outcome.failures.get(&head.to_string()),
@@ -192,7 +196,7 @@ fn failure<'a>(outcome: &'a Outcome, asked: Option<&HeadName>) -> Option<&'a Str
             // A lost transcript does not keep its branches from loading, nor
             // does an active branch that fails alone.
             let is_alone = outcome.failures.contains_key(&HeadName::main().to_string());
-            let of_all = outcome.error.as_ref().filter(|error| *error != "FileNotFoundError" && !is_alone);
+            let of_all = outcome.error.as_ref().filter(|error| !adapter.spares_branches(error) && !is_alone);
             outcome.failures.get(&head.to_string()).or(of_all)
         }
         Some(_) | None => outcome.error.as_ref(),

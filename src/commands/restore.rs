@@ -1,29 +1,24 @@
-//! `everlog restore`: the original files, byte for byte.
+//! `everlog restore`: the original files, byte for byte. A run that was stopped
+//! or killed is continued by the same command: what has the right bytes already
+//! counts as restored.
 
 use serde::Serialize;
-use std::collections::BTreeMap;
-use std::io::{BufWriter, Write};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
 
-use crate::adapters::adapter::Adapter;
-use crate::log::LogView;
-use crate::log::restore::{ByteSink, FilePlan, file_plan, rebuild};
-use crate::model::digest::hex;
-use crate::model::event::FileKind;
-use crate::model::files::RelPath;
-use crate::model::stream::{ReadAt, StreamError};
+use crate::pipeline::open::LogFile;
+use crate::pipeline::restore::{Restoration, RestoreRun, restore};
 use crate::report::exit::ExitStatus;
 use crate::report::printer::{Form, Printer};
 use crate::report::text;
-use crate::store::blobs;
 use crate::store::disk::Disk;
-use crate::store::layout::Store;
-use crate::store::receipts::{Receipt, Receipts};
-use crate::store::restored::RestoreFolder;
+use crate::store::layout::path_below;
+use crate::verify::difference::visible;
 
-use super::batch;
 use super::error::CommandError;
-use super::logs::{self, LogFile, session_folder};
+use super::logs::{self, MissingLog};
+use super::sessions::explained;
 
 /// What to restore, and where to.
 #[derive(Debug)]
@@ -34,209 +29,146 @@ pub struct RestoreJob<'a> {
     pub dest: PathBuf,
     /// How many sessions at once.
     pub jobs: usize,
+    /// Set by Ctrl-C.
+    pub stop: &'a AtomicBool,
     /// The disk under it.
     pub disk: &'a dyn Disk,
 }
 
 /// One session's line in the report.
 #[derive(Debug, Serialize)]
-struct Restored {
+struct RestoredLog {
     log: String,
+    /// The exact name of the log, where it is not UTF-8.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    log_b64: Option<String>,
     files: u64,
     bytes: u64,
+    /// How many of the files had their bytes already.
+    already: u64,
+    /// Files that a newer log has otherwise, and that were not restored.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    superseded: Vec<SupersededFile>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
+}
+
+/// A file that was not restored.
+#[derive(Debug, Serialize)]
+struct SupersededFile {
+    path: String,
+    /// The exact path, where it is not UTF-8.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path_b64: Option<String>,
+    by: String,
+}
+
+/// All logs together.
+#[derive(Default)]
+struct Totals {
+    files: u64,
+    bytes: u64,
+    already: u64,
 }
 
 /// Runs the command.
 ///
 /// # Errors
-/// When nothing could be done at all.
+/// When nothing could be done at all, or it was stopped.
 pub fn run(job: &RestoreJob<'_>, out: &Printer) -> Result<ExitStatus, CommandError> {
-    let mut found = Vec::new();
+    let (mut found, mut missing): (Vec<LogFile>, Vec<(PathBuf, MissingLog)>) = (Vec::new(), Vec::new());
+    let mut seen = BTreeSet::new();
     for path in &job.logs {
-        found.extend(logs::find(path)?);
+        let (logs, lost) = logs::find_all(path)?;
+        // A log that is named twice is one log.
+        found.extend(logs.into_iter().filter(|log| seen.insert(std::path::absolute(&log.path).unwrap_or_else(|_| log.path.clone()))));
+        missing.extend(lost.into_iter().map(|lost| (path.clone(), lost)));
     }
-    let folder = RestoreFolder::at(&job.dest, job.disk)?;
-    let stores = Stores::of(&found);
-    let results = batch::each(&found, job.jobs, |log| batch::caught(|| one_log(log, &folder, &stores), CommandError::Bug));
-    folder.sync()?;
-    let (mut files, mut bytes, mut failed, mut doubtful) = (0, 0, 0, 0);
-    for (log, result) in found.iter().zip(results) {
-        let mut restored = Restored { log: log.name.clone(), files: 0, bytes: 0, error: None };
+    let done = restore(&Restoration { logs: &found, dest: &job.dest, jobs: job.jobs, stop: job.stop, disk: job.disk })?;
+    report(job, &found, &missing, done, out)
+}
+
+/// Says what became of each log, and of all.
+fn report(
+    job: &RestoreJob<'_>,
+    found: &[LogFile],
+    missing: &[(PathBuf, MissingLog)],
+    RestoreRun { results, superseded }: RestoreRun,
+    out: &Printer,
+) -> Result<ExitStatus, CommandError> {
+    let (mut all, mut failed, mut doubtful, mut begun) = (Totals::default(), 0, 0, 0);
+    for (n, (log, result)) in found.iter().zip(results).enumerate() {
+        let Some(result) = result else { continue };
+        begun += 1;
+        let (name, log_b64) = (log.name.clone(), log.relative.as_b64());
+        let mut restored = RestoredLog { log: name, log_b64, files: 0, bytes: 0, already: 0, superseded: Vec::new(), error: None };
         match result {
             Ok(done) => {
-                (restored.files, restored.bytes) = (done.files, done.bytes);
-                if let Some(warning) = done.warning {
+                (restored.files, restored.bytes, restored.already) = (done.files, done.bytes, done.already);
+                if let Some(warning) = logs::seal_warning(&done.seal) {
                     doubtful += 1;
                     out.complain(&format!("{warning}\n  at {}", log.name));
                 }
             }
             Err(error) => {
+                let error = explained(CommandError::from(error));
                 failed += 1;
                 out.complain(&text::error(&error, Some(&log.name), error.hint().as_deref()));
                 restored.error = Some(error.to_string());
             }
         }
-        files += restored.files;
-        bytes += restored.bytes;
+        for one in superseded.iter().filter(|one| one.log == n) {
+            doubtful += 1;
+            let (path, by) = (one.path.to_string(), found[one.by].name.clone());
+            out.complain(&format!(
+                "warning: {path} was not restored from here: {by} has a newer one, which differs\n  at {}\nhint: restore this log alone into another folder to see the older one",
+                log.name
+            ));
+            restored.superseded.push(SupersededFile { path, path_b64: one.path.as_b64(), by });
+        }
+        all.files += restored.files;
+        all.bytes = all.bytes.saturating_add(restored.bytes);
+        all.already += restored.already;
         if out.form() == Form::Json {
             out.object(&restored);
         }
     }
+    report_missing(missing, out);
+    let already = if all.already > 0 { format!(", {} of them there already", all.already) } else { String::new() };
+    let mut failures = if failed > 0 { format!("; {} failed", text::count(failed, "log")) } else { String::new() };
+    if !missing.is_empty() {
+        failures += &format!("; {} missing", text::count(missing.len() as u64, "log"));
+    }
     out.summary(&format!(
-        "{} restored from {} to {}: {}, byte for byte{}",
-        text::count(files, "file"),
-        text::count(found.len() as u64, "log"),
+        "{}{already} restored from {} to {}: {}, byte for byte{failures}",
+        text::count(all.files, "file"),
+        text::count(begun, "log"),
         job.dest.display(),
-        text::size(bytes),
-        if failed > 0 { format!("; {} failed", text::count(failed, "log")) } else { String::new() }
+        text::size(all.bytes),
     ));
+    if begun < found.len() as u64 {
+        return Err(CommandError::Interrupted { done: usize::try_from(begun - failed).unwrap_or(usize::MAX), of: found.len() });
+    }
     Ok(match failed {
-        0 if doubtful == 0 => ExitStatus::Well,
+        0 if doubtful == 0 && missing.is_empty() => ExitStatus::Well,
         n if n > 0 && n == found.len() as u64 => ExitStatus::Failed,
         _ => ExitStatus::Found,
     })
 }
 
-/// The stores that logs lie in, with their receipts by log.
-struct Stores(BTreeMap<PathBuf, (Store, BTreeMap<String, Receipt>)>);
-
-impl Stores {
-    fn of(logs: &[LogFile]) -> Stores {
-        let mut stores = BTreeMap::new();
-        for store in logs.iter().filter_map(|log| Store::of_log(&log.path)) {
-            stores.entry(store.root().to_owned()).or_insert_with(|| {
-                let receipts = Receipts::load(&store);
-                let by_log = receipts.iter().map(|receipt| (receipt.log.clone(), receipt)).collect();
-                (store, by_log)
-            });
-        }
-        Stores(stores)
-    }
-
-    /// The store of a log, and the receipt that says which permissions and
-    /// times its files had.
-    fn get(&self, log: &LogFile) -> (Option<&Store>, Option<&Receipt>) {
-        let Some((store, receipts)) = Store::of_log(&log.path).and_then(|store| self.0.get(store.root())) else { return (None, None) };
-        let absolute = std::path::absolute(&log.path).unwrap_or_else(|_| log.path.clone());
-        let name = absolute.strip_prefix(store.root()).map(|name| RelPath::new(name.as_os_str().as_encoded_bytes())).ok();
-        (Some(store), name.and_then(|name| receipts.get(&name.key())))
-    }
-}
-
-/// What came out of one log.
-struct Done {
-    files: u64,
-    bytes: u64,
-    /// What to say where the log is not as it was sealed.
-    warning: Option<&'static str>,
-}
-
-fn one_log(log: &LogFile, folder: &RestoreFolder<'_>, stores: &Stores) -> Result<Done, CommandError> {
-    let (mut view, adapter) = logs::open(&log.path, None)?;
-    let inside = session_folder(&view, log);
-    let (store, receipt) = stores.get(log);
-    let mut done = Done { files: 0, bytes: 0, warning: logs::seal_warning(view.seal()) };
-    let mut made = Vec::new();
-    let files = receipt.map(|receipt| receipt.files.as_slice()).unwrap_or_default();
-    let looks: BTreeMap<&str, (u32, i64)> = files.iter().map(|file| (file.path.as_str(), (file.mode, file.mtime_ns))).collect();
-    for seq in view.files().to_vec() {
-        let restored = file_plan(&mut view, seq)
-            .map_err(|source| CommandError::Stream { path: log.path.clone(), source })
-            .and_then(|plan| one_file(&mut view, adapter, &plan, &inside, log, folder, store, &looks).map(|made| (plan, made)));
-        match restored {
-            Ok((plan, full)) => {
-                if plan.entry.kind == FileKind::File {
-                    done.bytes += plan.entry.size.unwrap_or(0);
-                    done.files += 1;
-                }
-                made.extend(full);
+/// Names the logs that should be there and are not.
+fn report_missing(missing: &[(PathBuf, MissingLog)], out: &Printer) {
+    for (path, log) in missing {
+        let place = path_below(path, &log.relative).display().to_string();
+        match out.form() {
+            Form::Json => {
+                out.object(&serde_json::json!({ "log": log.relative.to_string(), "files": 0, "bytes": 0, "already": 0, "error": log.why }))
             }
-            Err(error) => {
-                // Half a session must not lie there as if it were one.
-                for full in &made {
-                    folder.discard(full)?;
-                }
-                return Err(error);
-            }
+            Form::Text => {}
         }
+        out.complain(&format!("error: {}; nothing of it was restored\n  at {}", log.why, visible(&place)));
     }
-    if made.is_empty() {
-        return Err(CommandError::NoLogs { path: log.path.clone() });
-    }
-    Ok(done)
-}
-
-#[expect(clippy::too_many_arguments, reason = "a file is restored from log, blobs and receipt")]
-fn one_file<R: ReadAt>(
-    view: &mut LogView<R>,
-    adapter: &dyn Adapter,
-    plan: &FilePlan,
-    inside: &RelPath,
-    log: &LogFile,
-    folder: &RestoreFolder<'_>,
-    store: Option<&Store>,
-    looks: &BTreeMap<&str, (u32, i64)>,
-) -> Result<Option<PathBuf>, CommandError> {
-    let path = plan.path.below(inside);
-    let was = looks.get(plan.path.key().as_str()).copied();
-    match (plan.entry.kind, &plan.entry.blob) {
-        (FileKind::Folder, _) => Ok(folder.folder(&path).map(|()| None)?),
-        (FileKind::Link, _) => Ok(folder.link(&path, plan.target.as_deref().unwrap_or_default()).map(Some)?),
-        (FileKind::File, Some(sha256)) => {
-            let missing = || crate::store::StoreError::Blob { sha256: sha256.clone() };
-            let bytes = blobs::get(store.ok_or_else(missing)?, sha256)?;
-            if !has_size(plan, bytes.len() as u64) {
-                return Err(missing().into());
-            }
-            let file = folder.file(&path)?;
-            file.bytes().fill(&bytes)?;
-            Ok(Some(file.done(was)?))
-        }
-        (FileKind::File, None) => {
-            let file = folder.file(&path)?;
-            let mut sink = ToFile { out: BufWriter::with_capacity(256 * 1024, file.bytes()), bytes: 0, hash: sha2::Digest::new() };
-            let rebuilt =
-                rebuild(view, plan, &|holds, style, shapes| adapter.renderer(holds, style, shapes), &mut sink).and_then(|()| sink.finish());
-            let right = rebuilt.and_then(|(bytes, sha256)| {
-                if Some(&sha256) == plan.entry.sha256.as_ref() && has_size(plan, bytes) {
-                    Ok(())
-                } else {
-                    Err(StreamError::log(plan.seq, "does not rebuild to the hash and size it records"))
-                }
-            });
-            // A file that is not what it was must not lie there as if it were:
-            // without its name it is gone.
-            right.map_err(|source| CommandError::Stream { path: log.path.clone(), source })?;
-            Ok(Some(file.done(was)?))
-        }
-    }
-}
-
-/// Whether a file has the size that its log records. A log may record any.
-fn has_size(plan: &FilePlan, bytes: u64) -> bool {
-    plan.entry.size.is_none_or(|size| size == bytes)
-}
-
-/// Writes what comes, counts it and hashes it.
-struct ToFile<W: Write> {
-    out: BufWriter<W>,
-    bytes: u64,
-    hash: sha2::Sha256,
-}
-
-impl<W: Write> ToFile<W> {
-    fn finish(mut self) -> Result<(u64, String), StreamError> {
-        self.out.flush().map_err(|source| StreamError::Io { doing: "write a restored file", source })?;
-        Ok((self.bytes, hex(&sha2::Digest::finalize(self.hash))))
-    }
-}
-
-impl<W: Write> ByteSink for ToFile<W> {
-    fn bytes(&mut self, bytes: &[u8]) -> Result<(), StreamError> {
-        sha2::Digest::update(&mut self.hash, bytes);
-        self.bytes += bytes.len() as u64;
-        self.out.write_all(bytes).map_err(|source| StreamError::Io { doing: "write a restored file", source })
+    if !missing.is_empty() {
+        out.complain(&format!("hint: {}", logs::MISSING_HINT));
     }
 }

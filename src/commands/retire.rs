@@ -7,18 +7,18 @@ use std::path::Path;
 
 use crate::model::files::RelPath;
 use crate::model::finding::FindingCode;
+use crate::pipeline::retired::{Pair, Place, has_its_bytes, is_half_done, is_meant, is_still, pairs, retired_name};
+use crate::pipeline::source::{Source, SourceUnit};
+use crate::pipeline::unchanged::{LogState, log_state};
 use crate::store::StoreError;
 use crate::store::disk::Disk;
 use crate::store::layout::{Store, path_below};
 use crate::store::receipts::{FileReceipt, Receipt, Receipts, Retired};
 
-use super::migrate_report::Reports;
-use super::retired::{Pair, Place, has_its_bytes, is_half_done, is_meant, is_still, pairs, retired_name};
-use super::source::{Source, SourceUnit};
-use super::unchanged::{Standing as LogStanding, log_standing};
+use super::migrate_unit::Reports;
 
 /// Files that a run before this one was to rename, by unit.
-pub(super) type Finished = BTreeMap<String, Vec<String>>;
+pub(super) type RetiredFiles = BTreeMap<String, Vec<String>>;
 
 /// Renames the files of proven sessions, each by its report's place, that their
 /// program would list, if they are still what was proven; what was not renamed is
@@ -86,7 +86,7 @@ pub(super) fn retire(
 fn kept_by(source: &Source, going: &BTreeSet<&RelPath>) -> BTreeMap<RelPath, RelPath> {
     let mut kept = BTreeMap::new();
     for unit in source.units.iter().filter(|unit| !unit.found.beside.retires_with.is_empty()) {
-        let others = unit.found.beside.retires_with.iter().map(|other| other.below(&unit.found.root));
+        let others = unit.found.beside.retires_with.iter().map(|other| other.below(&unit.found.root).below(&unit.place));
         let group: Vec<RelPath> = others.chain([unit.name.clone()]).collect();
         if let Some(stays) = group.iter().find(|name| !going.contains(name)) {
             kept.extend(group.iter().filter(|name| *name != stays).map(|name| (name.clone(), stays.clone())));
@@ -134,7 +134,7 @@ fn merged(before: Option<&Retired>, now: Retired) -> Retired {
 /// The files beside a session that are of the same key, as they are known.
 fn beside(unit: &SourceUnit, known: &Receipts) -> Vec<FileReceipt> {
     let others = unit.found.beside.retires_with.iter();
-    let receipts = others.filter_map(|other| Some((other, known.get(&other.below(&unit.found.root))?)));
+    let receipts = others.filter_map(|other| Some((other, known.get(&other.below(&unit.found.root).below(&unit.place))?)));
     receipts.filter_map(|(other, receipt)| receipt.files.iter().find(|file| other.has_key(&file.path)).cloned()).collect()
 }
 
@@ -159,8 +159,8 @@ fn rename_all<'p>(folder: &Path, paths: &'p [RelPath], disk: &dyn Disk) -> Resul
 /// # Errors
 /// When a file cannot be renamed; before anything is, where a receipt names one
 /// elsewhere.
-pub(super) fn finish(source: &Source, known: &Receipts, store: &Store, disk: &dyn Disk) -> Result<Finished, StoreError> {
-    let mut finished = Finished::new();
+pub(super) fn finish(source: &Source, known: &Receipts, store: &Store, disk: &dyn Disk) -> Result<RetiredFiles, StoreError> {
+    let mut finished = RetiredFiles::new();
     let meant: Vec<_> = known.retired().filter(|(receipt, retired)| is_meant(source, receipt, retired)).collect();
     let found = meant.iter().map(|(receipt, retired)| Ok((receipt, pairs(source, &RelPath::from_key(&receipt.unit), retired)?)));
     for (receipt, pairs) in found.collect::<Result<Vec<_>, StoreError>>()?.into_iter().filter(|(_, pairs)| is_half_done(pairs)) {
@@ -168,7 +168,7 @@ pub(super) fn finish(source: &Source, known: &Receipts, store: &Store, disk: &dy
             Place::Live => has_its_bytes(&pair.live, pair.was),
             Place::Retired | Place::Both | Place::Gone => has_its_bytes(&pair.retired, pair.was),
         };
-        let goes_on = log_standing(receipt, store) == LogStanding::There && pairs.iter().all(is_proven);
+        let goes_on = log_state(receipt, store) == LogState::Intact && pairs.iter().all(is_proven);
         let mut renamed = Vec::new();
         for pair in &pairs {
             match (pair.place(), goes_on) {

@@ -10,8 +10,10 @@ use crate::model::heads::HeadName;
 use crate::model::ids::Seq;
 use crate::model::stream::{LogAccess, ReadAt, StreamError};
 use crate::report::exit::ExitStatus;
+use crate::report::fitted::{FittedLine, columns, fitted};
 use crate::report::printer::{Form, Printer};
-use crate::report::terminal::{FittedLine, Terminal, Tint, columns, fitted};
+use crate::report::styled::Styled;
+use crate::report::terminal::{Terminal, Tint};
 use crate::report::text;
 use crate::verify::difference::visible;
 
@@ -215,34 +217,31 @@ fn draw<R: ReadAt>(view: &mut LogView<R>, known: &Known, job: &TreeJob, out: &Pr
     let lines = shape.lines(view, |seq| job.nodes == Nodes::All || known.is_of_note(seq, view.kind(seq), &shape));
     let drawing = Drawing { said: Said::of(view, &lines, known, job.terminal.columns)?, known, shape, job };
     let session = &view.session;
-    out.line(
-        fitted(
-            &format!(
-                "{} {}: {}, {}, {}, {} is active ({})",
-                visible(&session.format),
-                session_kind(view),
-                text::count(known.nodes, "node"),
-                text::count(known.heads.values().map(|heads| heads.len() as u64).sum(), "head"),
-                text::count(drawing.shape.branch_points(), "branch point"),
-                visible(&typed(&known.active)),
-                visible(&session.id),
-            ),
-            job.terminal.columns,
-        )
-        .as_bytes(),
-    );
+    out.text(&fitted(
+        &format!(
+            "{} {}: {}, {}, {}, {} is active ({})",
+            visible(&session.format),
+            session_kind(view),
+            text::count(known.nodes, "node"),
+            text::count(known.heads.values().map(|heads| heads.len() as u64).sum(), "head"),
+            text::count(drawing.shape.branch_points(), "branch point"),
+            visible(&typed(&known.active)),
+            visible(&session.id),
+        ),
+        job.terminal.columns,
+    ));
     if !known.heads_at(Seq::ROOT).is_empty() {
         let mut line = FittedLine::new(job.terminal);
         line.push(Tint::Guide, "○ ");
         line.push(Tint::Plain, "before the first entry");
         drawing.push_marks(&mut line, Seq::ROOT);
-        out.line(line.finish().as_bytes());
+        out.text(line.finish());
     }
     for line in &lines {
         if out.is_closed() {
             return Ok(());
         }
-        out.line(drawing.line(line).as_bytes());
+        out.text(drawing.line(line));
     }
     damage(&known.damage, job, out);
     Ok(())
@@ -308,7 +307,7 @@ struct Drawing<'a> {
 }
 
 impl Drawing<'_> {
-    fn line(&self, line: &Line) -> String {
+    fn line(&self, line: &Line) -> Styled {
         let mut fitted = FittedLine::new(self.job.terminal);
         let through = line.depth as usize - usize::from(line.begins == Begins::Branch);
         let corner = if line.begins == Begins::Branch { "├─" } else { "" };
@@ -403,7 +402,7 @@ fn damage(damage: &[Damage], job: &TreeJob, out: &Printer) {
     let put = |words: String| {
         let mut line = FittedLine::new(job.terminal);
         line.push(Tint::Damage, &words);
-        out.line(line.finish().as_bytes());
+        out.text(line.finish());
     };
     put(format!("{}:", text::count(damage.len() as u64, "damaged place")));
     let listed = if job.nodes == Nodes::All { damage.len() } else { LISTED };

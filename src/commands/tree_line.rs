@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
+use crate::json::{self, Value};
 use crate::model::event::{EventKind, EventRef};
 use crate::model::ids::Seq;
-use crate::model::json::{self, Kind};
 use crate::report::text::{count, thousands};
 use crate::verify::difference::visible;
 
@@ -29,10 +29,10 @@ impl Words {
 
 /// An entry in words; `name` is what a node is called.
 pub(super) fn words(event: &EventRef<'_>, mut name: impl FnMut(Seq) -> String) -> Words {
-    let field = |key: &str| member(event.payload, key).map(beginning).unwrap_or_default();
-    let mut node = |key: &str| member(event.payload, key).and_then(number).map(&mut name);
+    let field = |key: &str| event.value().first(key).map(beginning).unwrap_or_default();
+    let mut node = |key: &str| event.value().first(key).and_then(number).map(&mut name);
     let text = match event.kind {
-        EventKind::Message => return Words { who: field("role"), text: said(event.payload) },
+        EventKind::Message => return Words { who: field("role"), text: said(event.value()) },
         EventKind::ModelChange => {
             [field("provider"), field("model")].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("/")
         }
@@ -43,7 +43,7 @@ pub(super) fn words(event: &EventRef<'_>, mut name: impl FnMut(Seq) -> String) -
         EventKind::BranchSummary => field("summary"),
         EventKind::Edit => {
             let target = node("target").unwrap_or_default();
-            match member(event.payload, "replacement").filter(|new| json::kind_of(new) == Kind::Object) {
+            match event.value().first("replacement").filter(|new| new.is_object()) {
                 Some(new) => format!("{target} says: {}", said(new)),
                 None => format!("{target} is left out"),
             }
@@ -56,7 +56,7 @@ pub(super) fn words(event: &EventRef<'_>, mut name: impl FnMut(Seq) -> String) -
             (first, last) => format!("{first} to {last}"),
         },
         EventKind::Custom => {
-            if member(event.payload, "custom_type").is_some() {
+            if event.value().first("custom_type").is_some() {
                 field("custom_type")
             } else {
                 field("type")
@@ -66,6 +66,7 @@ pub(super) fn words(event: &EventRef<'_>, mut name: impl FnMut(Seq) -> String) -
         | EventKind::Turn
         | EventKind::Run
         | EventKind::Meta
+        | EventKind::Row
         | EventKind::Session
         | EventKind::Head
         | EventKind::Outcome
@@ -82,8 +83,8 @@ pub(super) fn words(event: &EventRef<'_>, mut name: impl FnMut(Seq) -> String) -
 
 /// What a label says of which node; `None` where it takes one away.
 pub(super) fn label(event: &EventRef<'_>) -> Option<(Seq, Option<String>)> {
-    let target = member(event.payload, "target").and_then(number)?;
-    let label = member(event.payload, "label").filter(|label| json::kind_of(label) != Kind::Null).map(beginning);
+    let target = event.value().first("target").and_then(number)?;
+    let label = event.value().first("label").filter(|label| !label.is_null()).map(beginning);
     Some((target, label.filter(|label| !label.is_empty())))
 }
 
@@ -99,17 +100,17 @@ pub(super) fn run_count(messages: u64, others: u64) -> String {
 }
 
 /// How a message begins: its first text, or what else it holds.
-fn said(payload: &[u8]) -> String {
-    let Some(content) = member(payload, "content") else { return String::new() };
-    if json::kind_of(content) != Kind::Array {
+fn said(payload: Value<'_>) -> String {
+    let Some(content) = payload.first("content") else { return String::new() };
+    if !content.is_array() {
         return beginning(content);
     }
     let mut otherwise = None;
-    for part in json::elements(content) {
-        if json::kind_of(part) != Kind::Object {
+    for part in content.elements() {
+        if !part.is_object() {
             continue;
         }
-        let field = |key: &str| member(part, key).map(beginning).unwrap_or_default();
+        let field = |key: &str| part.first(key).map(beginning).unwrap_or_default();
         let (kind, text) = (field("type"), field("text"));
         if kind == "text" && !text.is_empty() {
             return text;
@@ -117,7 +118,7 @@ fn said(payload: &[u8]) -> String {
         otherwise.get_or_insert_with(|| match kind.as_str() {
             "tool_call" => format!("[calls {}]", field("name")),
             // One step only: what a result holds may itself hold results.
-            "tool_result" => member(part, "content").and_then(first_text).unwrap_or_else(|| "[result]".to_owned()),
+            "tool_result" => part.first("content").and_then(first_text).unwrap_or_else(|| "[result]".to_owned()),
             "text" => String::new(),
             other => format!("[{other}]"),
         });
@@ -125,32 +126,22 @@ fn said(payload: &[u8]) -> String {
     otherwise.unwrap_or_default()
 }
 
-fn first_text(content: &[u8]) -> Option<String> {
-    if json::kind_of(content) != Kind::Array {
+fn first_text(content: Value<'_>) -> Option<String> {
+    if !content.is_array() {
         return Some(beginning(content));
     }
-    let mut texts = json::elements(content).filter(|part| json::kind_of(part) == Kind::Object).filter_map(|part| member(part, "text"));
+    let mut texts = content.elements().filter(|part| part.is_object()).filter_map(|part| part.first("text"));
     texts.next().map(beginning)
 }
 
-fn member<'a>(object: &'a [u8], key: &str) -> Option<&'a [u8]> {
-    json::members(object).find(|member| member.name() == key).map(|member| member.value)
-}
-
-fn number(value: &[u8]) -> Option<Seq> {
-    std::str::from_utf8(value).ok()?.parse().ok().map(Seq::new)
+fn number(value: Value<'_>) -> Option<Seq> {
+    value.parse().map(Seq::new)
 }
 
 /// How a value begins: a text without its quotes, anything else as it stands.
-fn beginning(value: &[u8]) -> String {
-    match json::kind_of(value) {
-        Kind::String => json::unescape(&shortened(value)).into_owned(),
-        Kind::Object => match member(value, json::RAW_KEY) {
-            Some(raw) if json::kind_of(raw) == Kind::String => json::unescape(&shortened(raw)).into_owned(),
-            _ => lossy(value),
-        },
-        Kind::Array | Kind::Number | Kind::True | Kind::False | Kind::Null => lossy(value),
-    }
+fn beginning(value: Value<'_>) -> String {
+    let text = value.first(json::RAW_KEY).filter(|raw| raw.is_string()).unwrap_or(value);
+    if text.is_string() { json::unescape(&shortened(text.text())).into_owned() } else { lossy(value.text()) }
 }
 
 fn lossy(value: &[u8]) -> String {

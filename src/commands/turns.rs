@@ -19,13 +19,14 @@ const LONGEST_PROMPT: usize = 60;
 /// # Errors
 /// When the log cannot be read.
 pub fn run(log: &Path, out: &Printer) -> Result<ExitStatus, CommandError> {
-    let (mut view, _) = logs::open(log, None)?;
+    let (mut view, adapter) = logs::open(log, None)?;
     let mut status = ExitStatus::Well;
     if let Some(warning) = logs::seal_warning(view.seal()) {
         out.complain(&format!("{warning}\n  at {}", log.display()));
         status = ExitStatus::Found;
     }
-    let found = turns(&mut view).map_err(|source| CommandError::Stream { path: log.to_owned(), source })?;
+    let stream = |source| CommandError::Stream { path: log.to_owned(), source };
+    let found = adapter.turn_terms().map_or(Ok(Vec::new()), |terms| turns(&mut view, &terms)).map_err(stream)?;
     for turn in &found {
         match out.form() {
             Form::Json => out.object(turn),

@@ -5,10 +5,13 @@ use serde::Serialize;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use crate::adapters::adapter::{Adapter, Standing};
 use crate::adapters::by_id;
+use crate::adapters::format::{Format, Standing};
+use crate::maintenance;
 use crate::model::files::RelPath;
 use crate::model::folder::{FolderView, Part};
+use crate::pipeline::retired::{Pair, Place, WHO_RENAMED, from_log, has_its_bytes, is_meant, is_still, pairs, retired_name};
+use crate::pipeline::source::{Source, SourceUnit};
 use crate::report::exit::ExitStatus;
 use crate::report::printer::{Form, Printer};
 use crate::report::text;
@@ -19,9 +22,7 @@ use crate::store::listing;
 use crate::store::receipts::{Receipts, Retired};
 use crate::verify::difference::visible;
 
-use super::migrate::MigrateJob;
-use super::retired::{Pair, Place, WHO_RENAMED, from_log, has_its_bytes, is_meant, is_still, pairs, retired_name};
-use super::source::{Source, SourceUnit};
+use super::migrate_job::MigrateJob;
 
 /// One session's line in the report.
 #[derive(Debug, Serialize)]
@@ -93,18 +94,19 @@ pub(super) fn unretire(
 
 impl Giving<'_> {
     /// Gives a session its names back; says whether it has all of them now.
-    fn give_back(&mut self, unit: &RelPath, adapter: Option<&dyn Adapter>, retired: &Retired) -> bool {
-        let (returned, refusal) = match rename_all(self.source, unit, adapter, retired, self.disk) {
-            Ok((returned, folders)) => {
-                self.folders.extend(folders);
-                (returned, None)
-            }
-            Err(refusal) => (Vec::new(), Some(refusal)),
-        };
+    fn give_back(&mut self, unit: &RelPath, adapter: Option<&dyn Format>, retired: &Retired) -> bool {
+        let Renamed { returned, folders, refusal } = rename_all(self.source, unit, adapter, retired, self.disk);
+        self.folders.extend(folders);
         self.done += returned.len() as u64;
         if let Some(Refusal { at, why, hint }) = &refusal {
-            self.failed += retired.files.len() as u64;
+            let is_live = |pair: &Pair<'_>| pair.place() == Place::Live;
+            let live = pairs(self.source, unit, retired).map_or(0, |pairs| pairs.iter().filter(|pair| is_live(pair)).count());
+            self.failed += (retired.files.len() - live) as u64;
             self.out.complain(&format!("error: {}\n  at {}\nhint: {hint}", visible(why), visible(&at.to_string())));
+            // The disk failed in the middle: what has its name is named.
+            for name in &returned {
+                self.out.complain(&format!("note: {} has its name back, though not all files of its session have", visible(name)));
+            }
         }
         let error = refusal.map(|refusal| refusal.why);
         let is_whole = error.is_none();
@@ -117,7 +119,7 @@ impl Giving<'_> {
     /// A session that no receipt calls retired. Where nobody else makes its
     /// names, the log that holds its very bytes is as good as a receipt.
     fn without_receipt(&mut self, unit: &SourceUnit, store: &Store, known: &Receipts) {
-        let was = unit.found.retires.first().map(|path| unit.reported(path));
+        let was = unit.found.retires.first().map(|path| unit.reported(path).below(&unit.place));
         let has_log = |name: &RelPath| known.get(name).is_none() && store.path(&Store::log_name(name)).is_file();
         let refusal = match (unit.found.standing, was) {
             (Standing::Retired, _) => match from_log(&unit.found, &unit.name, store) {
@@ -143,7 +145,7 @@ impl Giving<'_> {
 
 /// The file that a program would write over if a retired one got its name back,
 /// where it is not as it was when that was retired.
-fn overwritten_by(source: &Source, adapter: &dyn Adapter, pair: &Pair<'_>, retired: &Retired) -> Option<RelPath> {
+fn overwritten_by(source: &Source, adapter: &dyn Format, pair: &Pair<'_>, retired: &Retired) -> Option<RelPath> {
     if pair.place() != Place::Retired {
         return None;
     }
@@ -152,21 +154,51 @@ fn overwritten_by(source: &Source, adapter: &dyn Adapter, pair: &Pair<'_>, retir
     let peek = |path: &RelPath, part: Part| listing::part_of(&source.root, path, part);
     let view = FolderView::new(&source.listing, &folder, &peek);
     let bytes = view.all_bytes(retired_name(&own_name));
-    let over = adapter.overwritten_by(&own_name, &bytes, &view)?;
+    let over = maintenance::of(adapter.id()).overwritten_by(&own_name, &bytes, &view)?;
     let now = path_below(&source.root, &over.below(&folder));
     let is_as_it_was = retired.beside.iter().any(|was| over.has_key(&was.path) && is_still(&now, was));
     Some(over.below(&folder)).filter(|_| !is_as_it_was)
 }
 
-/// Renames the files of one session, all or none of them. Returns those that
-/// were, and the folders that they lie in.
-fn rename_all(
+/// What became of the files of one session.
+#[derive(Default)]
+struct Renamed {
+    /// Those that have their names back.
+    returned: Vec<String>,
+    /// The folders that they lie in.
+    folders: Vec<PathBuf>,
+    /// Why the others do not.
+    refusal: Option<Refusal>,
+}
+
+/// Renames the files of one session: all or none of them, unless the disk fails
+/// in the middle.
+fn rename_all(source: &Source, unit: &RelPath, adapter: Option<&dyn Format>, retired: &Retired, disk: &dyn Disk) -> Renamed {
+    let pairs = match may_be_renamed(source, unit, adapter, retired) {
+        Ok(pairs) => pairs,
+        Err(refusal) => return Renamed { refusal: Some(refusal), ..Renamed::default() },
+    };
+    let mut renamed = Renamed::default();
+    // What makes the program list the session was renamed first, and comes last.
+    for pair in pairs.iter().rev().filter(|pair| pair.place() == Place::Retired) {
+        if let Err(error) = disk.rename_new(&pair.retired, &pair.live) {
+            let hint = "run it again when that is repaired: it goes on where it stopped";
+            renamed.refusal = Some(Refusal { at: pair.name.clone(), why: error.to_string(), hint });
+            break;
+        }
+        renamed.returned.push(pair.name.to_string());
+        renamed.folders.extend(pair.live.parent().map(PathBuf::from));
+    }
+    renamed
+}
+
+/// Returns the files of one session, if each of them may have its name back.
+fn may_be_renamed<'r>(
     source: &Source,
     unit: &RelPath,
-    adapter: Option<&dyn Adapter>,
-    retired: &Retired,
-    disk: &dyn Disk,
-) -> Result<(Vec<String>, Vec<PathBuf>), Refusal> {
+    adapter: Option<&dyn Format>,
+    retired: &'r Retired,
+) -> Result<Vec<Pair<'r>>, Refusal> {
     let elsewhere = |error: StoreError| Refusal { at: unit.clone(), why: error.to_string(), hint: RESTORE };
     let pairs = pairs(source, unit, retired).map_err(elsewhere)?;
     for pair in &pairs {
@@ -183,15 +215,5 @@ fn rename_all(
             return refuse(&pair.name, &why, RESTORE);
         }
     }
-    let (mut returned, mut folders) = (Vec::new(), Vec::new());
-    // What makes the program list the session was renamed first, and comes last.
-    for pair in pairs.iter().rev().filter(|pair| pair.place() == Place::Retired) {
-        if let Err(error) = disk.rename_new(&pair.retired, &pair.live) {
-            let hint = "run it again when that is mended: it goes on where it stopped";
-            return Err(Refusal { at: pair.name.clone(), why: error.to_string(), hint });
-        }
-        returned.push(pair.name.to_string());
-        folders.extend(pair.live.parent().map(PathBuf::from));
-    }
-    Ok((returned, folders))
+    Ok(pairs)
 }

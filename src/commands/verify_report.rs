@@ -8,9 +8,11 @@ use std::path::Path;
 use crate::model::finding::{Finding, FindingCode, Severity};
 use crate::report::differences::{self, Showing};
 use crate::report::exit::ExitStatus;
+use crate::report::findings::FindingList;
 use crate::report::github::{Annotation, Notice, table};
 use crate::report::junit::{self, Case, CaseResult, Suite, Trouble};
 use crate::report::printer::{Form, Printer};
+use crate::report::styled::Styled;
 use crate::report::text;
 use crate::store::disk::{Disk, RealDisk};
 use crate::store::replace;
@@ -18,8 +20,9 @@ use crate::verify::Level;
 use crate::verify::difference::visible;
 
 use super::error::CommandError;
-use super::verify::{Annotations, Kept, Strictness, VERDICTS, Verdict, VerifyJob};
+use super::kinds::Kinds;
 use super::verify_check::{Checked, Located};
+use super::verify_job::{Annotations, Kept, Strictness, VERDICTS, Verdict, VerifyJob};
 
 /// The version of what `--json` prints. Members may be added; a change of
 /// those that are there makes it another one.
@@ -36,10 +39,15 @@ pub(super) fn exit_status(checked: &[Checked], strictness: Strictness) -> ExitSt
 /// What one log comes to. Every report goes by this.
 fn status(one: &Checked, strictness: Strictness) -> ExitStatus {
     let has_findings = strictness == Strictness::Findings && counting(one).next().is_some();
-    by_verdict(one.verdict, strictness).max(if has_findings { ExitStatus::Found } else { ExitStatus::Well })
+    verdict_status(one, strictness).max(if has_findings { ExitStatus::Found } else { ExitStatus::Well })
 }
 
-/// The same by its verdict alone.
+/// What its verdict alone comes to, unless somebody has accepted it.
+fn verdict_status(one: &Checked, strictness: Strictness) -> ExitStatus {
+    if one.accepted { one.verdict.exit() } else { by_verdict(one.verdict, strictness) }
+}
+
+/// What a verdict comes to.
 fn by_verdict(verdict: Verdict, strictness: Strictness) -> ExitStatus {
     let is_found =
         strictness == Strictness::Findings && matches!(verdict, Verdict::NoSource | Verdict::NotConverted | Verdict::KeptDamaged);
@@ -51,41 +59,54 @@ fn counting(one: &Checked) -> impl Iterator<Item = &(std::path::PathBuf, Finding
     one.findings.iter().filter(|(_, finding)| finding.severity >= Severity::Warn)
 }
 
-pub(super) fn report(checked: &[Checked], job: &VerifyJob, out: &Printer) -> Result<(), CommandError> {
+pub(super) fn report(checked: &[Checked], job: &VerifyJob, root: Option<&str>, out: &Printer) -> Result<(), CommandError> {
+    let mut list = FindingList::default();
     for one in checked {
         if out.form() == Form::Json {
             out.object(&json(one, job.showing));
         }
-        say(one, job, out);
+        say(one, job, &mut list, out);
     }
+    list.say(out);
     if out.form() == Form::Json {
-        out.object(&Closing { schema: SCHEMA, summary: totals(checked, job) });
+        out.object(&Closing { schema: SCHEMA, summary: totals(checked, job, root) });
     }
     if let Annotations::GitHub { workspace, summary } = &job.annotations {
         annotate(checked, job, workspace, out);
         if let Some(path) = summary {
-            RealDisk.append(path, markdown(checked, job).as_bytes())?;
+            RealDisk.append(path, markdown(checked, job, root).as_bytes())?;
         }
     }
     if let Some(path) = &job.junit {
         write_junit(checked, job, path)?;
     }
-    out.summary(&summary(checked, job));
+    out.summary(&summary(checked, job, root));
     Ok(())
 }
 
 /// What a person reads of one log: nothing, where all is well.
-fn say(one: &Checked, job: &VerifyJob, out: &Printer) {
-    if let Some(detail) = detail(one, job.showing).filter(|_| one.verdict != Verdict::KeptDamaged) {
-        out.complain(&detail);
+fn say(one: &Checked, job: &VerifyJob, list: &mut FindingList, out: &Printer) {
+    if one.verdict == Verdict::NotConverted && status(one, job.strictness) == ExitStatus::Well {
+        // Nothing differs, so this is not an error; but nobody may think that it was compared.
+        say_not_converted(one, out);
+    } else if let Some(detail) = detail(one, job.showing).filter(|_| one.verdict != Verdict::KeptDamaged) {
+        out.complain(detail);
     }
     if let Some(what) = note(one.verdict) {
         out.say(&format!("note: {what}\n  at {}", visible(&one.log)));
     }
     if job.strictness == Strictness::Findings {
-        for (file, finding) in counting(one) {
-            out.say(&text::finding(&shown_finding(file, finding), ""));
-        }
+        counting(one).for_each(|(file, finding)| list.add(&shown_finding(file, finding), ""));
+    }
+}
+
+/// Warns of what is in the source and in no log.
+fn say_not_converted(one: &Checked, out: &Printer) {
+    for located in &one.differences {
+        out.say(&format!("warning: {}\n  at {}", located.difference.what, visible(&located.at())));
+    }
+    if let Some(hint) = hint(one.verdict) {
+        out.say(&format!("hint: {hint}"));
     }
 }
 
@@ -114,19 +135,23 @@ fn shown_finding(file: &Path, finding: &Finding) -> Finding {
 }
 
 /// Everything that is wrong with one log.
-fn detail(one: &Checked, showing: Showing) -> Option<String> {
-    let mut parts: Vec<String> = Vec::new();
+fn detail(one: &Checked, showing: Showing) -> Option<Styled> {
+    let mut parts: Vec<Styled> = Vec::new();
     if let Some(error) = &one.error {
-        parts.push(text::error(error, Some(&one.log), error.hint().as_deref()));
+        parts.push(Styled::from(&text::error(error, Some(&one.log), error.hint().as_deref())));
     }
     parts.extend(one.differences.iter().map(|located| differences::difference(&located.difference, &located.at(), showing)));
     if one.more > 0 {
-        parts.push(format!("and {} in {}", text::count(one.more, "more difference"), visible(&one.log)));
+        parts.push(Styled::from(&format!("and {} in {}", text::count(one.more, "more difference"), visible(&one.log))));
     }
     if let Some(hint) = hint(one.verdict).filter(|_| !parts.is_empty()) {
-        parts.push(format!("hint: {hint}"));
+        parts.push(Styled::from(&format!("hint: {hint}")));
     }
-    (!parts.is_empty()).then(|| parts.join("\n"))
+    parts.into_iter().reduce(|mut text, part| {
+        text.push_str("\n");
+        text.append(part);
+        text
+    })
 }
 
 /// What to do about it.
@@ -136,11 +161,16 @@ fn hint(verdict: Verdict) -> Option<&'static str> {
         Verdict::Differs | Verdict::Damaged | Verdict::LogGone => {
             Some("restore the log from a copy, or migrate its source again with `--rehash`")
         }
+        Verdict::OtherLog | Verdict::NoReceipt => {
+            Some("restore the store from a copy; where a migration was cut short, `everlog migrate SOURCE` finishes it")
+        }
+        Verdict::ReceiptDamaged => Some("`everlog migrate SOURCE --rehash` proves the logs again and writes their receipts"),
+        Verdict::RootDiffers => Some("where that is meant to be, keep the new root; else restore the store from a copy"),
         Verdict::SourceChanged => Some("`everlog migrate` brings the log up to date and keeps what the source no longer has"),
         Verdict::NoLog => Some("`everlog migrate` makes one"),
         Verdict::NotConverted => Some("no log has what is in there: keep the source"),
         Verdict::GoldenChanged | Verdict::GoldenMissing => {
-            Some("where that is meant to be, `everlog replay DEST --all --out` keeps the new one: review its diff")
+            Some("where that is meant to be, `everlog replay DEST --all -o FOLDER` keeps the new one: review its diff")
         }
         Verdict::GoldenLeft => Some("remove the file, or restore the log that it is of"),
     }
@@ -162,6 +192,8 @@ fn message(one: &Checked) -> String {
 struct Json<'a> {
     schema: u32,
     log: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    log_b64: Option<&'a str>,
     session: &'a str,
     kept: Kept,
     verdict: Verdict,
@@ -206,11 +238,12 @@ struct JsonFinding<'a> {
 
 fn json(one: &Checked, showing: Showing) -> Json<'_> {
     let difference = |located: &'_ Located| -> (String, String) {
-        (located.file.display().to_string(), differences::sides(&located.difference, showing.plain()).trim_start_matches('\n').to_owned())
+        (located.file.display().to_string(), differences::sides(&located.difference, showing).plain().trim_start_matches('\n').to_owned())
     };
     Json {
         schema: SCHEMA,
         log: &one.log,
+        log_b64: one.log_b64.as_deref(),
         session: &one.session,
         kept: one.kept,
         verdict: one.verdict,
@@ -254,17 +287,43 @@ struct Closing {
 #[derive(Debug, Serialize)]
 struct Totals {
     level: &'static str,
+    /// What the logs are of that could be opened, earlier ones aside.
+    #[serde(flatten)]
+    units: Kinds,
     logs: u64,
     earlier: u64,
     bytes: u64,
     messages: u64,
     findings: u64,
     verdicts: BTreeMap<Verdict, u64>,
+    /// The root of the store, where it was asked for as a whole.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    root: Option<String>,
     exit: u8,
 }
 
-fn totals(checked: &[Checked], job: &VerifyJob) -> Totals {
-    let is_log = |one: &&Checked| !matches!(one.verdict, Verdict::LogGone | Verdict::NoLog | Verdict::NotConverted | Verdict::GoldenLeft);
+fn totals(checked: &[Checked], job: &VerifyJob, root: Option<&str>) -> Totals {
+    let is_log = |one: &&Checked| match one.verdict {
+        Verdict::LogGone
+        | Verdict::NoLog
+        | Verdict::NotConverted
+        | Verdict::GoldenLeft
+        | Verdict::ReceiptDamaged
+        | Verdict::RootDiffers => false,
+        Verdict::Same
+        | Verdict::NoSource
+        | Verdict::KeptDamaged
+        | Verdict::Differs
+        | Verdict::Damaged
+        | Verdict::SourceChanged
+        | Verdict::OtherLog
+        | Verdict::NoReceipt
+        | Verdict::GoldenChanged
+        | Verdict::GoldenMissing
+        | Verdict::Unreadable => true,
+    };
+    let mut units = Kinds::default();
+    checked.iter().filter(|one| one.kept == Kept::Current).filter_map(|one| one.kind).for_each(|kind| units.add(kind));
     let kept = |kept| checked.iter().filter(is_log).filter(|one| one.kept == kept).count() as u64;
     Totals {
         level: match job.level {
@@ -272,12 +331,14 @@ fn totals(checked: &[Checked], job: &VerifyJob) -> Totals {
             Level::Restore => "restore",
             Level::Full => "full",
         },
+        units,
         logs: kept(Kept::Current),
         earlier: kept(Kept::Earlier),
         bytes: checked.iter().map(|one| one.bytes).sum(),
         messages: checked.iter().map(|one| one.messages).sum(),
         findings: checked.iter().flat_map(counting).map(|(_, finding)| 1 + finding.more).sum(),
         verdicts: VERDICTS.into_iter().map(|verdict| (verdict, count(checked, verdict, None))).collect(),
+        root: root.map(str::to_owned),
         exit: exit_status(checked, job.strictness) as u8,
     }
 }
@@ -296,6 +357,10 @@ fn counted_as(verdict: Verdict) -> &'static str {
         Verdict::Damaged => "damaged",
         Verdict::SourceChanged => "with a changed source",
         Verdict::LogGone => "gone",
+        Verdict::OtherLog => "other than their receipts say",
+        Verdict::NoReceipt => "without receipt",
+        Verdict::ReceiptDamaged => "damaged receipts",
+        Verdict::RootDiffers => "other root",
         Verdict::NoLog => "without log",
         Verdict::NotConverted => "not converted",
         Verdict::GoldenChanged => "with a changed replay",
@@ -305,8 +370,8 @@ fn counted_as(verdict: Verdict) -> &'static str {
     }
 }
 
-fn summary(checked: &[Checked], job: &VerifyJob) -> String {
-    let totals = totals(checked, job);
+fn summary(checked: &[Checked], job: &VerifyJob, root: Option<&str>) -> String {
+    let totals = totals(checked, job, root);
     let how = match (job.level, &job.source) {
         (Level::Seal, _) => "by their seals",
         (Level::Restore | Level::Full, Some(_)) => "against their source",
@@ -317,16 +382,24 @@ fn summary(checked: &[Checked], job: &VerifyJob) -> String {
             .into_iter()
             .map(|verdict| (verdict, count(checked, verdict, Some(kept))))
             .filter(|(verdict, count)| *count > 0 || (*verdict == Verdict::Same && kept == Kept::Current))
-            .map(|(verdict, count)| format!("{} {}", text::thousands(count), counted_as(verdict)))
+            .map(|(verdict, count)| match (verdict, count) {
+                (Verdict::ReceiptDamaged, 1) => "1 damaged receipt".to_owned(),
+                (Verdict::GoldenLeft, 1) => "1 kept replay left over".to_owned(),
+                _ => format!("{} {}", text::thousands(count), counted_as(verdict)),
+            })
             .collect();
         list.join(", ")
     };
-    let mut line = format!("{} checked {how}: {}", text::count(totals.logs, "log"), counts(Kept::Current));
+    let of = if totals.units.are_sessions() { String::new() } else { format!(" ({})", totals.units.text()) };
+    let mut line = format!("{}{of} checked {how}: {}", text::count(totals.logs, "log"), counts(Kept::Current));
     if totals.earlier > 0 {
         line.push_str(&format!("; {}: {}", text::count(totals.earlier, "earlier log"), counts(Kept::Earlier)));
     }
     if job.level > Level::Seal {
         line.push_str(&format!("; {} rebuilt", text::size(totals.bytes)));
+    }
+    if let Some(root) = root {
+        line.push_str(&format!("; root {root}"));
     }
     line
 }
@@ -334,7 +407,7 @@ fn summary(checked: &[Checked], job: &VerifyJob) -> String {
 fn annotate(checked: &[Checked], job: &VerifyJob, workspace: &Path, out: &Printer) {
     let mut list: Vec<Annotation> = Vec::new();
     for one in checked {
-        if by_verdict(one.verdict, job.strictness) != ExitStatus::Well {
+        if verdict_status(one, job.strictness) != ExitStatus::Well {
             let title = format!("everlog: {}", counted_as(one.verdict));
             let text = |what: String| if one.more > 0 { format!("{what} (and {} more)", one.more) } else { what };
             list.extend(one.differences.iter().map(|located| Annotation {
@@ -356,7 +429,7 @@ fn annotate(checked: &[Checked], job: &VerifyJob, workspace: &Path, out: &Printe
                     notice: if finding.severity == Severity::Error { Notice::Error } else { Notice::Warning },
                     file: from_workspace(file, workspace),
                     at: shown.location.line.map(|line| (line, shown.location.byte.unwrap_or(1))),
-                    title: format!("everlog: {}", code_name(finding.code)),
+                    title: format!("everlog: {}", text::code_name(finding.code)),
                     message: visible(&shown.message),
                 }
             }));
@@ -365,12 +438,8 @@ fn annotate(checked: &[Checked], job: &VerifyJob, workspace: &Path, out: &Printe
     for annotation in list {
         let line = annotation.line();
         // Among JSON objects it would be noise; GitHub reads stderr too.
-        if out.form() == Form::Json { out.complain(&line) } else { out.line(line.as_bytes()) }
+        if out.form() == Form::Json { out.complain(&line) } else { out.text(&line) }
     }
-}
-
-fn code_name(code: FindingCode) -> String {
-    serde_json::to_string(&code).unwrap_or_default().trim_matches('"').to_owned()
 }
 
 /// A path from the top of a repository, where it lies in it.
@@ -381,8 +450,8 @@ fn from_workspace(path: &Path, workspace: &Path) -> String {
 }
 
 /// A summary of the job.
-fn markdown(checked: &[Checked], job: &VerifyJob) -> String {
-    let mut text = format!("### everlog verify\n\n{}\n\n", summary(checked, job));
+fn markdown(checked: &[Checked], job: &VerifyJob, root: Option<&str>) -> String {
+    let mut text = format!("### everlog verify\n\n{}\n\n", summary(checked, job, root));
     let wrong = checked.iter().filter(|one| status(one, job.strictness) != ExitStatus::Well);
     let rows: Vec<Vec<String>> = wrong.map(|one| row(one, job.strictness)).collect();
     if !rows.is_empty() {
@@ -398,9 +467,9 @@ fn markdown(checked: &[Checked], job: &VerifyJob) -> String {
 /// One log in that summary: by its verdict, or else by its first finding.
 fn row(one: &Checked, strictness: Strictness) -> Vec<String> {
     let (what, message, place) = match counting(one).next() {
-        Some((file, finding)) if by_verdict(one.verdict, strictness) == ExitStatus::Well => {
+        Some((file, finding)) if verdict_status(one, strictness) == ExitStatus::Well => {
             let shown = shown_finding(file, finding);
-            (code_name(finding.code), shown.message, shown.location.to_string())
+            (text::code_name(finding.code), shown.message, shown.location.to_string())
         }
         Some(_) | None => {
             let place = one.differences.first().map_or_else(|| one.path.display().to_string(), Located::at);
@@ -415,9 +484,9 @@ fn write_junit(checked: &[Checked], job: &VerifyJob, path: &Path) -> Result<(), 
         let trouble = || Trouble {
             kind: serde_json::to_string(&one.verdict).unwrap_or_default().trim_matches('"').to_owned(),
             message: message(one),
-            detail: detail(one, job.showing.plain()).unwrap_or_default(),
+            detail: detail(one, job.showing).unwrap_or_default().plain(),
         };
-        let result = match by_verdict(one.verdict, job.strictness) {
+        let result = match verdict_status(one, job.strictness) {
             ExitStatus::Well if job.strictness == Strictness::Findings && counting(one).next().is_some() => {
                 let list: Vec<String> = counting(one).map(|(file, finding)| text::finding(&shown_finding(file, finding), "")).collect();
                 let message = list.first().and_then(|first| first.lines().next()).unwrap_or_default().to_owned();

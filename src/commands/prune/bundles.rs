@@ -1,24 +1,25 @@
 //! From a plan to tombstones: what goes, file by file, proven once more against
 //! the bytes that are there now.
 
+use jiff::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use jiff::Timestamp;
-
 use crate::model::digest::sha256_hex;
 use crate::model::files::RelPath;
 use crate::model::retention::{Edit, Goes, Rule, Share, Stay, StayCode, edited};
+use crate::pipeline::old_bytes::rebuilt;
+use crate::pipeline::source::Source;
 use crate::store::StoreError;
 use crate::store::disk;
 use crate::store::layout::{Store, path_below};
-use crate::store::pruned::{State, Tombstone};
+use crate::store::pruned::{State, Tombstone, spare_name};
 use crate::store::repairs;
 
-use super::plan::{Judged, Plan};
-use super::{Copies, PruneJob, logs, retired};
-use crate::commands::source::Source;
+use super::job::{Copies, PruneJob};
+use super::judged::{Judged, Plan};
+use super::{logs, retired};
 
 /// What goes of one file.
 #[derive(Debug)]
@@ -113,7 +114,7 @@ pub(super) fn of(plan: &Plan) -> Vec<Vec<Step>> {
 
 /// What all tombstones of a prune share.
 #[derive(Debug)]
-pub(super) struct Burial<'a> {
+pub(super) struct TombstonePlan<'a> {
     pub source: &'a Source,
     pub store: &'a Store,
     pub job: &'a PruneJob<'a>,
@@ -121,7 +122,7 @@ pub(super) struct Burial<'a> {
     pub name: String,
 }
 
-impl Burial<'_> {
+impl TombstonePlan<'_> {
     /// The tombstones of a bundle, if everything in it is still what was planned
     /// and its logs have it: rebuilt from them now, byte for byte. Where that is
     /// given up, those that a log has still name it.
@@ -133,6 +134,13 @@ impl Burial<'_> {
             let lacking = self.prove(unit, &mut own);
             if let Some(stay) = lacking.filter(|_| self.job.copies == Copies::InLogs) {
                 return Err(stay);
+            }
+        }
+        // One file changes in one step; of several a kill may leave some changed
+        // and some not, and then nothing else has what they were.
+        if stones.len() > 1 {
+            for (n, stone) in stones.iter_mut().enumerate().filter(|(_, stone)| stone.log.is_none() && stone.trash.is_none()) {
+                stone.spare = Some(spare_name(&self.name, bundle, n));
             }
         }
         Ok(stones)
@@ -152,10 +160,9 @@ impl Burial<'_> {
         }
         let left = match &step.edits {
             None => None,
-            // What is left may be nothing but empty lines; but a list of messages
-            // that is empty is not one that is gone.
+            // A file with nothing but empty lines in it is removed, too.
             Some(edits) => {
-                let is_left = |left: &Vec<u8>| step.rule == Rule::HiddenLines || !left.trim_ascii().is_empty();
+                let is_left = |left: &Vec<u8>| step.rule.keeps_empty_file() || !left.trim_ascii().is_empty();
                 Some(edited(&bytes, edits).ok_or_else(changed)?).filter(is_left)
             }
         };
@@ -184,6 +191,7 @@ impl Burial<'_> {
             log_sha256: None,
             log_path: Some(retired::log_path(unit, &step.file).key()),
             trash,
+            spare: None,
         })
     }
 
@@ -206,7 +214,7 @@ impl Burial<'_> {
         let in_log = |stone: &Tombstone| stone.log_path.as_deref().map(RelPath::from_key).unwrap_or_else(|| stone.path());
         let wanted: BTreeMap<RelPath, String> = stones.iter().map(|stone| (in_log(stone), stone.old.sha256.clone())).collect();
         // A log that cannot be read has nothing.
-        let (found, seal) = logs::rebuilt(self.store, &self.store.path(&log), &wanted).unwrap_or_default();
+        let (found, seal) = rebuilt(self.store, &self.store.path(&log), &wanted).unwrap_or_default();
         for stone in stones.iter_mut().filter(|stone| found.contains_key(&in_log(stone))) {
             stone.log = Some(log.key());
             stone.log_sha256 = Some(seal.clone());
@@ -221,13 +229,6 @@ pub(super) fn with_cause(error: &StoreError) -> String {
         Some(cause) => format!("{error}: {cause}"),
         None => error.to_string(),
     }
-}
-
-/// Whether a place lies in the trash that is named now.
-pub(super) fn is_in_trash(job: &PruneJob<'_>, place: &str) -> bool {
-    let place = Path::new(place);
-    let climbs = place.components().any(|part| part == std::path::Component::ParentDir);
-    !climbs && job.trash.as_ref().is_some_and(|trash| place.starts_with(trash))
 }
 
 fn line_ends(bytes: &[u8]) -> u64 {

@@ -5,13 +5,18 @@ use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::adapters::adapter;
+use crate::adapters::format;
+use crate::commands::audit::of_unit;
+use crate::maintenance;
 use crate::model::audit::{AuditItem, Evidence, Fact};
 use crate::model::digest::sha256_hex;
 use crate::model::files::RelPath;
 use crate::model::finding::{Finding, FindingCode, Severity};
 use crate::model::folder::Listed;
 use crate::model::retention::{Goes, Share, Stay, StayCode, span_text};
+use crate::pipeline::old_bytes::rebuilt;
+use crate::pipeline::source::{Source, SourceUnit};
+use crate::pipeline::unchanged::{LogState, Trust, log_state, unchanged};
 use crate::store::layout::{Store, path_below};
 use crate::store::listing::mtime_ns;
 use crate::store::live::Running;
@@ -19,38 +24,10 @@ use crate::store::lock::HeldLocks;
 use crate::store::receipts::{Receipt, Receipts};
 use crate::store::repairs;
 
+use super::job::{Copies, PruneJob};
+use super::judged::{Check, Depth, Judged};
 use super::logs::{self, InLog};
-use super::plan::{Depth, Judged};
-use super::{Copies, PruneJob, retired};
-use crate::commands::audit::of_unit;
-use crate::commands::migrate::Trust;
-use crate::commands::source::{Source, SourceUnit};
-use crate::commands::unchanged::{Standing, as_before, log_standing};
-
-/// One thing that was looked at.
-#[derive(Debug)]
-pub(super) struct Check {
-    /// What it is about.
-    pub about: &'static str,
-    /// What speaks for it.
-    pub speaks: String,
-    /// What speaks against it.
-    pub against: Option<Stay>,
-}
-
-impl Check {
-    pub fn passed(about: &'static str, speaks: impl Into<String>) -> Check {
-        Check { about, speaks: speaks.into(), against: None }
-    }
-
-    pub fn failed(about: &'static str, against: Stay) -> Check {
-        Check { about, speaks: String::new(), against: Some(against) }
-    }
-
-    pub fn of(about: &'static str, speaks: impl Into<String>, against: Option<Stay>) -> Check {
-        Check { about, speaks: speaks.into(), against }
-    }
-}
+use super::retired;
 
 /// What is known of each unit, found out once.
 #[derive(Default)]
@@ -91,7 +68,7 @@ impl FolderAudit {
     /// and its journals have it is our doing.
     fn of<'a>(&'a self, unit: &'a SourceUnit) -> impl Iterator<Item = &'a AuditItem> {
         let before = self.before.iter().flatten();
-        let is_ours = unit.found.standing == adapter::Standing::Retired && self.before.is_some();
+        let is_ours = unit.found.standing == format::Standing::Retired && self.before.is_some();
         self.now.iter().filter(move |_| !is_ours).chain(before).filter(|item| concerns(unit, item))
     }
 }
@@ -226,7 +203,7 @@ impl<'a> Cases<'a> {
         }
         let rebuilt = known.rebuilt.entry(log_path.clone()).or_insert_with(|| {
             let wanted = now.iter().map(|sha256| (log_path.clone(), sha256.clone())).collect();
-            let found = logs::rebuilt(self.store, &self.store.path(&Store::log_name(&unit.name)), &wanted);
+            let found = rebuilt(self.store, &self.store.path(&Store::log_name(&unit.name)), &wanted);
             found.ok().and_then(|(files, _)| files.get(&log_path).map(|bytes| sha256_hex(bytes)))
         });
         (*rebuilt != now).then(|| logs::not_rebuilt(self.store, &log_path))
@@ -261,7 +238,7 @@ enum Proof {
 fn is_as_noted(receipt: &Receipt, store: &Store) -> bool {
     let written = |path: &Path| path.symlink_metadata().map(|meta| mtime_ns(&meta)).ok();
     let log = written(&store.path(&RelPath::from_key(&receipt.log)));
-    log_standing(receipt, store) == Standing::There && log.is_some() && log <= written(&store.receipts())
+    log_state(receipt, store) == LogState::Intact && log.is_some() && log <= written(&store.receipts())
 }
 
 /// Whether a file has the size and time, and as far as it is known the bytes,
@@ -279,10 +256,13 @@ fn is_proven(receipt: &Receipt, log_path: &RelPath, share: &Share, listed: &List
 /// What a conversion of a unit finds: as its receipt has it, or looked for.
 fn own_findings(unit: &SourceUnit, source: &Source, receipt: Option<&Receipt>) -> Vec<Finding> {
     let found = retired::findings(unit, source, receipt).unwrap_or_else(|| {
-        let same = receipt.and_then(|receipt| as_before(unit, source, receipt, Trust::SizeAndTime).ok().flatten());
+        let same = receipt.and_then(|receipt| unchanged(unit, source, receipt, Trust::SizeAndTime).ok().flatten());
         same.map_or_else(|| of_unit(unit, source), |receipt| receipt.findings.clone())
     });
-    found.into_iter().filter(|finding| !unit.found.adapter.audit_covers(finding) && !OF_THE_STORE.contains(&finding.code)).collect()
+    found
+        .into_iter()
+        .filter(|finding| !maintenance::of(unit.found.adapter.id()).audit_covers(finding) && !OF_THE_STORE.contains(&finding.code))
+        .collect()
 }
 
 /// Whether a finding about a folder is about this unit.

@@ -1,132 +1,32 @@
 //! The plan: each item of a source, and whether it goes or why it stays.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::adapters::adapter::{Adapter, Standing};
+use crate::adapters::format::{Format, Standing};
+use crate::commands::error::CommandError;
+use crate::commands::evidence::{self, Clock};
+use crate::maintenance;
 use crate::model::audit::Evidence;
 use crate::model::files::RelPath;
 use crate::model::folder::FolderView;
 use crate::model::retention::{Aged, Due, Item, Outlook, Rule, Settled, Stay, StayCode};
+use crate::pipeline::source::{Source, SourceUnit};
 use crate::store::layout::{Store, path_below};
 use crate::store::listing;
 use crate::store::open_files::{FileId, id_of, kept_open};
-use crate::store::pruned::Pruned;
+use crate::store::pruned::{Pruned, Tombstone};
 
-use super::case::{Cases, Check, FolderAudit};
-use super::{Copies, PruneJob, retired};
-use crate::commands::error::CommandError;
-use crate::commands::evidence::{self, Clock};
-use crate::commands::source::{Source, SourceUnit};
-
-/// An item and what becomes of it.
-#[derive(Debug)]
-pub(super) struct Judged {
-    pub item: Item,
-    /// The folder that its files are below.
-    pub folder: RelPath,
-    /// The units whose files they are, by their places in the source.
-    pub units: BTreeSet<usize>,
-    /// The unit of each share.
-    pub owners: Vec<usize>,
-    /// What there is to say for it and against it, in the order in which it was
-    /// looked at: all of it where that was asked for, else up to what is against
-    /// it.
-    pub checks: Vec<Check>,
-    /// Those of its files that no log has, where that does not keep them.
-    pub given_up: Vec<RelPath>,
-}
-
-impl Judged {
-    /// Why it stays; nothing where it goes.
-    pub fn stays(&self) -> Option<&Stay> {
-        self.checks.iter().find_map(|check| check.against.as_ref())
-    }
-
-    /// What it frees.
-    pub fn bytes(&self) -> u64 {
-        self.item.shares.iter().map(|share| share.bytes).sum()
-    }
-
-    /// Its files, below the source.
-    pub fn files(&self) -> impl Iterator<Item = RelPath> {
-        self.item.shares.iter().map(|share| share.file.below(&self.folder))
-    }
-}
-
-/// What goes and what stays.
-#[derive(Debug, Default)]
-pub(super) struct Plan {
-    pub items: Vec<Judged>,
-}
-
-impl Plan {
-    /// What goes.
-    pub fn going(&self) -> impl Iterator<Item = &Judged> {
-        self.items.iter().filter(|judged| judged.stays().is_none())
-    }
-
-    /// How much goes.
-    pub fn goes(&self) -> Amount {
-        Amount::of(self.going())
-    }
-
-    /// How much stays.
-    pub fn stays(&self) -> Amount {
-        Amount::of(self.items.iter().filter(|judged| judged.stays().is_some()))
-    }
-}
-
-/// How much of a source: items, and what they are made of.
-#[derive(Debug, Default)]
-pub(super) struct Amount {
-    /// What goes as a whole or not at all.
-    pub items: u64,
-    /// Turns, runs, lines and events, by rule.
-    pub parts: BTreeMap<Rule, u64>,
-}
-
-impl Amount {
-    fn of<'j>(judged: impl Iterator<Item = &'j Judged>) -> Amount {
-        let mut amount = Amount::default();
-        for one in judged {
-            amount.items += 1;
-            *amount.parts.entry(one.item.rule).or_default() += one.item.parts;
-        }
-        amount
-    }
-
-    /// Adds what is counted with one file.
-    pub fn add(&mut self, rule: Rule, parts: u64) {
-        self.items += rule.items(parts);
-        *self.parts.entry(rule).or_default() += parts;
-    }
-}
-
-/// How much is looked at: everything about what is in the file that is to be
-/// explained; of the rest nothing more once something speaks against it.
-#[derive(Debug, Default)]
-pub(super) struct Depth {
-    /// That file, below the source.
-    pub explained: Option<RelPath>,
-}
-
-impl Depth {
-    /// Whether an item is to be looked at any further.
-    pub fn asks(&self, one: &Judged) -> bool {
-        one.stays().is_none() || self.explains(one)
-    }
-
-    /// Whether an item is in the file that is to be explained.
-    pub fn explains(&self, one: &Judged) -> bool {
-        one.files().any(|file| Some(&file) == self.explained.as_ref())
-    }
-}
+use super::case::{Cases, FolderAudit};
+use super::job::{Copies, PruneJob};
+use super::judged::{Check, Depth, Judged, Plan};
+use super::{logs, retired};
 
 /// Makes the plan.
 pub(super) fn make(source: &Source, store: &Store, pruned: &Pruned, depth: &Depth, job: &PruneJob<'_>) -> Result<Plan, CommandError> {
     let root = source.root.to_string_lossy();
-    let gone = pruned.files().filter(|stone| stone.source == root && stone.new.is_none()).map(|stone| stone.path()).collect();
-    let maker = Maker { source, depth, job, gone };
+    let gone = pruned.files().filter(|stone| stone.source == root && stone.new.is_none()).map(|stone| (stone.path(), stone)).collect();
+    let maker = Maker { source, store, depth, job, gone, in_logs: RefCell::default() };
     let mut cases = Cases::new(source, store, job);
     let mut plan = Plan::default();
     for (adapter, folder) in evidence::folders(source) {
@@ -143,15 +43,18 @@ const WITH_ITS_SESSION: &str = "its session was retired: that goes as a whole, b
 /// What a plan is made of.
 struct Maker<'a> {
     source: &'a Source,
+    store: &'a Store,
     depth: &'a Depth,
     job: &'a PruneJob<'a>,
     /// Files that were pruned as a whole before.
-    gone: BTreeSet<RelPath>,
+    gone: BTreeMap<RelPath, &'a Tombstone>,
+    /// What each log that was asked for has ever contained.
+    in_logs: RefCell<BTreeMap<String, BTreeSet<(RelPath, String)>>>,
 }
 
 impl Maker<'_> {
     /// Judges what one adapter has in one folder.
-    fn folder(&self, adapter: &'static dyn Adapter, folder: &RelPath, cases: &mut Cases<'_>) -> Vec<Judged> {
+    fn folder(&self, adapter: &'static dyn Format, folder: &RelPath, cases: &mut Cases<'_>) -> Vec<Judged> {
         let (source, job) = (self.source, self.job);
         let clock = Clock { now_ns: job.now_ns, stamp_ns: job.now_ns };
         evidence::with(source, adapter, folder, clock, |view, evidence| {
@@ -159,8 +62,8 @@ impl Maker<'_> {
             screen(&mut judged, source, self.depth, job);
             let audit = || {
                 let was = retired::AsItWas::of(source, folder);
-                let before = was.map(|was| was.show(source, folder, |view| adapter.audit(view, evidence)));
-                FolderAudit { now: adapter.audit(view, evidence), before }
+                let before = was.map(|was| was.show(source, folder, |view| maintenance::of(adapter.id()).audit(view, evidence)));
+                FolderAudit { now: maintenance::of(adapter.id()).audit(view, evidence), before }
             };
             for one in judged.iter_mut().filter(|one| self.depth.asks(one)) {
                 cases.look(one, &audit, evidence, self.depth);
@@ -169,15 +72,28 @@ impl Maker<'_> {
         })
     }
 
+    /// Tells whether a log has what a tombstone says was removed. Its word alone
+    /// settles nothing: a line can be written by anybody.
+    fn is_in_its_log(&self, stone: &Tombstone) -> bool {
+        let Some(log) = stone.log.as_ref().filter(|log| Store::is_log_name(&stone.unit, log)) else { return false };
+        let mut in_logs = self.in_logs.borrow_mut();
+        let known = in_logs.entry(log.clone()).or_insert_with(|| logs::ever_in_log(self.store, &RelPath::from_key(log)));
+        let path = stone.log_path.as_deref().map_or_else(|| stone.path(), RelPath::from_key);
+        known.contains(&(path, stone.old.sha256.clone()))
+    }
+
     /// What there is, each with whether it is over.
-    fn items(&self, adapter: &'static dyn Adapter, folder: &RelPath, view: &FolderView<'_>, evidence: &Evidence<'_>) -> Vec<Judged> {
+    fn items(&self, adapter: &'static dyn Format, folder: &RelPath, view: &FolderView<'_>, evidence: &Evidence<'_>) -> Vec<Judged> {
         let (source, asked) = (self.source, &self.job.rules);
-        let rules: Vec<Rule> = asked.iter().copied().filter(|rule| adapter.retention_rules().contains(rule)).collect();
+        let rules: Vec<Rule> =
+            asked.iter().copied().filter(|rule| maintenance::of(adapter.id()).retention_rules().contains(rule)).collect();
         let from = |path: &RelPath, offset: u64| listing::bytes_from(&source.root, &path.below(folder), offset);
-        let was_pruned = |path: &RelPath| self.gone.contains(&path.below(folder));
+        let was_pruned = |path: &RelPath| self.gone.get(&path.below(folder)).is_some_and(|stone| self.is_in_its_log(stone));
         let mut items = match rules.is_empty() {
             true => Vec::new(),
-            false => adapter.retention(view, &Outlook { evidence, from: &from, was_pruned: &was_pruned, rules: &rules }),
+            false => {
+                maintenance::of(adapter.id()).retention(view, &Outlook { evidence, from: &from, was_pruned: &was_pruned, rules: &rules })
+            }
         };
         if asked.contains(&Rule::Retired) {
             items.extend(retired::items(source, adapter, folder));
@@ -204,7 +120,7 @@ impl Maker<'_> {
 }
 
 /// Which unit each file of a folder is of.
-fn owners(source: &Source, adapter: &'static dyn Adapter, folder: &RelPath) -> BTreeMap<RelPath, usize> {
+fn owners(source: &Source, adapter: &'static dyn Format, folder: &RelPath) -> BTreeMap<RelPath, usize> {
     let is_here = |unit: &SourceUnit| unit.found.root == *folder && unit.found.adapter.id() == adapter.id();
     let units = source.units.iter().enumerate().filter(|(_, unit)| is_here(unit));
     units.flat_map(|(n, unit)| unit.found.files.iter().map(move |file| (file.clone(), n))).collect()

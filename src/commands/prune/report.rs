@@ -6,15 +6,15 @@ use std::path::Path;
 
 use crate::model::files::RelPath;
 use crate::model::retention::{Goes, Rule, StayCode};
+use crate::pipeline::source::Source;
 use crate::report::exit::ExitStatus;
 use crate::report::printer::{Form, Printer};
 use crate::report::text;
 use crate::verify::difference::visible;
 
-use super::apply::Tally;
-use super::plan::{Judged, Plan};
-use super::{Action, PruneJob};
-use crate::commands::source::Source;
+use super::job::{Action, PruneJob};
+use super::judged::{Judged, Plan};
+use super::tally::Tally;
 
 /// One item as programs read it.
 #[derive(Serialize)]
@@ -22,6 +22,9 @@ struct ItemReport<'a> {
     rule: Rule,
     item: &'a str,
     files: Vec<String>,
+    /// The exact paths of all files in the same order, where one is not UTF-8.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    files_b64: Option<Vec<String>>,
     parts: u64,
     bytes: u64,
     goes: bool,
@@ -33,10 +36,13 @@ struct ItemReport<'a> {
 
 fn item_report(judged: &Judged) -> ItemReport<'_> {
     let stay = judged.stays();
+    let is_inexact = judged.files().any(|file| file.as_text().is_none());
+    let in_b64 = || judged.files().map(|file| file.to_b64()).collect();
     ItemReport {
         rule: judged.item.rule,
         item: &judged.item.name,
         files: judged.files().map(|file| file.to_string()).collect(),
+        files_b64: is_inexact.then(in_b64),
         parts: judged.item.parts,
         bytes: judged.bytes(),
         goes: stay.is_none(),
@@ -68,7 +74,7 @@ fn stay_text(parts: &BTreeMap<Rule, u64>) -> String {
 }
 
 /// The command that brings back what just went, or that there is none.
-fn way_back(name: &str, tally: &Tally, source: &Source, job: &PruneJob<'_>) -> String {
+fn way_back(names: &[String], tally: &Tally, source: &Source, job: &PruneJob<'_>) -> String {
     if tally.lost >= tally.files {
         return "it cannot be brought back".to_owned();
     }
@@ -79,7 +85,9 @@ fn way_back(name: &str, tally: &Tally, source: &Source, job: &PruneJob<'_>) -> S
     // A file that was named may be gone itself.
     let named = if source.only_file.is_some() { &source.root } else { &job.source };
     let [source, dest] = [named, &job.dest].map(|path| text::shell_word(&path.display().to_string()));
-    format!("{but}back with: everlog prune {source} -o {dest} --undo={}", text::shell_word(name))
+    // The last one first: an earlier one may have left the file that it changed.
+    let undo = |name: &String| format!("everlog prune {source} -o {dest} --undo={}", text::shell_word(name));
+    format!("{but}back with: {}", names.iter().rev().map(undo).collect::<Vec<_>>().join(", then "))
 }
 
 /// Says how many files go for good, where any do.
@@ -94,7 +102,7 @@ pub(super) fn plan(plan: &Plan, cut_short: usize, job: &PruneJob<'_>, out: &Prin
     let (goes, stays) = (plan.goes(), plan.stays());
     let bytes: u64 = plan.going().map(Judged::bytes).sum();
     if cut_short > 0 {
-        out.complain("note: a prune was cut short; `--apply` brings it to its end first");
+        out.complain("note: a prune was cut short; `--apply` takes back what is half done and plans anew");
     }
     let is_check = job.action == Action::Check;
     if !is_check && job.trash.is_none() {
@@ -214,22 +222,22 @@ fn complain_of_kept(tally: &Tally, out: &Printer) {
 pub(super) fn applied(tally: &Tally, source: &Source, job: &PruneJob<'_>, out: &Printer) -> ExitStatus {
     complain_of_kept(tally, out);
     for error in &tally.failed {
-        out.complain(&text::error(error, None, error.hint()));
+        out.complain(&text::error(error, None, error.hint().as_deref()));
     }
     if out.form() == Form::Json {
         let (goes, stays, kept) = (&tally.goes, &tally.stays, tally.kept.len());
         out.object(&serde_json::json!({ "pruned": {
-            "prune": tally.name, "goes": goes.items, "parts": goes.parts, "stays": stays.items, "stays_parts": stays.parts,
+            "prune": tally.names.last(), "prunes": tally.names, "goes": goes.items, "parts": goes.parts, "stays": stays.items, "stays_parts": stays.parts,
             "files": tally.files, "bytes": tally.bytes, "kept": kept
         } }));
     }
     let (parts, stays) = (parts_text(&tally.goes.parts), stay_text(&tally.stays.parts));
-    match &tally.name {
-        None => out.summary(&format!("nothing to prune{stays}")),
+    match tally.names.as_slice() {
+        [] => out.summary(&format!("nothing to prune{stays}")),
         // Said even by a quiet run: something is gone.
-        Some(name) => {
+        names => {
             let (files, size) = (text::count(tally.files, "file"), text::size(tally.bytes));
-            out.text(&format!("{parts} pruned from {files}: {size}{stays}; {}", way_back(name, tally, source, job)));
+            out.text(&format!("{parts} pruned from {files}: {size}{stays}; {}", way_back(names, tally, source, job)));
         }
     }
     if tally.kept.is_empty() && tally.failed.is_empty() { ExitStatus::Well } else { ExitStatus::Found }

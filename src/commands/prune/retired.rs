@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::adapters::adapter::{Adapter, RETIRED_SUFFIX, Standing};
+use crate::adapters::format::{Format, RETIRED_SUFFIX, Standing};
 use crate::model::files::{Files, RelPath};
 use crate::model::finding::Finding;
 use crate::model::folder::{FolderView, ListedKind, Listing, Part};
@@ -11,11 +11,11 @@ use crate::store::receipts::Receipt;
 use crate::store::{listing, snapshot};
 
 use crate::commands::audit::of_files;
-use crate::commands::retired::{WHO_RENAMED, is_by_log_alone};
-use crate::commands::source::{Source, SourceUnit};
+use crate::pipeline::retired::{WHO_RENAMED, is_by_log_alone};
+use crate::pipeline::source::{Source, SourceUnit};
 
 /// The retired sessions of a folder.
-pub(super) fn items(source: &Source, adapter: &'static dyn Adapter, folder: &RelPath) -> Vec<Item> {
+pub(super) fn items(source: &Source, adapter: &'static dyn Format, folder: &RelPath) -> Vec<Item> {
     let is_here = |unit: &&SourceUnit| unit.found.root == *folder && unit.found.adapter.id() == adapter.id();
     source.units.iter().filter(is_here).filter(|unit| unit.found.standing == Standing::Retired).map(|unit| item(unit, source)).collect()
 }
@@ -32,7 +32,7 @@ fn item(unit: &SourceUnit, source: &Source) -> Item {
                 shares.push(Share { file: file.clone(), goes: Goes::Whole, bytes: listed.size, writer: None, lock: None });
             }
             Some(listed) if listed.kind == ListedKind::Folder => {}
-            _ => standing = Err(Stay::new(StayCode::Unclear, format!("{file} is no regular file"))),
+            _ => standing = Err(Stay::new(StayCode::Unclear, format!("{file} is not a regular file"))),
         }
     }
     Item { rule: Rule::Retired, name: unit.name.to_string(), parts: 1, shares, own_ns: None, due: Due::ByPolicy, standing }
@@ -68,7 +68,7 @@ pub(super) fn findings(unit: &SourceUnit, source: &Source, receipt: Option<&Rece
         let now = snapshot::take(&source.folder_of(unit), unit.own_name(), &unit.found.files)?;
         let mut files = Files::new(unit.own_name());
         now.iter().for_each(|(path, entry)| files.insert(log_path(unit, path), entry.clone()));
-        Ok(files)
+        Ok(files.with_beside(unit.found.beside.clone()))
     }))
 }
 

@@ -4,7 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
+use crate::commands::error::CommandError;
 use crate::model::retention::Rule;
+use crate::pipeline::batch;
+use crate::pipeline::old_bytes::{NoCopy, old_bytes};
+use crate::pipeline::source::Source;
+use crate::pipeline::tombstone;
 use crate::report::exit::ExitStatus;
 use crate::report::printer::{Form, Printer};
 use crate::report::text;
@@ -16,11 +21,9 @@ use crate::store::receipts::Receipts;
 use crate::store::repairs;
 use crate::verify::difference::visible;
 
+use super::job::PruneJob;
 use super::users::Users;
-use super::{PruneJob, groups, logs};
-use crate::commands::batch;
-use crate::commands::error::CommandError;
-use crate::commands::source::Source;
+use super::{groups, logs};
 
 /// How much came back.
 #[derive(Default)]
@@ -50,7 +53,7 @@ pub(super) fn undo(
     out: &Printer,
 ) -> Result<ExitStatus, CommandError> {
     let mut pruned = Pruned::read(store)?;
-    let pruner = Pruner { disk: job.disk, root: &source.root };
+    let pruner = Pruner { disk: job.disk, root: &source.root, store };
     let prune = chosen(&pruned, source, &pruner, wanted, out)?;
     pruner.refuse_outside(&prune.files)?;
     pruner.sweep(&prune.files)?;
@@ -59,8 +62,7 @@ pub(super) fn undo(
         by_number.entry(stone.bundle).or_default().push(stone);
     }
     let bundles: Vec<Vec<&Tombstone>> = by_number.into_values().rev().collect();
-    let retired = Receipts::load(store).retired().map(|(receipt, _)| receipt.unit).collect();
-    let way = Way { source, store, pruner, users: Users::now(source), job, later: later(&pruned, &prune), retired };
+    let way = Way::new(source, store, &pruned, &prune, job);
     let (mut tally, mut done) = (Tally::default(), 0);
     for group in groups::of(&bundles) {
         if job.stop.load(Ordering::Relaxed) {
@@ -71,6 +73,7 @@ pub(super) fn undo(
     }
     if !tally.has_errors {
         pruned.mark(store, job.disk, &prune.name, Progress::Undone)?;
+        Pruned::sweep_spares(store, job.disk)?;
     }
     Ok(say(&prune, &tally, out))
 }
@@ -93,12 +96,12 @@ fn chosen(pruned: &Pruned, source: &Source, pruner: &Pruner<'_>, wanted: Option<
     let is_ours = |prune: &&Prune| prune.files.iter().all(|stone| stone.source == root);
     let is_meant = |prune: &&Prune| wanted.is_none_or(|name| prune.name == name);
     let left = || pruned.prunes().iter().filter(is_left);
-    let is_for_ever = |prune: &&Prune| wanted.is_none() && !prune.files.iter().any(has_copy);
+    let is_for_ever = |prune: &&Prune| wanted.is_none() && !prune.files.iter().any(|stone| logs::has_copy(pruner.store, stone));
     let for_ever: Vec<&Prune> = left().filter(is_ours).filter(is_for_ever).collect();
     if let Some(prune) = left().filter(is_ours).filter(|prune| !is_for_ever(prune)).rfind(is_meant) {
         let after = pruned.prunes().iter().skip_while(|other| other.name != prune.name);
         for passed in after.filter(|other| for_ever.iter().any(|one| one.name == other.name)) {
-            out.complain(&format!("note: {} is passed over: {FOR_EVER}", visible(&passed.name)));
+            out.complain(&format!("note: {} is skipped: {FOR_EVER}", visible(&passed.name)));
         }
         return Ok(prune.clone());
     }
@@ -122,11 +125,6 @@ fn chosen(pruned: &Pruned, source: &Source, pruner: &Pruner<'_>, wanted: Option<
 /// Said of a prune that has no way back.
 const FOR_EVER: &str = "it was done without a log and without a trash";
 
-/// Whether what a file was lies in a log or in the trash.
-fn has_copy(stone: &Tombstone) -> bool {
-    stone.log.is_some() || stone.trash.is_some()
-}
-
 /// The files of a prune that a later one took more of, with its tombstone.
 fn later(pruned: &Pruned, prune: &Prune) -> BTreeMap<String, Tombstone> {
     let own: BTreeSet<(&String, &String)> = prune.files.iter().map(|stone| (&stone.source, &stone.file)).collect();
@@ -137,10 +135,10 @@ fn later(pruned: &Pruned, prune: &Prune) -> BTreeMap<String, Tombstone> {
 }
 
 /// What is at hand while an undo goes on.
-struct Way<'a> {
-    source: &'a Source,
+pub(super) struct Way<'a> {
+    pub source: &'a Source,
     store: &'a Store,
-    pruner: Pruner<'a>,
+    pub pruner: Pruner<'a>,
     users: Users<'a>,
     job: &'a PruneJob<'a>,
     /// Files that a later prune took more of, with its tombstone.
@@ -152,14 +150,29 @@ struct Way<'a> {
 /// The files of a bundle, each with the bytes that it had.
 type Returning<'s> = Vec<(&'s Tombstone, Vec<u8>)>;
 
-impl Way<'_> {
+impl<'a> Way<'a> {
+    /// The way back of one prune.
+    pub fn new(source: &'a Source, store: &'a Store, pruned: &Pruned, prune: &Prune, job: &'a PruneJob<'a>) -> Way<'a> {
+        let retired = Receipts::load(store).retired().map(|(receipt, _)| receipt.unit).collect();
+        let pruner = Pruner { disk: job.disk, root: &source.root, store };
+        Way { source, store, pruner, users: Users::now(source), job, later: later(pruned, prune), retired }
+    }
+
+    /// Puts those files of a bundle back that are gone, all of them or none.
+    pub fn roll_back(&self, gone: &[&Tombstone], bundle: &[&Tombstone]) -> Result<(), CommandError> {
+        let files = self.returning(gone, bundle)?;
+        let carried = self.pruner.put_back(vec![files]);
+        carried.bundles.into_iter().try_for_each(|result| result.map_err(|error| self.told(gone, error)))?;
+        Ok(carried.writers?)
+    }
+
     /// Brings a group of bundles back, and notes it in one go.
     fn back(&self, group: &[Vec<&Tombstone>], pruned: &mut Pruned, tally: &mut Tally, out: &Printer) -> Result<(), CommandError> {
         // What a prune that was cut short left alone, or an earlier undo brought
         // back, does not come back now.
         let here: BTreeSet<&str> =
             group.iter().flatten().filter(|stone| self.pruner.is_back(stone)).map(|stone| stone.file.as_str()).collect();
-        let look = |stones: &Vec<_>| batch::caught(|| self.returning(stones), CommandError::Bug);
+        let look = |stones: &Vec<_>| batch::caught(|| self.returning(stones, stones), CommandError::Bug);
         let (mut ready, mut refused) = (Vec::new(), Vec::new());
         for (stones, found) in group.iter().zip(batch::each(group, self.job.jobs, look)) {
             match found {
@@ -196,20 +209,28 @@ impl Way<'_> {
         Ok(())
     }
 
-    fn returning<'s>(&self, stones: &[&'s Tombstone]) -> Result<Returning<'s>, CommandError> {
+    /// The old bytes of files, if nothing keeps them from being put back: they
+    /// are proven, and the tombstones are such as everlog writes.
+    fn returning<'s>(&self, stones: &[&'s Tombstone], bundle: &[&Tombstone]) -> Result<Returning<'s>, CommandError> {
         if let Some((stone, how)) = stones.iter().find_map(|stone| Some((stone, self.stands_before(stone)?))) {
             return Err(self.not_as_left(stone, how));
         }
         if let Some((stone, stay)) = stones.iter().find_map(|stone| Some((stone, self.users.of(stone)?))) {
             return Err(CommandError::InUse { file: stone.path().to_string(), why: stay.why });
         }
-        Ok(stones.iter().copied().zip(logs::old_bytes(self.store, stones)?).collect())
+        let files: Returning<'s> = stones.iter().copied().zip(old_bytes(self.store, stones).map_err(no_copy)?).collect();
+        for (stone, old) in &files {
+            if let Some(why) = tombstone::doubt(stone, old, bundle) {
+                return Err(CommandError::NotGenuine { file: stone.path().to_string(), why });
+            }
+        }
+        Ok(files)
     }
 
     /// What was done since with a file or its session, and is to be taken back
     /// first.
     fn stands_before(&self, stone: &Tombstone) -> Option<String> {
-        if let Some(later) = self.later.get(&stone.file).filter(|later| has_copy(later)) {
+        if let Some(later) = self.later.get(&stone.file).filter(|later| logs::has_copy(self.store, later)) {
             return Some(format!("a later prune took more of it; bring that back first, with `--undo={}`", later.prune));
         }
         // What was pruned of a retired session belongs to it as it is.
@@ -240,4 +261,8 @@ impl Way<'_> {
         };
         self.not_as_left(stone, how)
     }
+}
+
+fn no_copy(NoCopy { file }: NoCopy) -> CommandError {
+    CommandError::NoOldBytes { file }
 }

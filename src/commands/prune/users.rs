@@ -10,7 +10,7 @@ use crate::store::lock::HeldLocks;
 use crate::store::pruned::Tombstone;
 
 use crate::commands::evidence;
-use crate::commands::source::Source;
+use crate::pipeline::source::Source;
 
 /// What runs and what is locked, as it was when we began.
 pub(super) struct Users<'a> {

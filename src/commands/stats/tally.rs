@@ -1,0 +1,229 @@
+//! What is counted of one session, and of all of them.
+
+use std::collections::{BTreeMap, HashMap};
+use std::ops::ControlFlow;
+
+use crate::api::{Message, MessageKind, Role, Usage};
+use crate::commands::error::CommandError;
+use crate::commands::sessions::SessionRow;
+use crate::json::{self, Kind};
+use crate::log::{decode_line, each_stretch};
+use crate::model::event::EventKind;
+use crate::model::shown::Shown;
+use crate::model::stream::StreamError;
+use crate::store::disk;
+
+/// What is counted of a group of messages. A number that no source says is
+/// absent, and not 0.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Counts {
+    pub sessions: u64,
+    pub messages: u64,
+    /// Messages of a person.
+    pub turns: u64,
+    /// Answers of a model.
+    pub answers: u64,
+    pub with_usage: u64,
+    pub with_cost: u64,
+    pub input: Option<u64>,
+    pub output: Option<u64>,
+    pub cache_read: Option<u64>,
+    pub cache_write: Option<u64>,
+    pub reasoning: Option<u64>,
+    pub cost: Option<f64>,
+    /// Calls of tools.
+    pub calls: u64,
+    pub failed_calls: u64,
+}
+
+impl Counts {
+    fn add(&mut self, other: &Counts) {
+        self.sessions += other.sessions;
+        self.messages += other.messages;
+        self.turns += other.turns;
+        self.answers += other.answers;
+        self.with_usage += other.with_usage;
+        self.with_cost += other.with_cost;
+        self.input = sum(self.input, other.input);
+        self.output = sum(self.output, other.output);
+        self.cache_read = sum(self.cache_read, other.cache_read);
+        self.cache_write = sum(self.cache_write, other.cache_write);
+        self.reasoning = sum(self.reasoning, other.reasoning);
+        self.cost = match (self.cost, other.cost) {
+            (Some(a), Some(b)) => Some(a + b),
+            (a, b) => a.or(b),
+        };
+        self.calls += other.calls;
+        self.failed_calls += other.failed_calls;
+    }
+
+    fn of_usage(usage: &Usage) -> Counts {
+        Counts {
+            with_usage: u64::from(usage.input.is_some() || usage.output.is_some() || usage.total.is_some()),
+            with_cost: u64::from(usage.cost.is_some()),
+            input: usage.input,
+            output: usage.output,
+            cache_read: usage.cache_read,
+            cache_write: usage.cache_write,
+            reasoning: usage.reasoning,
+            cost: usage.cost,
+            ..Counts::default()
+        }
+    }
+}
+
+fn sum(a: Option<u64>, b: Option<u64>) -> Option<u64> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.saturating_add(b)),
+        (a, b) => a.or(b),
+    }
+}
+
+/// Counts by what people ask for. A name that the source does not say is empty.
+#[derive(Debug, Default)]
+pub(super) struct Tally {
+    pub all: Counts,
+    pub programs: BTreeMap<String, Counts>,
+    pub models: BTreeMap<String, Counts>,
+    pub months: BTreeMap<String, Counts>,
+    pub tools: BTreeMap<String, Counts>,
+}
+
+impl Tally {
+    pub(super) fn add(&mut self, other: Tally) {
+        self.all.add(&other.all);
+        let groups = [
+            (&mut self.programs, other.programs),
+            (&mut self.models, other.models),
+            (&mut self.months, other.months),
+            (&mut self.tools, other.tools),
+        ];
+        for (mine, others) in groups {
+            others.into_iter().for_each(|(key, counts)| mine.entry(key).or_default().add(&counts));
+        }
+    }
+}
+
+/// Counts one session: every message once, on whatever branch.
+pub(super) fn count(row: &SessionRow) -> Result<Tally, CommandError> {
+    let stream = |source: StreamError| CommandError::Stream { path: row.path.clone(), source };
+    let mut session = Session::default();
+    let mut failure = None;
+    each_stretch(&disk::open(&row.path)?, |stretch| {
+        for line in stretch.split(|byte| *byte == b'\n') {
+            if let Err(error) = session.line(line) {
+                failure = Some(error);
+                return ControlFlow::Break(());
+            }
+        }
+        ControlFlow::Continue(())
+    })
+    .map_err(stream)?;
+    match failure {
+        Some(failure) => Err(stream(failure)),
+        None => Ok(session.tally(&row.format)),
+    }
+}
+
+/// A session that is being counted.
+#[derive(Default)]
+struct Session {
+    tally: Tally,
+    /// What answers took, by the id of the answer at its provider. A program may
+    /// keep one answer as several messages, each of which says what the whole
+    /// answer took so far: only the last of them counts.
+    took: HashMap<String, Took>,
+    /// The names of the tools that were called.
+    called: HashMap<String, String>,
+    anonymous: u64,
+}
+
+/// What one answer took, and where that is counted.
+struct Took {
+    model: String,
+    month: String,
+    counts: Counts,
+}
+
+impl Session {
+    fn line(&mut self, line: &[u8]) -> Result<(), StreamError> {
+        // What is no event is no message; `verify` says what it is.
+        let Ok(event) = decode_line(line) else { return Ok(()) };
+        if !matches!(event.kind, EventKind::Message | EventKind::Compaction | EventKind::BranchSummary) || event.is_hidden_from("loader") {
+            return Ok(());
+        }
+        if let Some(message) = Message::of(&Shown::plain(event), 0)? {
+            self.message(&message);
+        }
+        Ok(())
+    }
+
+    fn message(&mut self, message: &Message) {
+        let is_message = message.kind == MessageKind::Message;
+        let is_answer = is_message && message.role == Role::Assistant;
+        let month = message.ts.as_deref().and_then(|ts| ts.get(..7)).unwrap_or_default().to_owned();
+        let model = message.model.clone().unwrap_or_default();
+        let counts =
+            Counts { messages: u64::from(is_message), turns: u64::from(is_message && message.role == Role::User), ..Counts::default() };
+        self.tally.all.add(&counts);
+        self.tally.months.entry(month.clone()).or_default().add(&counts);
+        if is_answer {
+            self.tally.models.entry(model.clone()).or_default().add(&counts);
+        }
+        if is_answer || message.usage.is_some() {
+            let id = answer_id(message).unwrap_or_else(|| {
+                self.anonymous += 1;
+                // No id of a provider has a line end in it.
+                format!("\n{}", self.anonymous)
+            });
+            let usage = message.usage.as_ref().map(Counts::of_usage).unwrap_or_default();
+            self.took.insert(id, Took { model, month, counts: Counts { answers: u64::from(is_answer), ..usage } });
+        }
+        for call in message.tool_calls() {
+            let name = call.name.clone().unwrap_or_default();
+            self.tool(&name, Counts { calls: 1, ..Counts::default() });
+            self.called.extend(call.id.clone().map(|id| (id, name)));
+        }
+        for result in message.tool_results().filter(|result| result.is_error == Some(true)) {
+            let called = result.call_id.as_ref().and_then(|id| self.called.get(id)).or(result.name.as_ref());
+            let name = called.cloned().unwrap_or_default();
+            self.tool(&name, Counts { failed_calls: 1, ..Counts::default() });
+        }
+    }
+
+    fn tool(&mut self, name: &str, counts: Counts) {
+        self.tally.all.add(&counts);
+        self.tally.tools.entry(name.to_owned()).or_default().add(&counts);
+    }
+
+    /// Counts what answers took, and the session itself, once for each group.
+    fn tally(mut self, format: &str) -> Tally {
+        let mut took: Vec<(String, Took)> = self.took.drain().collect();
+        // Sums of costs depend on their order.
+        took.sort_by(|a, b| a.0.cmp(&b.0));
+        for (_, Took { model, month, counts }) in took {
+            self.tally.all.add(&counts);
+            self.tally.months.entry(month).or_default().add(&counts);
+            self.tally.models.entry(model).or_default().add(&counts);
+        }
+        let mut tally = self.tally;
+        tally.all.sessions = 1;
+        [&mut tally.models, &mut tally.months, &mut tally.tools]
+            .into_iter()
+            .flat_map(BTreeMap::values_mut)
+            .for_each(|counts| counts.sessions = 1);
+        tally.programs.insert(format.to_owned(), tally.all.clone());
+        tally
+    }
+}
+
+/// The id of an answer at its provider, where the program keeps it.
+fn answer_id(message: &Message) -> Option<String> {
+    let payload = message.raw.as_str().as_bytes();
+    let ext = json::members(payload).find(|member| member.is("ext"))?.value;
+    if message.role != Role::Assistant || json::kind_of(ext) != Kind::Object {
+        return None;
+    }
+    let id = json::members(ext).find(|member| member.is("id"))?.value;
+    (json::kind_of(id) == Kind::String).then(|| json::unescape(id).into_owned())
+}
