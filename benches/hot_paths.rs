@@ -6,12 +6,12 @@
 use divan::counter::BytesCount;
 use divan::{Bencher, black_box};
 
-use everlog::adapters::adapter::Check;
 use everlog::adapters::by_id;
+use everlog::adapters::format::Check;
+use everlog::json::{self, Dialect, Escapes, Separators, Style};
 use everlog::log::{LogView, LogWriter};
 use everlog::model::files::{Entry, Files, RelPath, SourceFile};
 use everlog::model::finding::Findings;
-use everlog::model::json::{self, Dialect, Escapes, Separators, Style};
 use everlog::verify::prove;
 
 fn main() {

@@ -17,7 +17,9 @@ def build(revision, scratch):
         # Beside our own build, so that the next comparison finds the dependencies built.
         target = ROOT / "target" / "compare"
         command = ["cargo", "build", "--release", "--locked", "--quiet", "--manifest-path", tree / "Cargo.toml"]
-        subprocess.run(command, check=True, env={**os.environ, "CARGO_TARGET_DIR": str(target)})
+        # As the profile `dist` builds it: revisions before that profile must be built alike.
+        alike = {"CARGO_PROFILE_RELEASE_LTO": "thin", "CARGO_PROFILE_RELEASE_CODEGEN_UNITS": "1"}
+        subprocess.run(command, check=True, env={**os.environ, **alike, "CARGO_TARGET_DIR": str(target)})
         return shutil.copy(target / "release" / "everlog", scratch / "everlog-before")
     finally:
         subprocess.run(["git", "-C", ROOT, "worktree", "remove", "--force", tree], check=True)

@@ -16,7 +16,10 @@ KIND, at scale 1:
     legacy           200 whole-file sessions of picoclaw, 100 MB: what its own migration imports
     lines            400 sessions of picoclaw as lines beside meta files, 100 MB
     pi, openclaw     400 trees of entries, 100 MB; openclaw with its list of sessions beside them
+    codex            400 enveloped rollouts of Codex CLI, each event beside its item, 100 MB
     hermes           200 sidecars of the Hermes web UI with the journals of their turns and last runs, 100 MB
+    claude           400 transcripts of Claude Code with subagents, 100 MB; half of it prompt snapshots that repeat
+    gemini           400 patch logs of Gemini CLI, 100 MB: each tool call writes its message twice
     growth-1, -10    one session of 20,000 and of 200,000 messages
     tree-1, -10      one tree of pi with 5 and with 50 MB of entries
     sessions-1, -10  1,000 and 10,000 small sessions
@@ -369,6 +372,45 @@ def tree_sessions(root, rng, texts, program, count, size):
         (root / "sessions.json").write_text(json.dumps(store, indent=2), encoding="utf-8")
 
 
+def codex_session(root, rng, texts, number, size):
+    """One rollout as 0.144 keeps it."""
+    clock = datetime(2026, 3, 1, 8, tzinfo=timezone.utc) + timedelta(minutes=11 * number)
+    thread = f"{hex_id(rng, 8)}-{hex_id(rng, 4)}-7{hex_id(rng, 3)}-8{hex_id(rng, 3)}-{hex_id(rng, 12)}"
+    lines, written, turn = [], 0, 0
+
+    def add(kind, payload):
+        nonlocal clock, written
+        clock += timedelta(milliseconds=rng.randint(1, 4000))
+        stamp = clock.strftime("%Y-%m-%dT%H:%M:%S.") + f"{clock.microsecond // 1000:03d}Z"
+        lines.append(js({"timestamp": stamp, "type": kind, "payload": payload}))
+        written += len(lines[-1])
+
+    def message(role, text):
+        part = "output_text" if role == "assistant" else "input_text"
+        return {"type": "message", "role": role, "content": [{"type": part, "text": text}]}
+
+    began = clock.strftime("%Y-%m-%dT%H:%M:%S.000Z")
+    about = {"id": thread, "timestamp": began, "cwd": "/home/user/tide-table", "originator": "codex_cli_rs", "cli_version": "0.144.6"}
+    add("session_meta", {**about, "source": "cli", "model_provider": "openai", "history_mode": "legacy"})
+    while written < size:
+        turn += 1
+        prompt, answer = texts.text(rng, 300), texts.text(rng, 1500)
+        add("event_msg", {"type": "task_started", "turn_id": f"t{turn}", "model_context_window": 258400})
+        add("response_item", message("user", prompt))
+        add("event_msg", {"type": "user_message", "message": prompt, "images": [], "local_images": [], "text_elements": []})
+        for n in range(rng.randint(0, 3)):
+            call = f"call_{turn}_{n}"
+            add("response_item", {"type": "function_call", "name": "shell", "arguments": js({"command": ["ls", texts.text(rng, 30)]}), "call_id": call})
+            add("response_item", {"type": "function_call_output", "call_id": call, "output": texts.text(rng, 900)})
+        add("event_msg", {"type": "agent_message", "message": answer})
+        add("response_item", message("assistant", answer))
+        add("event_msg", {"type": "task_complete", "turn_id": f"t{turn}", "last_agent_message": answer})
+    folder = root / "sessions" / clock.strftime("%Y/%m/%d")
+    folder.mkdir(parents=True, exist_ok=True)
+    name = f"rollout-{began[:10]}T{began[11:19].replace(':', '-')}-{thread}.jsonl"
+    (folder / name).write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+
+
 def hermes_session(root, rng, texts, size):
     """A sidecar, the journal of its turns, and those of its last two runs."""
     session, clock = hex_id(rng, 12), 1788200000.125
@@ -410,6 +452,132 @@ def hermes_session(root, rng, texts, size):
         run.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
 
 
+def uuid(rng):
+    return f"{hex_id(rng, 8)}-{hex_id(rng, 4)}-4{hex_id(rng, 3)}-8{hex_id(rng, 3)}-{hex_id(rng, 12)}"
+
+
+def put_lines(path, lines):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+
+
+class Transcript:
+    """A session of Claude Code: records below each other, now and then a rewind, and state lines."""
+
+    def __init__(self, rng, session, agent=None):
+        self.rng, self.ids, self.lines = rng, [], []
+        self.session, self.agent, self.written = session, agent, 0
+        self.clock = datetime(2026, 11, 2, 8, tzinfo=timezone.utc) + timedelta(seconds=rng.randint(0, 14 * 86400))
+
+    def line(self, value):
+        self.lines.append(js(value))
+        self.written += len(self.lines[-1]) + 1
+
+    def record(self, own, before=None, parent=-1):
+        self.clock += timedelta(milliseconds=self.rng.randint(1, 40_000))
+        stamp = self.clock.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        own = {key: {"uuid": uuid(self.rng), "timestamp": stamp}.get(key, value) for key, value in own.items()}
+        frame = {"parentUuid": self.ids[parent] if self.ids else None, "isSidechain": self.agent is not None, **(before or {})}
+        frame |= {"agentId": self.agent} if self.agent else {}
+        rest = {"userType": "external", "entrypoint": "cli", "cwd": "/home/user/tide-table", "sessionId": self.session, "version": "2.1.326",
+                "gitBranch": "main"}  # fmt: skip
+        self.ids.append(own["uuid"])
+        self.line(frame | own | rest)
+
+    def user(self, content, rest=None, parent=-1):
+        own = {"type": "user", "message": {"role": "user", "content": content}, "uuid": None, "timestamp": None, **(rest or {})}
+        self.record(own, {"promptId": uuid(self.rng)}, parent)
+
+    def answer(self, content, reason, message):
+        usage = {"input_tokens": self.rng.randint(100, 9000), "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0,
+                 "output_tokens": self.rng.randint(10, 900)}  # fmt: skip
+        said = {"id": message, "type": "message", "role": "assistant", "model": "m", "content": [content], "stop_reason": reason,
+                "stop_sequence": None, "usage": usage}  # fmt: skip
+        self.record({"message": said, "requestId": f"req_{hex_id(self.rng, 20)}", "type": "assistant", "uuid": None, "timestamp": None})
+
+    def turn(self, texts):
+        rng = self.rng
+        parent = -rng.randint(2, 6) if rng.random() < 0.03 and len(self.ids) > 12 else -1
+        self.user(texts.text(rng, 200), parent=parent)
+        message, call = f"msg_{hex_id(rng, 20)}", f"toolu_{hex_id(rng, 20)}"
+        command = f"{rng.choice(NAMES)} {rng.choice(WORDS)}.py"
+        self.answer({"type": "text", "text": texts.text(rng, 200)}, "tool_use", message)
+        self.answer({"type": "tool_use", "id": call, "name": "Bash", "input": {"command": command}}, "tool_use", message)
+        output = texts.text(rng, 1200)
+        result = {"stdout": output, "stderr": "", "interrupted": False, "isImage": False, "noOutputExpected": False}
+        self.user([{"tool_use_id": call, "type": "tool_result", "content": output, "is_error": False}], {"toolUseResult": result})
+        self.answer({"type": "text", "text": texts.text(rng, 700)}, "end_turn", f"msg_{hex_id(rng, 20)}")
+
+    def snapshot(self, prompt):
+        attachment = {"type": "prompt_snapshot", "systemPrompt": prompt, "tools": []}
+        self.record({"attachment": attachment, "type": "attachment", "uuid": None, "timestamp": None})
+
+
+def claude_sessions(root, rng, texts, count, size):
+    prompts = [texts.text(rng, 40_000) for _ in range(3)]
+    project = root / "projects" / "-home-user-tide-table"
+    for number in range(count):
+        session = uuid(rng)
+        main = Transcript(rng, session)
+        main.line({"type": "mode", "mode": "normal", "sessionId": session})
+        said, next_snapshot = 0, 0
+        while main.written < size:
+            if said >= next_snapshot:
+                main.snapshot(prompts[number % 3])
+                next_snapshot += 40_000
+            before = main.written
+            main.turn(texts)
+            said += main.written - before
+        main.line({"type": "last-prompt", "lastPrompt": "go on", "leafUuid": main.ids[-1], "sessionId": session})
+        put_lines(project / f"{session}.jsonl", main.lines)
+        if number % 4 == 0:
+            agent = Transcript(rng, session, f"a{hex_id(rng, 16)}")
+            for _ in range(4):
+                agent.turn(texts)
+            put_lines(project / session / "subagents" / f"agent-{agent.agent}.jsonl", agent.lines)
+
+
+def gemini_session(root, rng, texts, size):
+    """A patch log: messages, what changed after each, and now and then the whole list again."""
+    session, clock = uuid(rng), datetime(2026, 11, 2, 8, tzinfo=timezone.utc) + timedelta(seconds=rng.randint(0, 14 * 86400))
+    began = clock
+    lines, messages, written = [], [], 0
+
+    def now():
+        nonlocal clock
+        clock += timedelta(milliseconds=rng.randint(1, 40_000))
+        return clock.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+    def line(value):
+        nonlocal written
+        lines.append(js(value))
+        written += len(lines[-1]) + 1
+
+    def message(kind, rest):
+        return {"id": uuid(rng), "timestamp": now(), "type": kind, **rest}
+
+    stamp = now()
+    line({"sessionId": session, "projectHash": "0" * 64, "startTime": stamp, "lastUpdated": stamp, "kind": "main"})
+    while written < size:
+        asked = message("user", {"content": [{"text": texts.text(rng, 200)}]})
+        tokens = {"input": rng.randint(100, 9000), "output": rng.randint(10, 900), "cached": 0, "thoughts": 0, "tool": 0}
+        tokens["total"] = tokens["input"] + tokens["output"]
+        said = message("gemini", {"content": "", "thoughts": [], "tokens": tokens, "model": "m"})
+        name, call = rng.choice(NAMES), f"{rng.choice(NAMES)}__{len(messages)}"
+        output = {"functionResponse": {"id": call, "name": name, "response": {"output": texts.text(rng, 1200)}}}
+        called = {"id": call, "name": name, "args": {"path": f"{rng.choice(WORDS)}.py"}, "result": [output], "status": "success",
+                  "timestamp": now(), "resultDisplay": "done", "description": name, "displayName": name, "renderOutputAsMarkdown": True}  # fmt: skip
+        answer = message("gemini", {"content": texts.text(rng, 700), "thoughts": [], "tokens": tokens, "model": "m"})
+        for one in (asked, said, said | {"toolCalls": [called]}, message("user", {"content": [output]}), answer):
+            messages = [*messages[:-1], one] if messages and messages[-1]["id"] == one["id"] else [*messages, one]
+            line(one)
+            if "toolCalls" not in one:
+                line({"$set": {"lastUpdated": now()}})
+        if rng.random() < 0.005:
+            line({"$set": {"messages": messages, "lastUpdated": now()}})
+    put_lines(root / "chats" / f"session-{began:%Y-%m-%dT%H-%M}-{session[:8]}.jsonl", lines)
+
+
 def make(kind, root, scale):
     rng = random.Random(f"everlog {kind}")
     texts = Texts(rng)
@@ -436,10 +604,18 @@ def make(kind, root, scale):
             picoclaw_session(root, rng, texts, number, 100_000_000 // count, whole=kind == "legacy")
     elif kind in ("pi", "openclaw"):
         tree_sessions(root, rng, texts, kind, max(int(400 * scale), 1), 100_000_000 // 400)
+    elif kind == "codex":
+        for number in range(max(int(400 * scale), 1)):
+            codex_session(root, rng, texts, number, 100_000_000 // 400)
     elif kind == "hermes":
         # The last runs say everything once more.
         for _ in range(max(int(200 * scale), 1)):
             hermes_session(root, rng, texts, 100_000_000 // 200 * 2 // 5)
+    elif kind == "claude":
+        claude_sessions(root, rng, texts, max(int(400 * scale), 1), 100_000_000 // 400)
+    elif kind == "gemini":
+        for _ in range(max(int(400 * scale), 1)):
+            gemini_session(root, rng, texts, 100_000_000 // 400)
     elif kind in ("growth-1", "growth-10"):
         messages = max(int(20_000 * scale), 10) * (10 if kind == "growth-10" else 1)
         conversation(root, rng, texts, 0, messages=messages)

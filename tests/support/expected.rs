@@ -1,8 +1,8 @@
 //! Whether a line that we print is the message that the real loader returned.
 //! Values that strict JSON cannot hold stand as objects with one `$` key.
 
+use everlog::json::{self, Kind};
 use everlog::model::digest::sha256_hex;
-use everlog::model::json::{self, Kind};
 
 fn units(token: &[u8]) -> Vec<u16> {
     let inner = std::str::from_utf8(&token[1..token.len() - 1]).unwrap();

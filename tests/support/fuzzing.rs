@@ -75,7 +75,7 @@ pub fn fuzz(targets: Vec<Target<'_>>, damaged: Damage) -> Vec<Fuzzed> {
 
 fn fuzz_one(target: &Target<'_>, damaged: Damage) -> Fuzzed {
     let seconds = number_from("FUZZ_SECONDS").map(Duration::from_secs);
-    let runs = number_from("FUZZ_RUNS").unwrap_or(1_500) as usize / target.cost;
+    let runs = super::campaign::rounds("FUZZ_RUNS", 1_500) as usize / target.cost;
     let mut fuzzed = Fuzzed { name: target.name, replayed: 0, tried: 0, ways: 0, failures: Vec::new() };
     let mut ways = BTreeSet::new();
     let mut pool = Vec::new();

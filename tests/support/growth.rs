@@ -1,31 +1,10 @@
-//! What ten times as much takes, and a log to tell it by.
+//! A log with many branches.
 
 use everlog::log::LogWriter;
 use everlog::model::event::{Body, Draft, EventKind};
 use everlog::model::heads::{Head, HeadKind, HeadName, HeadOp};
 use everlog::model::ids::Seq;
 use everlog::model::stream::EventSink;
-use std::time::Duration;
-
-/// So often a time that is too long is measured again.
-const TRIES: usize = 12;
-
-/// Measures a little and much in turns, until much takes at most so many times as
-/// long. What others do on the machine is not ours and only ever adds to a time:
-/// each has its best, and as many tries as noise may need.
-///
-/// # Errors
-/// The times, where it never does.
-pub fn at_most(times: f64, little: impl Fn() -> Duration, much: impl Fn() -> Duration) -> Result<[Duration; 2], [Duration; 2]> {
-    let mut best = [Duration::MAX; 2];
-    for _ in 0..TRIES {
-        best = [best[0].min(little()), best[1].min(much())];
-        if best[1] <= best[0].mul_f64(times) {
-            return Ok(best);
-        }
-    }
-    Err(best)
-}
 
 /// A log of so many nodes on a hundredth as many branches, which part from
 /// each other anywhere, and as many heads.

@@ -79,6 +79,11 @@ impl<'a> Bench<'a> {
         files
     }
 
+    /// The fingerprint of the one plan that was carried out.
+    pub fn fingerprint(&self) -> String {
+        self.receipt().parent().unwrap().file_name().unwrap().to_str().unwrap().to_owned()
+    }
+
     pub fn receipt(&self) -> PathBuf {
         let folders = fs::read_dir(&self.backups).unwrap().flatten().map(|entry| entry.path());
         folders.map(|folder| folder.join("receipt.json")).find(|path| path.is_file()).expect("no receipt")

@@ -11,6 +11,8 @@
 )]
 
 pub mod bench;
+pub mod browser;
+pub mod campaign;
 pub mod damage;
 pub mod dying;
 pub mod expected;
@@ -24,18 +26,21 @@ pub mod mending;
 pub mod pi;
 pub mod power;
 pub mod prune;
+pub mod pty;
 pub mod scenarios;
+pub mod schema;
+pub mod unprivileged;
 pub mod watched;
 pub mod webui;
 pub mod xml;
 
 use everlog::adapters::ALL;
-use everlog::adapters::adapter::{Adapter, Check, ReadSummary};
-use everlog::commands::source::{Selection, Source, SourceUnit};
+use everlog::adapters::format::{Check, Format, ReadSummary};
 use everlog::log::{LogView, LogWriter};
 use everlog::model::files::Files;
 use everlog::model::finding::Findings;
-use everlog::store::snapshot;
+use everlog::pipeline::snapshot::files_of;
+use everlog::pipeline::source::{Selection, Source, SourceUnit};
 use everlog::verify::{Difference, Proof, prove};
 use expected::Json;
 use std::fs;
@@ -158,7 +163,7 @@ pub fn all_cases() -> Vec<Case> {
     if corpus.is_dir() {
         cases.extend(cases_in(&corpus, "truth.json", Origin::Corpus));
     } else {
-        eprintln!("the corpus is not beside the project: only fixtures are tested");
+        campaign::missing("the corpus is not beside the project: only fixtures are tested");
     }
     cases
 }
@@ -166,14 +171,7 @@ pub fn all_cases() -> Vec<Case> {
 /// The sessions of a folder, with their bytes.
 pub fn sessions(input: &Path) -> Vec<(SourceUnit, Files)> {
     let source = Source::open(input, ALL, &Selection::default()).unwrap();
-    source
-        .units
-        .iter()
-        .map(|unit| {
-            let files = snapshot::take(&source.folder_of(unit), unit.own_name(), &unit.found.files).unwrap();
-            (unit.clone(), files.with_beside(unit.found.beside.clone()))
-        })
-        .collect()
+    source.units.iter().map(|unit| (unit.clone(), files_of(unit, &source.folder_of(unit)).unwrap())).collect()
 }
 
 /// A conversion in memory.
@@ -183,7 +181,7 @@ pub struct Converted {
     pub summary: ReadSummary,
 }
 
-pub fn convert(adapter: &dyn Adapter, files: &Files, check: Check) -> Converted {
+pub fn convert(adapter: &dyn Format, files: &Files, check: Check) -> Converted {
     let mut findings = Findings::default();
     let mut writer = LogWriter::new(Vec::new());
     let summary = adapter.read(files, check, &mut writer, &mut findings).unwrap();
@@ -191,13 +189,13 @@ pub fn convert(adapter: &dyn Adapter, files: &Files, check: Check) -> Converted 
     Converted { log, findings, summary }
 }
 
-pub fn proof(adapter: &dyn Adapter, files: &Files, log: &[u8]) -> Result<Proof, Difference> {
+pub fn proof(adapter: &dyn Format, files: &Files, log: &[u8]) -> Result<Proof, Difference> {
     let mut view = LogView::open(log.to_vec()).unwrap();
     prove(&mut view, adapter, files).unwrap()
 }
 
 /// Converts as `migrate` does: optimistically, and with checks if that fails.
-pub fn convert_and_prove(adapter: &dyn Adapter, files: &Files) -> Result<(Converted, Proof), Difference> {
+pub fn convert_and_prove(adapter: &dyn Format, files: &Files) -> Result<(Converted, Proof), Difference> {
     let quick = convert(adapter, files, Check::ByProof);
     if let Ok(proven) = proof(adapter, files, &quick.log) {
         return Ok((quick, proven));
@@ -270,4 +268,15 @@ pub fn tree(folder: &Path) -> std::collections::BTreeMap<String, (Vec<u8>, i128)
         }
     }
     found
+}
+
+/// Every golden log of the fixtures.
+pub fn golden_logs() -> Vec<PathBuf> {
+    let mut logs = Vec::new();
+    for case in fixtures() {
+        let golden = case.folder.join("golden");
+        logs.extend(tree(&golden).into_keys().filter(|name| name.ends_with(".everlog.jsonl")).map(|name| golden.join(name)));
+    }
+    assert!(logs.len() > 200, "the golden logs are not there");
+    logs
 }

@@ -4,11 +4,12 @@ use super::Said;
 use super::webui::Folder;
 use everlog::adapters::ALL;
 use everlog::commands::audit::{self, AuditJob};
-use everlog::commands::convert::Mode;
-use everlog::commands::migrate::{self, Live, MigrateJob, Sources, Trust};
+use everlog::commands::migrate::{self, Live, MigrateJob, Share, Sources, Wanted};
 use everlog::commands::prune::{Action, Copies, PruneJob, run};
-use everlog::commands::source::Selection;
 use everlog::model::retention::{Policy, Rule};
+use everlog::pipeline::source::Selection;
+use everlog::pipeline::target::Mode;
+use everlog::pipeline::unchanged::Trust;
 use everlog::report::ExitStatus;
 use everlog::report::printer::{Form, Printer, Talk};
 use everlog::store::disk::{Disk, RealDisk};
@@ -65,6 +66,8 @@ impl<'a> Bench<'a> {
         let job = MigrateJob {
             source: self.source.clone(),
             dest: self.dest.clone(),
+            share: Share::Alone,
+            wanted: Wanted::Surely,
             selection: Selection::default(),
             adapters: ALL.to_vec(),
             mode: Mode::Replace,
@@ -127,11 +130,14 @@ impl<'a> Bench<'a> {
         let said = Said::default();
         let job = AuditJob {
             source: self.source.clone(),
+            dest: self.source.join("no-store"),
+            findings: audit::Judgement::Report,
             selection: Selection::default(),
             adapters: ALL.to_vec(),
             jobs: 1,
             now_ns: self.now_ns,
             stop: &stop,
+            disk: &RealDisk,
         };
         let printer = printer(&said);
         audit::run(&job, &printer).unwrap();

@@ -5,12 +5,15 @@ use super::prune::{self, Bench as PruneBench, Last, Run, Seen, Turn, session, sh
 use super::webui::Folder;
 use super::{set_mtime, tree};
 use everlog::adapters::ALL;
-use everlog::commands::convert::Mode;
 use everlog::commands::fork::ForkJob;
-use everlog::commands::migrate::{Live, MigrateJob, Sources, Trust};
-use everlog::commands::prune::Action as PruneAction;
+use everlog::commands::migrate::{Live, MigrateJob, Share, Sources, Wanted};
+use everlog::commands::prune::{Action as PruneAction, Copies};
 use everlog::commands::repair::{Action, RepairJob};
-use everlog::commands::source::Selection;
+use everlog::commands::restore::RestoreJob;
+use everlog::pipeline::source::Selection;
+use everlog::pipeline::target::Mode;
+use everlog::pipeline::unchanged::Trust;
+use everlog::report::ExitStatus;
 use everlog::report::printer::{Form, Printer, Talk};
 use everlog::store::disk::{Disk, RealDisk};
 use everlog::store::layout::Store;
@@ -49,15 +52,18 @@ pub const SCENARIOS: &[Scenario] = &[
     Scenario { name: "migrate shrunk", prepare: |at| changed(at, 5, 3), run: migrate_stay, change: ChangeOfFiles::OldOrNew },
     Scenario { name: "migrate forked and grown", prepare: |at| forked(at, 3, 5), run: migrate_stay, change: ChangeOfFiles::OldOrNew },
     Scenario { name: "migrate forked and shrunk", prepare: |at| forked(at, 5, 3), run: migrate_stay, change: ChangeOfFiles::OldOrNew },
+    Scenario { name: "migrate two sources", prepare: two_sources, run: migrate_two, change: ChangeOfFiles::OldOrNew },
     Scenario { name: "migrate --retire", prepare: |at| source(at, 4), run: migrate_retire, change: ChangeOfFiles::OldOrNew },
     Scenario { name: "migrate --unretire", prepare: retired, run: migrate_unretire, change: ChangeOfFiles::OldOrNew },
     Scenario { name: "receipts", prepare: without_receipts, run: migrate_stay, change: ChangeOfFiles::OldOrNew },
     Scenario { name: "fork", prepare: |at| converted(at, 4), run: fork_first, change: ChangeOfFiles::Extended },
     Scenario { name: "fork after a fork that was cut short", prepare: half_forked, run: fork_first, change: ChangeOfFiles::Extended },
+    Scenario { name: "restore", prepare: with_links, run: restore, change: ChangeOfFiles::OldOrNew },
     Scenario { name: "repair --apply", prepare: worn_and_planned, run: repair_apply, change: ChangeOfFiles::OldOrNew },
     Scenario { name: "repair --undo", prepare: repaired, run: repair_undo, change: ChangeOfFiles::OldOrNew },
     Scenario { name: "prune --apply", prepare: prunable, run: prune_apply, change: ChangeOfFiles::OldOrNew },
     Scenario { name: "prune --apply --trash", prepare: prunable, run: prune_to_trash, change: ChangeOfFiles::OldOrNew },
+    Scenario { name: "prune --apply --without-log", prepare: unlogged, run: prune_without_log, change: ChangeOfFiles::OldOrNew },
     Scenario { name: "prune --undo", prepare: |at| pruned(at, prune_apply), run: prune_undo, change: ChangeOfFiles::OldOrNew },
     Scenario {
         name: "prune --undo from the trash",
@@ -137,10 +143,27 @@ pub fn migrate(at: &Path, disk: &dyn Disk, sources: Sources) -> Result<(), Strin
 
 /// A migration in this process, one session after another.
 pub fn migrate_from(source: &Path, dest: &Path, disk: &dyn Disk, sources: Sources) -> Result<(), String> {
+    migrate_to(source, dest, disk, sources, &quiet()).map(|_| ())
+}
+
+/// The same, with what it prints and how it ends.
+pub fn migrate_to(source: &Path, dest: &Path, disk: &dyn Disk, sources: Sources, out: &Printer) -> Result<ExitStatus, String> {
+    migrate_shared(source, dest, disk, (sources, Share::Alone), out)
+}
+
+fn migrate_shared(
+    source: &Path,
+    dest: &Path,
+    disk: &dyn Disk,
+    (sources, share): (Sources, Share),
+    out: &Printer,
+) -> Result<ExitStatus, String> {
     let stop = AtomicBool::new(false);
     let job = MigrateJob {
         source: source.to_owned(),
         dest: dest.to_owned(),
+        share,
+        wanted: Wanted::Surely,
         selection: Selection::default(),
         adapters: ALL.to_vec(),
         mode: Mode::Replace,
@@ -151,11 +174,26 @@ pub fn migrate_from(source: &Path, dest: &Path, disk: &dyn Disk, sources: Source
         stop: &stop,
         disk,
     };
-    everlog::commands::migrate::run(&job, &quiet()).map(|_| ()).map_err(|error| error.to_string())
+    everlog::commands::migrate::run(&job, out).map_err(|error| error.to_string())
 }
 
 fn migrate_stay(at: &Path, disk: &dyn Disk) -> Result<(), String> {
     migrate(at, disk, Sources::Stay)
+}
+
+/// Two sources whose sessions have the same names, into one store.
+fn migrate_two(at: &Path, disk: &dyn Disk) -> Result<(), String> {
+    for name in ["logs", "more"] {
+        let share = Share::Beside(name.into());
+        migrate_shared(&at.join(name), &at.join("dest"), disk, (Sources::Stay, share), &quiet())?;
+    }
+    Ok(())
+}
+
+fn two_sources(at: &Path) {
+    source(at, 3);
+    fs::rename(at.join("logs"), at.join("more")).unwrap();
+    source(at, 4);
 }
 
 fn migrate_retire(at: &Path, disk: &dyn Disk) -> Result<(), String> {
@@ -180,8 +218,8 @@ fn source(at: &Path, messages: usize) {
         fs::write(session.join("conversation.jsonl"), lines(messages + n)).unwrap();
         set_mtime(&session.join("conversation.jsonl"), 1_700_000_000_000_000_000 + (messages * 10 + n) as i64);
     }
-    fs::write(at.join("logs/s0/files/a.bin"), b"\xff\xfe").unwrap();
-    set_mtime(&at.join("logs/s0/files/a.bin"), 1_700_000_000_000_000_000);
+    fs::write(at.join("logs/s0/files/0123456789abcdef.bin"), b"\xff\xfe").unwrap();
+    set_mtime(&at.join("logs/s0/files/0123456789abcdef.bin"), 1_700_000_000_000_000_000);
 }
 
 fn converted(at: &Path, messages: usize) {
@@ -236,6 +274,30 @@ fn half_forked(at: &Path) {
     fs::write(&log, &whole[..(old.len() + whole.len()) / 2]).unwrap();
 }
 
+/// Two stores of sessions, some with a link.
+fn with_links(at: &Path) {
+    source(at, 4);
+    for n in [1, 4] {
+        let link = at.join(format!("logs/s{n}/files/link"));
+        std::os::unix::fs::symlink("../elsewhere", &link).unwrap();
+        // The receipts have its time.
+        let time = rustix::fs::Timespec { tv_sec: 1_700_000_000, tv_nsec: 0 };
+        let times = rustix::fs::Timestamps { last_access: time, last_modification: time };
+        rustix::fs::utimensat(rustix::fs::CWD, &link, &times, rustix::fs::AtFlags::SYMLINK_NOFOLLOW).unwrap();
+    }
+    migrate_stay(at, &RealDisk).unwrap();
+}
+
+fn restore(at: &Path, disk: &dyn Disk) -> Result<(), String> {
+    let stop = AtomicBool::new(false);
+    let job = RestoreJob { logs: vec![at.join("dest")], dest: at.join("back"), jobs: 1, stop: &stop, disk };
+    match everlog::commands::restore::run(&job, &quiet()) {
+        Ok(everlog::report::exit::ExitStatus::Well) => Ok(()),
+        Ok(status) => Err(format!("{status:?}")),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
 /// A time that is later than every file.
 const NOW_NS: i64 = 1_794_900_000_000_000_000;
 
@@ -285,6 +347,16 @@ fn prunable(at: &Path) {
     session(&folder, "bbb", &[over, young]);
     set_mtime(&folder.path().join(shard("bbb", 0)), prune::NOW_NS - 99 * prune::DAY_NS);
     prune_bench(at, &RealDisk).migrate();
+}
+
+/// The same sessions, of which there is no log.
+fn unlogged(at: &Path) {
+    prunable(at);
+    fs::remove_dir_all(at.join("dest")).unwrap();
+}
+
+fn prune_without_log(at: &Path, disk: &dyn Disk) -> Result<(), String> {
+    PruneBench { copies: Copies::GivenUp, ..prune_bench(at, disk) }.run(PruneAction::Apply).map(|_| ())
 }
 
 fn prune_bench<'d>(at: &Path, disk: &'d dyn Disk) -> PruneBench<'d> {
