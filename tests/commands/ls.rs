@@ -10,12 +10,12 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 use support::bench::{Bench, code, line, lines};
-use support::{all_cases, everlog, stderr, stdout};
+use support::{all_cases, everlog, run, stderr, stdout};
 
 /// The list of a store on a terminal of so many columns.
 fn ls(store: &Path, width: usize, more: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_everlog"));
-    command.arg("ls").arg(store).args(more).env("COLUMNS", width.to_string()).env_remove("EVERLOG_STORE").output().unwrap()
+    run(command.arg("ls").arg(store).args(more).env("COLUMNS", width.to_string()).env_remove("EVERLOG_STORE"))
 }
 
 fn rows(done: &Output) -> Vec<Value> {

@@ -13,7 +13,7 @@ use support::{stderr, stdout};
 fn run(words: &[&str], folder: &Path, store: Option<&Path>) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_everlog"));
     command.args(words).current_dir(folder).env_remove("EVERLOG_STORE");
-    command.envs(store.map(|store| ("EVERLOG_STORE", store))).output().unwrap()
+    support::run(command.envs(store.map(|store| ("EVERLOG_STORE", store))))
 }
 
 /// Three sessions in a store.

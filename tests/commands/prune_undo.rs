@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use support::prune::{Bench, DAY_NS, Last, NOW_NS, Run, Seen, Turn, bytes_of, read, session, shard, turn_line, write_aged};
 use support::watched::{Step, Watch, Watched};
 use support::webui::{Folder, writer};
-use support::{everlog, stderr, stdout};
+use support::{everlog, run, stderr, stdout};
 
 /// A session of which the last turn is over, and those before it are not.
 fn ending_with_an_over_turn(open: usize) -> Folder {
@@ -243,7 +243,7 @@ fn a_source_that_was_moved_gets_back_by_name_what_was_recorded_for_its_old_place
 
 fn prune_in(folder: &Path, words: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_everlog"));
-    command.arg("prune").args(words).current_dir(folder).env("NO_COLOR", "1").output().unwrap()
+    run(command.arg("prune").args(words).current_dir(folder).env("NO_COLOR", "1"))
 }
 
 #[test]

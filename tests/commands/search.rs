@@ -11,23 +11,17 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 use support::bench::{Bench, code, line};
-use support::schema::Schema;
-use support::{golden_logs, pty, stderr, stdout};
+use support::{golden_logs, pty, run, stderr, stdout};
 
 fn search(words: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_everlog"));
-    command.arg("search").args(words).env("COLUMNS", "80").env("TZ", "UTC").env_remove("EVERLOG_STORE").output().unwrap()
+    run(command.arg("search").args(words).env("COLUMNS", "80").env("TZ", "UTC").env_remove("EVERLOG_STORE"))
 }
 
 fn rows(words: &[&str]) -> Vec<Value> {
     let done = search(&[words, &["--json"]].concat());
     assert_ne!(code(&done), Some(2), "{}", stderr(&done));
-    let schema = Schema::read("search.schema.json");
-    stdout(&done)
-        .lines()
-        .inspect(|row| assert_eq!(schema.problems(row.as_bytes()), [""; 0], "{row}"))
-        .map(|row| serde_json::from_str(row).unwrap())
-        .collect()
+    stdout(&done).lines().map(|row| serde_json::from_str(row).unwrap()).collect()
 }
 
 fn store_with(sessions: &[(&str, &str)]) -> (Bench, String) {

@@ -9,12 +9,12 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 use support::bench::{Bench, code, line, lines};
-use support::{pty, stderr, stdout};
+use support::{pty, run, stderr, stdout};
 
 /// `show` in a pipe of 60 columns, in a zone that no source names.
 fn show(words: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_everlog"));
-    command.arg("show").args(words).env("COLUMNS", "60").env("TZ", "UTC").env_remove("EVERLOG_STORE").output().unwrap()
+    run(command.arg("show").args(words).env("COLUMNS", "60").env("TZ", "UTC").env_remove("EVERLOG_STORE"))
 }
 
 fn shown(words: &[&str]) -> String {

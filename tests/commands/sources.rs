@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use support::bench::{code, lines};
-use support::{stderr, stdout, tree};
+use support::{run, stderr, stdout, tree};
 use tempfile::TempDir;
 
 /// A home folder with sessions of two programs, and two sources whose sessions
@@ -36,7 +36,7 @@ impl Home {
     /// Runs a command with nothing in the environment but this home.
     fn run(&self, words: &[&str]) -> Output {
         let mut command = Command::new(env!("CARGO_BIN_EXE_everlog"));
-        command.args(words).current_dir(self.0.path()).env_clear().env("HOME", self.at("")).output().unwrap()
+        run(command.args(words).current_dir(self.0.path()).env_clear().env("HOME", self.at("")))
     }
 
     fn both(&self, words: &[&str]) -> Output {

@@ -9,21 +9,17 @@ use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Output};
 use support::bench::{Bench, code};
-use support::schema::Schema;
-use support::{all_cases, everlog, stderr, stdout};
+use support::{all_cases, everlog, run, stderr, stdout};
 
 fn stats(store: &Path, width: usize, more: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_everlog"));
-    command.arg("stats").arg(store).args(more).env("COLUMNS", width.to_string()).env_remove("EVERLOG_STORE").output().unwrap()
+    run(command.arg("stats").arg(store).args(more).env("COLUMNS", width.to_string()).env_remove("EVERLOG_STORE"))
 }
 
 fn rows(store: &Path) -> Vec<Value> {
     let done = stats(store, 80, &["--json"]);
     assert_eq!(code(&done), Some(0), "{}", stderr(&done));
-    let schema = Schema::read("stats.schema.json");
-    let lines = stdout(&done);
-    lines.lines().for_each(|row| assert_eq!(schema.problems(row.as_bytes()), [""; 0], "{row}"));
-    lines.lines().map(|row| serde_json::from_str(row).unwrap()).collect()
+    stdout(&done).lines().map(|row| serde_json::from_str(row).unwrap()).collect()
 }
 
 fn migrated(case: &str) -> Bench {

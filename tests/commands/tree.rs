@@ -16,13 +16,13 @@ use std::sync::{Arc, Mutex};
 use support::bench::{Bench, code, line, lines};
 use support::growth::large_log;
 use support::pi::{self, entry, header, said};
-use support::{everlog, stderr, stdout};
+use support::{everlog, run, stderr, stdout};
 
 /// The tree of a log on a terminal of so many columns; none is unknown.
 fn tree(log: &Path, columns: Option<&str>, more: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_everlog"));
     command.arg("tree").arg(log).args(more).env_remove("COLUMNS").env_remove("NO_COLOR");
-    command.envs(columns.map(|columns| ("COLUMNS", columns))).output().unwrap()
+    run(command.envs(columns.map(|columns| ("COLUMNS", columns))))
 }
 
 /// A session with one of everything that is of note.

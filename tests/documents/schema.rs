@@ -8,9 +8,10 @@ use crate::support;
 use everlog::{Log, View};
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
-use support::golden_logs;
-use support::schema::Schema;
+use std::path::{Path, PathBuf};
+use support::bench::Bench;
+use support::schema::{COMMANDS, Schema};
+use support::{copy_tree, everlog, golden_logs, stdout};
 
 fn text(path: &str) -> String {
     fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap()
@@ -121,4 +122,71 @@ fn what_is_not_a_line_of_a_log_is_refused() {
     let (node, short) = (good[2].replace(r#""payload""#, r#""parent":2,"payload""#), good[2].replace(&hash, "0"));
     assert_eq!(schema.problems(node.as_bytes()), ["/parent must not be there"]);
     assert!(!schema.problems(short.as_bytes()).is_empty());
+}
+
+fn fixture(place: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(place)
+}
+
+/// `everlog` itself fails the test where a line is not as it is described; here it
+/// is made sure that each command prints such lines.
+#[test]
+fn every_command_prints_what_its_schema_describes() {
+    let bench = Bench::new();
+    let at = |name: &str| bench.path(name).display().to_string();
+    copy_tree(&fixture("hermes-webui/turns/input"), &bench.path("source"));
+    copy_tree(&fixture("pi"), &bench.path("tree"));
+    let (source, store, trees, tree_store) = (at("source"), at("store"), at("tree"), at("trees"));
+    let tree = fixture(
+        "pi/branches/golden/sessions/--home-ada-loom--/2026-03-03T09-14-00-711Z_0197c0de-0002-7a1e-8b0b-5e5510900002.jsonl.everlog.jsonl",
+    );
+    let log = bench.path("fork.everlog.jsonl");
+    fs::copy(tree, &log).unwrap();
+    let log = log.display().to_string();
+    let turns = fixture("hermes-webui/turns/golden/sessions/70a200000001.json.everlog.jsonl").display().to_string();
+    let words: [&[&str]; 24] = [
+        &["detect", &source],
+        &["migrate", &source, "-o", &store],
+        &["migrate", &trees, "-o", &tree_store],
+        &["verify", &tree_store, "--source", &trees],
+        &["restore", &tree_store, "-o", &at("back")],
+        &["ls", &tree_store],
+        &["show", &log],
+        &["search", "the", &tree_store],
+        &["search", "the", &tree_store, "-c"],
+        &["stats", &tree_store],
+        &["html", &tree_store, "-o", &at("pages"), "--redact"],
+        &["replay", &log],
+        &["replay", &tree_store, "--all", "-o", &at("replays")],
+        &["tree", &log],
+        &["turns", &turns],
+        &["diff", &trees, &store],
+        &["contains", &trees, &store],
+        &["audit", &source],
+        &["repair", &source],
+        &["prune", &source, "-o", &store],
+        &["fork", &log, "--leaf", "#3", "--name", "another"],
+        &["export", &log, "--to", "pi", "-o", &at("exported")],
+        &["explain", "torn_tail"],
+        &["formats"],
+    ];
+    for words in words {
+        let done = everlog(&[words, &["--json"]].concat());
+        assert!(!done.stdout.is_empty(), "{words:?}: {}", String::from_utf8_lossy(&done.stderr));
+    }
+    let run: BTreeSet<&str> = words.iter().map(|words| words[0]).collect();
+    let not_run: Vec<&&str> = COMMANDS.iter().filter(|command| !run.contains(**command)).collect();
+    assert!(not_run.is_empty(), "{not_run:?} print nothing here");
+}
+
+#[test]
+fn every_command_with_json_has_its_schema() {
+    let page = stdout(&everlog(&["--help"]));
+    let listed = page.lines().filter_map(|line| line.strip_prefix("  ")).filter_map(|line| line.split_whitespace().next());
+    // The others print a script or a page, or flat messages.
+    let others = ["show", "completions", "man", "help"];
+    let commands: BTreeSet<&str> = listed.filter(|word| word.chars().all(|c| c.is_ascii_lowercase()) && !others.contains(word)).collect();
+    let known: BTreeSet<&str> = COMMANDS.into_iter().collect();
+    let missing: Vec<_> = commands.difference(&known).filter(|word| everlog(&[word, "--help"]).status.success()).collect();
+    assert!(missing.is_empty(), "{missing:?} have no schema in docs/schema");
 }

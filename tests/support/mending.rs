@@ -1,7 +1,7 @@
 //! A workplace for tests of repairs: worn folders, and a repair on any disk.
 
-use super::tree;
 use super::webui::Folder;
+use super::{schema, tree};
 use everlog::adapters::ALL;
 use everlog::commands::repair::{Action, RepairJob, run};
 use everlog::report::ExitStatus;
@@ -56,6 +56,7 @@ impl<'a> Bench<'a> {
         let status = run(&job, &printer).map_err(|error| error.to_string())?;
         drop(printer);
         let text = String::from_utf8(said.0.lock().unwrap().clone()).unwrap();
+        schema::check("repair", text.as_bytes());
         Ok((status, text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()))
     }
 

@@ -236,7 +236,16 @@ pub fn figure(name: &str, number: usize) {
 
 /// Runs the binary.
 pub fn everlog(words: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_everlog")).args(words).env("NO_COLOR", "1").output().unwrap()
+    run(Command::new(env!("CARGO_BIN_EXE_everlog")).args(words).env("NO_COLOR", "1"))
+}
+
+/// Runs a command of the binary. Each line that it prints with `--json` must be as
+/// `docs/schema` describes it.
+pub fn run(command: &mut Command) -> Output {
+    let done = command.output().unwrap();
+    let words: Vec<String> = command.get_args().map(|word| word.to_string_lossy().into_owned()).collect();
+    schema::check_lines(&words, &done.stdout);
+    done
 }
 
 pub fn stdout(output: &Output) -> String {

@@ -1,6 +1,7 @@
 //! Prune in process, and Hermes sessions with turns in every state.
 
 use super::Said;
+use super::schema;
 use super::webui::Folder;
 use everlog::adapters::ALL;
 use everlog::commands::audit::{self, AuditJob};
@@ -105,6 +106,7 @@ impl<'a> Bench<'a> {
         };
         let said = Said::default();
         let done = run(&job, &printer(&said)).map_err(|error| error.to_string());
+        schema::check("prune", said.text().as_bytes());
         done.map(|status| (status, rows(&said)))
     }
 

@@ -7,6 +7,35 @@ use everlog::model::time::is_log_time;
 use serde_json::Value;
 use std::path::Path;
 
+/// The commands that print objects of their own with `--json`. `replay` and `show`
+/// print flat messages.
+pub const COMMANDS: [&str; 20] = [
+    "audit", "contains", "detect", "diff", "explain", "export", "fork", "formats", "html", "ls", "migrate", "prune", "repair", "replay",
+    "restore", "search", "stats", "tree", "turns", "verify",
+];
+
+/// Fails where a line that a command printed with `--json` is not as its schema
+/// says.
+pub fn check_lines(words: &[String], stdout: &[u8]) {
+    let has = |wanted: &str| words.iter().any(|word| word == wanted);
+    let Some(command) = words.iter().find_map(|word| COMMANDS.into_iter().chain(["show"]).find(|command| command == word)) else { return };
+    // With --as the lines are the source program's own.
+    if !has("--json") || has("--help") || (command == "replay" && has("--as")) {
+        return;
+    }
+    let is_flat = command == "show" || command == "replay" && !has("--all");
+    check(if is_flat { "message" } else { command }, stdout);
+}
+
+/// Fails where a line is not as this schema says.
+pub fn check(name: &str, lines: &[u8]) {
+    let schema = Schema::read(&format!("{name}.schema.json"));
+    for line in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+        let problems = schema.problems(line);
+        assert!(problems.is_empty(), "{name}.schema.json: {problems:#?}\n{}", String::from_utf8_lossy(line));
+    }
+}
+
 /// A schema that has been read.
 pub struct Schema(Value);
 
