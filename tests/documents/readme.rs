@@ -147,6 +147,16 @@ fn slug(heading: &str) -> String {
 }
 
 #[test]
+fn the_picture_of_the_terminal_shows_what_the_commands_print() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let program = env!("CARGO_BIN_EXE_everlog");
+    let Ok(done) = Command::new("python3").arg(root.join("scripts/screenshot")).args(["--check", "--binary", program]).output() else {
+        return support::campaign::missing("python3 is not installed: the picture of the terminal is not compared");
+    };
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+}
+
+#[test]
 fn the_readme_is_short() {
     let lines = readme().lines().count();
     assert!(lines <= 130, "{lines} lines");
