@@ -246,8 +246,8 @@ fn say_unknown(totals: &Totals, out: &Printer) {
     if count > 0 {
         let names: Vec<String> = unknown.iter().take(NAMED).map(|finding| visible(&finding.location.file)).collect();
         let more = if count > names.len() as u64 { " … (`everlog detect` names more)" } else { "" };
-        let belong = if count == 1 { "belongs" } else { "belong" };
-        out.summary(&format!("{} {belong} to no session and were left out: {}{more}", text::count(count, "file"), names.join(", ")));
+        let belong = if count == 1 { "belongs to no session and was" } else { "belong to no session and were" };
+        out.summary(&format!("{} {belong} left out: {}{more}", text::count(count, "file"), names.join(", ")));
     }
 }
 

@@ -420,7 +420,7 @@ impl<'a> Reader<'a, '_> {
         let in_events: std::collections::HashSet<Seq> = events.iter().copied().collect();
         let (lost, unlogged) = (in_events.difference(&in_list).count(), in_list.difference(&in_events).count());
         let message = format!(
-            "the event log comes to {} messages and the conversation has {}: {lost} are only in the events, {unlogged} only in the conversation",
+            "the event log comes to {} messages and the conversation has {}; only in the events: {lost}, only in the conversation: {unlogged}",
             events.len(),
             list.len()
         );
