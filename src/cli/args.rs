@@ -334,6 +334,9 @@ pub struct Show {
     /// Print to the terminal without a pager; otherwise $PAGER shows the text, or `less` where it is not set.
     #[arg(long)]
     pub no_pager: bool,
+    /// What is taken out.
+    #[command(flatten)]
+    pub redact: Redact,
 }
 
 /// `everlog html`.

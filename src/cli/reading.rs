@@ -18,7 +18,7 @@ use crate::report::printer::{Form, Printer, Stream, Streams, Talk};
 use crate::report::terminal::Terminal;
 
 use super::args::{self, Args, Command};
-use super::choices::{Problem, adapters, said};
+use super::choices::{Problem, adapters, redactor, said};
 use super::sessions;
 
 /// Settles what `everlog show` shows.
@@ -44,6 +44,7 @@ pub(super) fn show_job(args: args::Show, store: Option<&Path>, form: Form, termi
             (Some(_), Form::Text) => ShownAs::Markdown,
             (None, Form::Text) => ShownAs::Text,
         },
+        redactor: redactor(&args.redact)?,
         terminal,
     })
 }

@@ -317,6 +317,7 @@ fn replay_job(args: args::Replay, log: PathBuf, form: Form) -> ReplayJob {
         view: if args.context { View::Context } else { View::Whole },
         shape,
         salvage: if args.salvage { Salvage::Shown } else { Salvage::Hidden },
+        redactor: None,
     }
 }
 

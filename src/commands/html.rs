@@ -7,7 +7,7 @@ use crate::html::{IndexRow, index};
 use crate::model::digest::sha256_hex;
 use crate::model::files::RelPath;
 use crate::pipeline::batch;
-use crate::redact::{Redactions, Redactor, RemovedFrom};
+use crate::redact::{Redactions, Redactor};
 use crate::report::exit::ExitStatus;
 use crate::report::printer::{Form, Printer};
 use crate::report::text;
@@ -19,6 +19,7 @@ use super::error::CommandError;
 use super::html_folder::{HtmlFolder, State};
 use super::html_session::{Rendered, render};
 use super::logs::{self, LogFile};
+use super::redactions;
 
 /// Which sessions become pages, and where.
 #[derive(Debug)]
@@ -156,37 +157,12 @@ fn report(log: &LogFile, name: &RelPath, rendered: &Rendered, state: State, out:
         });
     }
     if let Some(redactions) = &rendered.redactions {
-        say_redactions(&log.name, redactions, out);
+        redactions::say(&log.name, redactions, out);
     }
     for warning in &rendered.warnings {
         out.complain(&format!("warning: {}\n  at {}", visible(warning), visible(&log.name)));
     }
     if rendered.warnings.is_empty() { ExitStatus::Well } else { ExitStatus::Found }
-}
-
-/// Lists what was taken out of a session, and where it was; never what it was.
-fn say_redactions(log: &str, redactions: &Redactions, out: &Printer) {
-    if redactions.removed.iter().all(|one| one.count == 0) && redactions.left_out.is_empty() {
-        return;
-    }
-    const PLACES: usize = 8;
-    let mut lines = format!("redacted in {}:", visible(log));
-    for one in redactions.removed.iter().filter(|one| one.count > 0) {
-        let places: Vec<String> = one.places.iter().take(PLACES).map(place_words).collect();
-        let more = if one.places.len() > PLACES { format!(" and {} more", one.places.len() - PLACES) } else { String::new() };
-        lines += &format!("\n  {} {}: {}{more}", one.placeholder, text::count(one.count, "time"), places.join(", "));
-    }
-    for seq in &redactions.left_out {
-        lines += &format!("\n  message #{seq} is left out: it cannot be looked into");
-    }
-    out.say(&lines);
-}
-
-fn place_words(place: &RemovedFrom) -> String {
-    match place {
-        RemovedFrom::Session => "the session's title or folder".to_owned(),
-        RemovedFrom::Message(seq) => format!("#{seq}"),
-    }
 }
 
 /// What the index is called: as its store, which could be named after a person.

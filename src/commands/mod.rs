@@ -34,6 +34,7 @@ mod overlap;
 mod place;
 pub mod places;
 pub mod prune;
+mod redactions;
 pub mod repair;
 mod repair_genuine;
 pub mod replay;

@@ -11,13 +11,14 @@ use crate::model::event::{EventKind, EventRef, Outcome};
 use crate::model::heads::{HeadKind, HeadName};
 use crate::model::ids::Seq;
 use crate::model::stream::StreamError;
+use crate::redact::Redactor;
 use crate::report::exit::ExitStatus;
 use crate::report::printer::Printer;
 use crate::store::disk;
 use crate::verify::difference::visible;
 
 use super::error::CommandError;
-use super::{logs, nodes};
+use super::{logs, nodes, redactions};
 
 /// Which messages, and in which form.
 #[derive(Debug)]
@@ -41,6 +42,8 @@ pub struct ReplayJob {
     pub shape: Shape,
     /// Whether what the source's loader would not show is shown too.
     pub salvage: Salvage,
+    /// What takes secrets out of flat messages; nothing where they stay.
+    pub redactor: Option<Redactor>,
 }
 
 /// Which branches are shown.
@@ -107,7 +110,11 @@ pub fn run(job: &ReplayJob, out: &Printer) -> Result<ExitStatus, CommandError> {
     }
     let shower = adapter.shower(view.shapes());
     let mut lines = Lines { out, last: job.last, held: VecDeque::new() };
-    let (session, mut index) = (Session::of(&view.session, &view.outcome), 0);
+    let (mut session, mut index) = (Session::of(&view.session, &view.outcome), 0);
+    let mut redactor = job.redactor.as_ref().map(Redactor::fresh);
+    if let Some(redactor) = &mut redactor {
+        session = redactor.session(session);
+    }
     let mut seen = HashSet::new();
     for end in ends {
         let mut projection = Projection::of(&mut view, end, reach, job.salvage).map_err(stream)?;
@@ -125,6 +132,11 @@ pub fn run(job: &ReplayJob, out: &Printer) -> Result<ExitStatus, CommandError> {
                     let Some(message) = Message::of(&shown, index).map_err(stream)? else { continue };
                     index += 1;
                     let seq = shown.event.seq;
+                    let message = match &mut redactor {
+                        Some(redactor) => redactor.message(message),
+                        None => Some(message),
+                    };
+                    let Some(message) = message else { continue };
                     let line = message.flat(&session).to_json().map_err(|error| stream(StreamError::log(seq, error.to_string())))?;
                     lines.push(line.as_bytes());
                 }
@@ -138,6 +150,9 @@ pub fn run(job: &ReplayJob, out: &Printer) -> Result<ExitStatus, CommandError> {
         }
     }
     lines.finish();
+    if let Some(redactor) = &redactor {
+        redactions::say(&job.log.display().to_string(), redactor.redactions(), out);
+    }
     Ok(status)
 }
 

@@ -3,6 +3,7 @@
 mod conversation;
 mod marks;
 mod options;
+mod redacting;
 mod terminal;
 mod transcript;
 
@@ -12,6 +13,7 @@ use crate::log::Salvage;
 use crate::model::heads::HeadName;
 use crate::model::ids::Seq;
 use crate::model::stream::StreamError;
+use crate::redact::Redactor;
 use crate::report::exit::ExitStatus;
 use crate::report::printer::Printer;
 use crate::report::terminal::Terminal;
@@ -20,10 +22,11 @@ use crate::verify::difference::visible;
 use super::clock::Clock;
 use super::error::CommandError;
 use super::replay::{self, Branches, ReplayJob, Shape, View};
-use super::{logs, nodes};
+use super::{logs, nodes, redactions};
 
 use conversation::{Part, Writer};
 pub use options::{Thinking, Tools};
+use redacting::RedactingWriter;
 use terminal::TerminalWriter;
 use transcript::MarkdownWriter;
 
@@ -50,6 +53,8 @@ pub struct ShowJob {
     pub clock: Clock,
     /// In which form.
     pub form: ShownAs,
+    /// What takes secrets out; nothing where they stay.
+    pub redactor: Option<Redactor>,
     /// What the text is made for.
     pub terminal: Terminal,
 }
@@ -83,13 +88,20 @@ pub fn run(job: &ShowJob, out: &Printer) -> Result<ExitStatus, CommandError> {
         status = ExitStatus::Found;
     }
     let node = nodes::wanted(&mut view, &job.log, job.head.as_ref(), job.leaf.as_deref())?;
-    let mut writer: Box<dyn Writer + '_> = match job.form {
+    let mut plain: Box<dyn Writer + '_> = match job.form {
         ShownAs::Markdown => Box::new(MarkdownWriter::new(out, &job.clock, job.tools, job.thinking)),
         ShownAs::Text | ShownAs::Messages => Box::new(TerminalWriter::new(out, job.terminal.columns, &job.clock, job.tools, job.thinking)),
     };
     let part = Part { node, last: job.last, branches: job.branches };
     let stream = |source: StreamError| CommandError::Stream { path: job.log.clone(), source };
-    conversation::write(&mut view, adapter, part, writer.as_mut()).map_err(stream)?;
+    match &job.redactor {
+        None => conversation::write(&mut view, adapter, part, plain.as_mut()).map_err(stream)?,
+        Some(redactor) => {
+            let mut writer = RedactingWriter::new(plain, redactor.fresh());
+            conversation::write(&mut view, adapter, part, &mut writer).map_err(stream)?;
+            redactions::say(&job.log.display().to_string(), writer.redactions(), out);
+        }
+    }
     Ok(status)
 }
 
@@ -105,5 +117,6 @@ fn replay_job(job: &ShowJob) -> ReplayJob {
         view: View::Whole,
         shape: Shape::Flat,
         salvage: Salvage::Hidden,
+        redactor: job.redactor.as_ref().map(Redactor::fresh),
     }
 }

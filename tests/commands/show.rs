@@ -189,3 +189,26 @@ fn a_person_on_a_terminal_gets_colours_and_a_pager() {
     // A pager that goes away before the end is no failure.
     assert_eq!(pty::run_with(&words, &[("TERM", "xterm"), ("PAGER", "true")]).code, Some(0));
 }
+
+#[test]
+fn no_form_shows_a_secret_that_is_to_be_taken_out() {
+    let bench = Bench::new();
+    let secret = "AKIAIOSFODNN7EXAMPLE";
+    let said = [line("user", &format!("the key is {secret}"), 1), line("assistant", &format!("{secret} of /home/ada, the one key"), 2)];
+    // The torn record holds the first half of the key, which no rule knows.
+    bench.conversation("chat", &format!("{}{{\"role\": \"user\", \"content\": \"AKIAIOSFOD", said.concat()));
+    bench.migrate(&[]);
+    let store = bench.dest().to_str().unwrap().to_owned();
+    for form in [vec![], vec!["--as", "markdown"], vec!["--as", "messages"]] {
+        let plain = show(&[&["@last", "--store", &store], form.as_slice()].concat());
+        assert!(stdout(&plain).contains(secret), "{form:?}");
+        let redacted = show(&[&["@last", "--store", &store, "--redact", "--redact-pattern", "the one k.y"], form.as_slice()].concat());
+        assert_eq!(code(&redacted), Some(0), "{}", stderr(&redacted));
+        for gone in ["AKIAIOSFOD", "/home/ada", "the one key"] {
+            assert!(!stdout(&redacted).contains(gone), "{form:?}: {gone}\n{}", stdout(&redacted));
+            assert!(!stderr(&redacted).contains(gone), "{form:?}: {gone}\n{}", stderr(&redacted));
+        }
+        assert!(stdout(&redacted).contains("the key is [aws-key-1]"), "{form:?}: {}", stdout(&redacted));
+        assert!(stderr(&redacted).contains("[aws-key-1] 2 times"), "{form:?}: {}", stderr(&redacted));
+    }
+}

@@ -21,12 +21,23 @@ const NAMED: usize = 4;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Mark {
     pub tint: Tint,
+    /// What it says, without bytes of the source.
     pub words: String,
+    /// The bytes that the source's program rejects, as far as they are text.
+    pub quoted: Option<String>,
 }
 
 impl Mark {
     pub(super) fn of(tint: Tint, words: impl Into<String>) -> Mark {
-        Mark { tint, words: words.into() }
+        Mark { tint, words: words.into(), quoted: None }
+    }
+
+    /// Returns the whole line.
+    pub(super) fn line(&self) -> String {
+        match &self.quoted {
+            Some(quoted) => format!("{}: {quoted}", self.words),
+            None => self.words.clone(),
+        }
     }
 }
 
@@ -48,7 +59,7 @@ impl Marks {
         for seq in (1..=view.last_followed().number()).map(Seq::new).filter(|seq| view.kind(*seq) == EventKind::Damage).collect::<Vec<_>>()
         {
             if let Ok(damage) = serde_json::from_slice::<Damage>(view.event(seq)?.payload) {
-                marks.damage.push_back((seq, Mark::of(Tint::Damage, damaged(&damage))));
+                marks.damage.push_back((seq, damaged(&damage)));
             }
         }
         for (seq, words) in leaving(view, node) {
@@ -106,13 +117,13 @@ impl Marks {
 /// The word of programs for a turn that did not come to its end.
 const INTERRUPTED: &str = "interrupted";
 
-fn damaged(damage: &Damage) -> String {
+fn damaged(damage: &Damage) -> Mark {
     let nul: u64 = damage.nul.iter().map(|(_, len)| len).sum();
     let encoded = damage.b64.as_ref().map_or(0, |b64| b64.trim_end_matches('=').len() as u64 * 3 / 4);
     let bytes = nul + damage.text.as_ref().map_or(encoded, |text| text.len() as u64);
-    let words = damage.text.as_deref().map(one_line).filter(|text| !text.is_empty()).map(|text| format!(": {text}")).unwrap_or_default();
     let reason = damage.reason.replace('_', " ");
-    format!("✗ damaged: {}:{}, {reason}, {}{words}", damage.file, damage.line, text::size(bytes))
+    let words = format!("✗ damaged: {}:{}, {reason}, {}", damage.file, damage.line, text::size(bytes));
+    Mark { tint: Tint::Damage, words, quoted: damage.text.as_deref().map(one_line).filter(|text| !text.is_empty()) }
 }
 
 /// Says at which shown messages other branches leave, or end.

@@ -139,7 +139,7 @@ impl Writer for MarkdownWriter<'_> {
     }
 
     fn mark(&mut self, mark: &Mark) {
-        self.block(&format!("*{}*", calls::one_line(&mark.words)));
+        self.block(&format!("*{}*", calls::one_line(&mark.line())));
     }
 
     fn is_closed(&self) -> bool {
