@@ -20,6 +20,7 @@ KIND, at scale 1:
     hermes           200 sidecars of the Hermes web UI with the journals of their turns and last runs, 100 MB
     claude           400 transcripts of Claude Code with subagents, 100 MB; half of it prompt snapshots that repeat
     gemini           400 patch logs of Gemini CLI, 100 MB: each tool call writes its message twice
+    database         2,000 sessions in the state.db of the Hermes agent, 1 GB
     growth-1, -10    one session of 20,000 and of 200,000 messages
     tree-1, -10      one tree of pi with 5 and with 50 MB of entries
     sessions-1, -10  1,000 and 10,000 small sessions
@@ -28,6 +29,7 @@ KIND, at scale 1:
 import argparse
 import json
 import random
+import sqlite3
 import sys
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -452,6 +454,44 @@ def hermes_session(root, rng, texts, size):
         run.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
 
 
+DATABASE = """
+CREATE TABLE schema_version (version INTEGER NOT NULL);
+CREATE TABLE sessions (id TEXT PRIMARY KEY, source TEXT NOT NULL, model TEXT, started_at REAL NOT NULL, ended_at REAL, cwd TEXT, title TEXT);
+CREATE TABLE messages (id INTEGER PRIMARY KEY AUTOINCREMENT, session_id TEXT NOT NULL REFERENCES sessions(id), role TEXT NOT NULL, content TEXT,
+    tool_call_id TEXT, tool_calls TEXT, tool_name TEXT, timestamp REAL NOT NULL, token_count INTEGER, finish_reason TEXT, reasoning TEXT,
+    active INTEGER NOT NULL DEFAULT 1, compacted INTEGER NOT NULL DEFAULT 0);
+CREATE INDEX idx_messages_session ON messages(session_id, timestamp);
+INSERT INTO schema_version VALUES (22);
+"""
+
+
+def database(root, rng, texts, count, size):
+    """Sessions of about so many bytes each, whose messages are added in turns, as a gateway does that serves several people."""
+    connection = sqlite3.connect(root / "state.db")
+    connection.executescript("PRAGMA page_size = 4096;" + DATABASE)
+    add = "INSERT INTO messages (session_id, role, content, tool_call_id, tool_calls, tool_name, timestamp, finish_reason) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+    clock = 1788200000.125
+    for first in range(0, count, 8):
+        ids = [f"20260831_{number:06}_{hex_id(rng, 8)}" for number in range(first, min(first + 8, count))]
+        for session in ids:
+            connection.execute("INSERT INTO sessions VALUES (?, 'cli', 'm', ?, NULL, '/srv/tides', 'The tide table')", (session, clock))
+        written = 0
+        while written < size:
+            for session in ids:
+                clock += rng.randint(1, 400) * 0.25
+                call, question, output, answer = f"call_{hex_id(rng, 12)}", texts.text(rng, 200), texts.text(rng, 900), texts.text(rng, 1500)
+                calls = js([{"id": call, "type": "function", "function": {"name": "terminal", "arguments": js({"command": rng.choice(NAMES)})}}])
+                connection.executemany(add, [
+                    (session, "user", question, None, None, None, clock, None),
+                    (session, "assistant", "", None, calls, None, clock + 0.25, "tool_calls"),
+                    (session, "tool", output, call, None, "terminal", clock + 0.5, None),
+                    (session, "assistant", answer, None, None, None, clock + 0.75, "stop"),
+                ])  # fmt: skip
+            written += len(question) + len(output) + len(answer) + len(calls) + 400
+        connection.commit()
+    connection.close()
+
+
 def uuid(rng):
     return f"{hex_id(rng, 8)}-{hex_id(rng, 4)}-4{hex_id(rng, 3)}-8{hex_id(rng, 3)}-{hex_id(rng, 12)}"
 
@@ -616,6 +656,8 @@ def make(kind, root, scale):
     elif kind == "gemini":
         for _ in range(max(int(400 * scale), 1)):
             gemini_session(root, rng, texts, 100_000_000 // 400)
+    elif kind == "database":
+        database(root, rng, texts, max(int(2_000 * scale), 1), 500_000)
     elif kind in ("growth-1", "growth-10"):
         messages = max(int(20_000 * scale), 10) * (10 if kind == "growth-10" else 1)
         conversation(root, rng, texts, 0, messages=messages)
