@@ -7,7 +7,7 @@ use crate::adapters::format::{Check, ReadSummary};
 use crate::adapters::kit::conversion::Conversion;
 use crate::adapters::kit::document::{Document, DocumentPiece, Frame};
 use crate::adapters::kit::mapping::To;
-use crate::adapters::kit::part_records::{COMPACT, Content, MESSAGE, Normal, Owner, WRITER, member, normal, render, render_part, role_of};
+use crate::adapters::kit::part_records::{COMPACT, Content, MESSAGE, Normal, Owner, WRITER, member, normal, render, render_part, role_of, without_record};
 use crate::json::{self, Dialect, Separators, Style};
 use crate::model::event::{EventKind, Outcome, Session, SessionKind};
 use crate::model::files::{Entry, Files, RelPath};
@@ -195,7 +195,7 @@ impl<'a> Reader<'a, '_> {
             let parts = rest.remove(id).map(|(parts, _)| parts).unwrap_or_default();
             let parts = self.parts(parts)?;
             let content = Content::of(values(&parts), Owner::of_record(value.token()));
-            let normal = normal(value.token(), &content.list, &mut self.shapes);
+            let normal = normal(value.token(), &content.list, None, &mut self.shapes);
             node = self.put(&normal, node)?;
             main.insert(*id, node);
             let mut rendered = Vec::new();
@@ -227,17 +227,9 @@ impl<'a> Reader<'a, '_> {
             let mut message = Vec::new();
             json::push_string(&String::from_utf8_lossy(id), &mut message);
             let session = parts.iter().find_map(|part| Owner::of_record(part.value.token()).session);
-            let content = Content::of(values(&parts), Owner { session, message: Some(&message) });
-            let mut payload = format!("{{\"role\":\"{}\",\"content\":", role_of(values(&parts))).into_bytes();
-            payload.extend_from_slice(&content.list);
-            payload.extend_from_slice(b",\"source_id\":");
-            payload.extend_from_slice(&message);
-            if let Some(session) = session {
-                payload.extend_from_slice(b",\"session\":");
-                json::push_carried_value(session, WRITER, &mut payload);
-            }
-            payload.extend_from_slice(format!(",\"hidden\":{{\"from\":[\"loader\"],\"why\":\"{why}\"}}}}").as_bytes());
-            let normal = Normal { ts: None, payload };
+            let owner = Owner { session, message: Some(&message) };
+            let content = Content::of(values(&parts), owner);
+            let normal = without_record(role_of(values(&parts)), &content.list, owner, why);
             let above = known.range(..*id).next_back().map_or(Seq::ROOT, |(_, seq)| *seq);
             let node = self.put(&normal, above)?;
             known.insert(id, node);

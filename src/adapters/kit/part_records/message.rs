@@ -66,8 +66,8 @@ pub(in crate::adapters) fn member<'p>(value: &'p [u8], name: &str) -> Option<&'p
 }
 
 /// Makes the payload of a message; `parts` is the list of its parts in the log's
-/// form.
-pub(in crate::adapters) fn normal(record: &[u8], parts: &[u8], shapes: &mut Shapes) -> Normal {
+/// form, and `hidden` says why the program's loader does not see it, if it does not.
+pub(in crate::adapters) fn normal(record: &[u8], parts: &[u8], hidden: Option<&str>, shapes: &mut Shapes) -> Normal {
     let record = decode_utf8(record);
     if json::kind_of(&record) != Kind::Object {
         return Normal { ts: None, payload: of_value(&record, parts) };
@@ -83,11 +83,38 @@ pub(in crate::adapters) fn normal(record: &[u8], parts: &[u8], shapes: &mut Shap
     if members.iter().any(|member| member.is("error") && is_truthy(json::Value::trusted(member.value))) {
         claim.say("error", b"true".to_vec());
     }
+    if let Some(why) = hidden {
+        claim.say("hidden", hidden_for(why));
+    }
     // The time has a place in the record's order, wherever its value goes.
     let shape = claim.shape(&MESSAGE, &members, shapes);
     let mut payload = Vec::new();
     claim.push_payload(MESSAGE_ORDER, &Parts(parts), &MESSAGE, shape, WRITER, &mut payload);
     Normal { ts: time.map(|time| time.created), payload }
+}
+
+/// What a message says that the program's loader does not see.
+fn hidden_for(why: &str) -> Vec<u8> {
+    let mut out = b"{\"from\":[\"loader\"],\"why\":".to_vec();
+    json::push_string(why, &mut out);
+    out.push(b'}');
+    out
+}
+
+/// Makes the message of which only these parts are left; the ids are JSON strings.
+pub(in crate::adapters) fn without_record(role: &str, parts: &[u8], owner: Owner<'_>, why: &str) -> Normal {
+    let mut payload = format!("{{\"role\":\"{role}\",\"content\":").into_bytes();
+    payload.extend_from_slice(parts);
+    payload.extend_from_slice(b",\"source_id\":");
+    payload.extend_from_slice(owner.message.unwrap_or(b"\"\""));
+    if let Some(session) = owner.session {
+        payload.extend_from_slice(b",\"session\":");
+        json::push_carried_value(session, WRITER, &mut payload);
+    }
+    payload.extend_from_slice(b",\"hidden\":");
+    payload.extend_from_slice(&hidden_for(why));
+    payload.push(b'}');
+    Normal { ts: None, payload }
 }
 
 /// Returns what is claimed in the place of a member: of the time only when the

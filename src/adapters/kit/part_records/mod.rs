@@ -9,7 +9,7 @@ mod schema;
 mod show;
 
 pub(in crate::adapters) use content::{Content, role_of};
-pub(in crate::adapters) use message::{Normal, Owner, member, normal, render};
+pub(in crate::adapters) use message::{Normal, Owner, member, normal, render, without_record};
 pub(in crate::adapters) use part::render as render_part;
 pub(in crate::adapters) use schema::{COMPACT, MESSAGE, WRITER};
 pub(in crate::adapters) use show::shower;
