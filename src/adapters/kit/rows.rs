@@ -6,9 +6,11 @@ use crate::adapters::kit::conversion::Conversion;
 use crate::json::Value;
 use crate::model::event::{EventKind, EventRef};
 use crate::model::files::RelPath;
+use crate::model::finding::FindingCode;
 use crate::model::ids::Seq;
+use crate::model::location::Location;
 use crate::model::recipe::RecipeBuilder;
-use crate::model::rows::{RowsHeader, RowsLine, lines};
+use crate::model::rows::{LeftOut, RowsHeader, RowsLine, lines};
 use crate::model::stream::{LogAccess, RecordRenderer, RecordSink, StreamError};
 
 /// What such a text holds, in its recipe's words.
@@ -50,10 +52,16 @@ pub(in crate::adapters) fn read<'a>(
     Ok(())
 }
 
-/// Puts a line that no fact says, as it is.
+/// Puts a line that no fact says, as it is, and tells of rows that are left out.
 pub(in crate::adapters) fn put_line(to: &mut Conversion<'_, '_>, line: &[u8]) -> Result<Seq, StreamError> {
     if line.starts_with(b"[") {
         return to.put(EventKind::Row, None, None, &[ROW_BEFORE, line, b"}"].concat());
+    }
+    if let Some(RowsLine::LeftOut(LeftOut { table, rows, why })) = RowsLine::read(line)
+        && rows > 0
+    {
+        let message = format!("the rows of the table {table} are left out, because {why}: {rows}");
+        to.findings.add(FindingCode::TableLeftOut, Location::file(to.files.name().to_owned()), message);
     }
     to.put(EventKind::Row, None, None, line)
 }

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::adapters::containment::Verdict;
+use crate::adapters::containment::{Containment, Verdict};
 use crate::model::audit::{AuditItem, Database, Evidence};
 use crate::model::database::{Query, Tables, TablesError};
 use crate::model::files::RelPath;
@@ -14,7 +14,6 @@ use crate::runtimes::javascript::Value;
 
 use super::contains::{self, TreeInDatabase};
 use super::tree::{Record, record};
-use crate::adapters::containment::Containment;
 
 /// So many ids stand in a message; the others are counted.
 const NAMED: usize = 3;
@@ -104,13 +103,18 @@ fn sessions(view: &FolderView<'_>, tables: &dyn Tables, ids: &BTreeSet<String>) 
         }
         session.has_row = ids.contains(&id);
         session.records += 1;
-        match verdict {
-            Verdict::Identical | Verdict::Respelled | Verdict::Mapped | Verdict::Renumbered => session.contained += 1,
-            Verdict::Missing if is_leftover => session.leftover += 1,
-            Verdict::Missing => session.missing += 1,
-            Verdict::Changed => session.changed += 1,
-            Verdict::Unreadable => session.unreadable += 1,
-        }
+        let count = if verdict.is_contained() {
+            &mut session.contained
+        } else if verdict == Verdict::Missing && is_leftover {
+            &mut session.leftover
+        } else if verdict == Verdict::Missing {
+            &mut session.missing
+        } else if verdict == Verdict::Unreadable {
+            &mut session.unreadable
+        } else {
+            &mut session.changed
+        };
+        *count += 1;
     }
     Ok(sessions)
 }
