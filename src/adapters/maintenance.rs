@@ -46,6 +46,12 @@ pub trait Maintenance: Sync {
         None
     }
 
+    /// Returns the database that `audit` compares a folder of sessions with. It is the one
+    /// whose messages belong to the sessions, unless the program only moved there.
+    fn audited_database(&self) -> Option<DatabaseFile> {
+        self.database()
+    }
+
     /// Reads every message of the program's database, whatever its session and
     /// whether or not it is still shown.
     ///
@@ -133,7 +139,7 @@ pub struct DatabaseFile {
     pub name: &'static str,
     /// How many folders above the sessions it may be.
     pub levels_above: usize,
-    /// The folder beside it that has one folder per profile, each with a
-    /// database of this name.
+    /// The folder beside it that has one folder per profile, each with a database of
+    /// this name; empty where the program has no profiles.
     pub profiles: &'static str,
 }

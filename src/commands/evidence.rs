@@ -72,11 +72,12 @@ pub(super) fn within<R>(
 ) -> R {
     let view = FolderView::new(world.listing, folder, world.peek);
     let beside = path_below(&source.root, folder);
-    let rule = maintenance::of(adapter.id()).database();
+    let rule = maintenance::of(adapter.id()).audited_database();
     let path = rule.and_then(|rule| database::find(&beside, rule.name, rule.levels_above));
     let copy = path.as_ref().map(|path| DatabaseCopy::of(path));
     let of_profiles: Vec<(String, String, Result<DatabaseCopy, StoreError>)> = rule
         .into_iter()
+        .filter(|rule| !rule.profiles.is_empty())
         .flat_map(|rule| database::find_in_each(&beside, rule.profiles, rule.name, rule.levels_above))
         .map(|(profile, path)| (profile, seen_from(&beside, &path), DatabaseCopy::of(&path)))
         .collect();

@@ -3,8 +3,12 @@
 
 pub mod blobs;
 pub mod commit;
+// All that a build without databases has otherwise is these three modules.
+#[cfg_attr(not(feature = "databases"), path = "without_databases/database.rs")]
 pub mod database;
+#[cfg_attr(not(feature = "databases"), path = "without_databases/database_builder.rs")]
 pub mod database_builder;
+pub mod database_files;
 pub mod disk;
 pub mod error;
 pub mod extend;
@@ -25,6 +29,7 @@ pub mod repairs;
 pub mod replace;
 pub mod restored;
 pub mod root;
+#[cfg_attr(not(feature = "databases"), path = "without_databases/rows.rs")]
 pub mod rows;
 pub mod snapshot;
 pub mod source_list;

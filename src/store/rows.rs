@@ -238,13 +238,24 @@ impl RowsText {
                 if line.len() > 1 {
                     line.push(b',');
                 }
-                value_of(row.get_ref(column)?).push(&mut line);
+                let value = row.get_ref(column)?;
+                self.refuse_value_that_does_not_fit(line.len() + size_of(value))?;
+                value_of(value).push(&mut line);
             }
             line.push(b']');
             RowsLine::Row(Value::trusted(&line)).push(&mut self.bytes);
             self.refuse_what_does_not_fit()?;
         }
         Ok(())
+    }
+
+    /// One value can be larger than all that was read before it.
+    fn refuse_value_that_does_not_fit(&self, more: usize) -> Result<(), Trouble> {
+        if more < CHECKED_EACH {
+            return Ok(());
+        }
+        let bytes = (self.bytes.len() + more) as u64;
+        memory::fits(bytes).map_err(|free| Trouble::TooLarge { bytes, free })
     }
 
     fn refuse_what_does_not_fit(&mut self) -> Result<(), Trouble> {
@@ -264,6 +275,14 @@ fn value_of(value: ValueRef<'_>) -> RowValue<'_> {
         ValueRef::Real(number) => RowValue::Real(number),
         ValueRef::Text(text) => RowValue::Text(Cow::Borrowed(text)),
         ValueRef::Blob(bytes) => RowValue::Blob(Cow::Borrowed(bytes)),
+    }
+}
+
+/// How many bytes a value has.
+fn size_of(value: ValueRef<'_>) -> usize {
+    match value {
+        ValueRef::Null | ValueRef::Integer(_) | ValueRef::Real(_) => 8,
+        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => bytes.len(),
     }
 }
 

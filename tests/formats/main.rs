@@ -14,6 +14,7 @@ mod hermes_webui;
 mod names;
 mod odd_values;
 mod older_logs;
+mod opencode;
 mod picoclaw;
 mod picoclaw_facts;
 mod picoclaw_folder;

@@ -15,7 +15,7 @@ use support::{everlog, figure, stdout, tree};
 use tempfile::TempDir;
 
 /// A source with one database, and a place for its logs and for what comes back.
-struct Bench {
+pub struct Bench {
     folder: TempDir,
 }
 
@@ -35,7 +35,7 @@ impl Bench {
     }
 
     /// A new database with the tables that a session needs, and one session.
-    fn made(begin: &str, more: &str) -> Bench {
+    pub fn made(begin: &str, more: &str) -> Bench {
         let bench = Bench::new();
         let connection = Connection::open(bench.database()).unwrap();
         connection.execute_batch(begin).unwrap();
@@ -53,17 +53,17 @@ impl Bench {
         bench
     }
 
-    fn at(&self, name: &str) -> PathBuf {
+    pub fn at(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    fn database(&self) -> PathBuf {
+    pub fn database(&self) -> PathBuf {
         self.at("input/state.db")
     }
 
     /// Converts; the source must stay what it is. Gives the exit code and what was
     /// said of each session.
-    fn migrate(&self) -> (i32, Vec<serde_json::Value>) {
+    pub fn migrate(&self) -> (i32, Vec<serde_json::Value>) {
         let before = tree(&self.at("input"));
         let done = everlog(&["migrate", self.at("input").to_str().unwrap(), "-o", self.at("dest").to_str().unwrap(), "--json"]);
         assert!(before == tree(&self.at("input")), "the source changed");
@@ -71,14 +71,14 @@ impl Bench {
         (done.status.code().expect("no panic and no signal"), said)
     }
 
-    fn restored(&self) -> PathBuf {
+    pub fn restored(&self) -> PathBuf {
         let done = everlog(&["restore", self.at("dest").to_str().unwrap(), "-o", self.at("back").to_str().unwrap()]);
         assert_eq!(done.status.code(), Some(0), "{}", support::stderr(&done));
         self.at("back/state.db")
     }
 
     /// Every row comes back.
-    fn comes_back(&self) {
+    pub fn comes_back(&self) {
         let (code, said) = self.migrate();
         assert_eq!(code, 0, "{said:?}");
         let want = rows(&self.copied());
@@ -87,7 +87,7 @@ impl Bench {
     }
 
     /// A copy that may be opened and changed.
-    fn copied(&self) -> PathBuf {
+    pub fn copied(&self) -> PathBuf {
         support::copy_tree(&self.at("input"), &self.at("copy"));
         self.at("copy/state.db")
     }
@@ -101,7 +101,7 @@ impl Bench {
 }
 
 /// Every row of every table, full-text tables aside, with its storage classes.
-fn rows(path: &Path) -> BTreeMap<String, Vec<String>> {
+pub fn rows(path: &Path) -> BTreeMap<String, Vec<String>> {
     let connection = Connection::open(path).unwrap();
     let mut names = connection.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").unwrap();
     let names: Vec<String> = names.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();

@@ -6,6 +6,7 @@ mod support;
 mod bombs;
 mod controls;
 mod databases;
+mod databases_odd;
 mod escapes;
 mod fuzz;
 mod hostile_logs;

@@ -233,7 +233,7 @@ fn flat_messages_say_what_the_real_loader_returned() {
                         }
                         Some("codex") => codex::said(theirs),
                         Some("gemini-cli") => gemini_cli::said(theirs),
-                        Some("opencode-tree") => opencode_tree::said(theirs),
+                        Some("opencode" | "opencode-tree") => opencode_tree::said(theirs),
                         Some("hermes-state-db") => {
                             // The loader strips white space around a text.
                             let own = Some(all_text(ours));

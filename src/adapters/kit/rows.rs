@@ -6,9 +6,11 @@ use crate::adapters::kit::conversion::Conversion;
 use crate::json::Value;
 use crate::model::event::{EventKind, EventRef};
 use crate::model::files::RelPath;
+use crate::model::finding::FindingCode;
 use crate::model::ids::Seq;
+use crate::model::location::Location;
 use crate::model::recipe::RecipeBuilder;
-use crate::model::rows::{RowsHeader, RowsLine, lines};
+use crate::model::rows::{LeftOut, RowsHeader, RowsLine, lines};
 use crate::model::stream::{LogAccess, RecordRenderer, RecordSink, StreamError};
 
 /// What such a text holds, in its recipe's words.
@@ -41,14 +43,32 @@ pub(in crate::adapters) fn read<'a>(
         };
         let seq = match said {
             Some(seq) => seq,
-            None if line.starts_with(b"[") => to.put(EventKind::Row, None, None, &[ROW_BEFORE, line, b"}"].concat())?,
-            None => to.put(EventKind::Row, None, None, line)?,
+            None => put_line(to, line)?,
         };
         // Events between two rows render to nothing.
         recipe.events(seq, seq, |_, _| true);
     }
     to.rebuilt(path, ROWS, None, recipe);
     Ok(())
+}
+
+/// Puts a line that no fact says, as it is, and tells of rows that are left out.
+pub(in crate::adapters) fn put_line(to: &mut Conversion<'_, '_>, line: &[u8]) -> Result<Seq, StreamError> {
+    if line.starts_with(b"[") {
+        return to.put(EventKind::Row, None, None, &[ROW_BEFORE, line, b"}"].concat());
+    }
+    if let Some(RowsLine::LeftOut(LeftOut { table, rows, why })) = RowsLine::read(line)
+        && rows > 0
+    {
+        let message = format!("the rows of the table {table} are left out, because {why}: {rows}");
+        to.findings.add(FindingCode::TableLeftOut, Location::file(to.files.name().to_owned()), message);
+    }
+    to.put(EventKind::Row, None, None, line)
+}
+
+/// The line that was put as it is.
+pub(in crate::adapters) fn line_of(payload: &[u8]) -> &[u8] {
+    payload.strip_prefix(ROW_BEFORE).and_then(|rest| rest.strip_suffix(b"}")).unwrap_or(payload)
 }
 
 /// Renders the row of a fact, in the columns of its table; nothing for an event
@@ -73,14 +93,11 @@ impl RecordRenderer for Rows {
             let row = self.header.as_ref().and_then(|header| (self.fact)(&event, header));
             return row.map_or(Ok(()), |row| out.record(&row));
         }
-        let inside = event.payload.strip_prefix(ROW_BEFORE).and_then(|rest| rest.strip_suffix(b"}"));
-        if let Some(row) = inside {
-            return out.record(row);
-        }
-        if let Some(RowsLine::Rows(header)) = RowsLine::read(event.payload) {
+        let line = line_of(event.payload);
+        if let Some(RowsLine::Rows(header)) = RowsLine::read(line) {
             self.header = Some(header);
         }
-        out.record(event.payload)
+        out.record(line)
     }
 
     fn render_own(&mut self, _: &mut dyn LogAccess, _: &[u8], _: &mut dyn RecordSink) -> Result<(), StreamError> {

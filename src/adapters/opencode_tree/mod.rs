@@ -6,14 +6,12 @@
 mod discover;
 mod layout;
 mod load;
-mod message;
-mod part;
 mod read;
 mod schema;
-mod show;
 mod write;
 
 use crate::adapters::format::{Check, DefaultPlace, Format, Found, ReadSummary};
+use crate::adapters::kit::part_records;
 use crate::model::files::Files;
 use crate::model::finding::Findings;
 use crate::model::folder::FolderView;
@@ -55,7 +53,7 @@ impl Format for OpencodeTree {
     }
 
     fn shower(&self, shapes: &[Order]) -> Box<Shower> {
-        show::shower(shapes)
+        part_records::shower(shapes)
     }
 
     fn loader<'f>(&self, files: &'f Files) -> Box<dyn Loader + 'f> {

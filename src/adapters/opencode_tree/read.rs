@@ -7,6 +7,7 @@ use crate::adapters::format::{Check, ReadSummary};
 use crate::adapters::kit::conversion::Conversion;
 use crate::adapters::kit::document::{Document, DocumentPiece, Frame};
 use crate::adapters::kit::mapping::To;
+use crate::adapters::kit::part_records::{COMPACT, Content, MESSAGE, Normal, Owner, WRITER, member, normal, render, render_part, role_of, without_record};
 use crate::json::{self, Dialect, Separators, Style};
 use crate::model::event::{EventKind, Outcome, Session, SessionKind};
 use crate::model::files::{Entry, Files, RelPath};
@@ -20,9 +21,7 @@ use crate::model::stream::{EventSink, StreamError};
 use crate::runtimes::javascript::{Value, decode_utf8, to_iso_string};
 
 use super::layout::{self, FileRole, live, stem};
-use super::message::{Normal, Owner, member, normal, render};
-use super::part;
-use super::schema::{COMPACT, DOCUMENT, HOLDS_MESSAGE, HOLDS_PART, HOLDS_SESSION, HOLDS_VALUE, MESSAGE, SESSION, WRITER};
+use super::schema::{DOCUMENT, HOLDS_MESSAGE, HOLDS_PART, HOLDS_SESSION, HOLDS_VALUE, SESSION};
 
 /// Why the program's loader gives up.
 const NOT_LOADED: &str = "a file of a message or of a part is not JSON";
@@ -112,6 +111,11 @@ struct Removed<'a> {
     main: BTreeMap<&'a [u8], Seq>,
 }
 
+/// The values of parts.
+fn values<'p>(parts: &'p [Part<'_>]) -> impl Iterator<Item = Value<'p>> + Clone {
+    parts.iter().map(|part| part.value)
+}
+
 impl<'a> Reader<'a, '_> {
     fn finish(mut self) -> Result<ReadSummary, StreamError> {
         if self.error.is_some() {
@@ -190,8 +194,8 @@ impl<'a> Reader<'a, '_> {
             };
             let parts = rest.remove(id).map(|(parts, _)| parts).unwrap_or_default();
             let parts = self.parts(parts)?;
-            let content = content(&parts, Owner::of_record(value.token()));
-            let normal = normal(value.token(), &content.list, &mut self.shapes);
+            let content = Content::of(values(&parts), Owner::of_record(value.token()));
+            let normal = normal(value.token(), &content.list, None, &mut self.shapes);
             node = self.put(&normal, node)?;
             main.insert(*id, node);
             let mut rendered = Vec::new();
@@ -223,17 +227,9 @@ impl<'a> Reader<'a, '_> {
             let mut message = Vec::new();
             json::push_string(&String::from_utf8_lossy(id), &mut message);
             let session = parts.iter().find_map(|part| Owner::of_record(part.value.token()).session);
-            let content = content(&parts, Owner { session, message: Some(&message) });
-            let mut payload = format!("{{\"role\":\"{}\",\"content\":", role_of(&parts)).into_bytes();
-            payload.extend_from_slice(&content.list);
-            payload.extend_from_slice(b",\"source_id\":");
-            payload.extend_from_slice(&message);
-            if let Some(session) = session {
-                payload.extend_from_slice(b",\"session\":");
-                json::push_carried_value(session, WRITER, &mut payload);
-            }
-            payload.extend_from_slice(format!(",\"hidden\":{{\"from\":[\"loader\"],\"why\":\"{why}\"}}}}").as_bytes());
-            let normal = Normal { ts: None, payload };
+            let owner = Owner { session, message: Some(&message) };
+            let content = Content::of(values(&parts), owner);
+            let normal = without_record(role_of(values(&parts)), &content.list, owner, why);
             let above = known.range(..*id).next_back().map_or(Seq::ROOT, |(_, seq)| *seq);
             let node = self.put(&normal, above)?;
             known.insert(id, node);
@@ -277,7 +273,7 @@ impl<'a> Reader<'a, '_> {
         for (part, at) in parts.iter().zip(&content.places) {
             let token = part.value.token();
             let mut rendered = Vec::new();
-            part::render(&items[*at..], owner, To { style: style_of(token), depth: 0, out: &mut rendered });
+            render_part(&items[*at..], owner, To { style: style_of(token), depth: 0, out: &mut rendered });
             self.piece(part.file, (node, HOLDS_PART), token, (format!("{{\"part\":{at},\"of\":{node}}}"), &rendered))?;
         }
         Ok(())
@@ -348,43 +344,6 @@ impl<'a> Reader<'a, '_> {
         self.to.rebuilt(file.path, HOLDS_VALUE, None, recipe);
         Ok(())
     }
-}
-
-/// The content of a message, and where in it each part of the program begins.
-struct Content {
-    list: Vec<u8>,
-    places: Vec<usize>,
-}
-
-fn content(parts: &[Part<'_>], owner: Owner<'_>) -> Content {
-    let mut list = b"[".to_vec();
-    let mut places = Vec::with_capacity(parts.len());
-    let mut at = 0;
-    for part in parts {
-        if at > 0 {
-            list.push(b',');
-        }
-        places.push(at);
-        let start = list.len();
-        part::push(&decode_utf8(part.value.token()), owner, &mut list);
-        // A call and its result are two.
-        list.insert(start, b'[');
-        list.push(b']');
-        at += json::elements(&list[start..]).count();
-        list.pop();
-        list.remove(start);
-    }
-    list.push(b']');
-    Content { list, places }
-}
-
-/// Who said what only the parts are left of: a model's answer has steps.
-fn role_of(parts: &[Part<'_>]) -> &'static str {
-    let is_of_model = |part: &Part<'_>| {
-        let kind = part.value.get("type");
-        ["step-start", "step-finish", "tool", "reasoning"].iter().any(|name| kind.is(name))
-    };
-    if parts.iter().any(is_of_model) { "assistant" } else { "user" }
 }
 
 /// How a value is written: indented, as the program does, or on one line.

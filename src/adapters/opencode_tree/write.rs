@@ -2,15 +2,14 @@
 
 use crate::adapters::kit::document;
 use crate::adapters::kit::mapping::To;
+use crate::adapters::kit::part_records::{MESSAGE, Owner, member, render, render_part};
 use crate::json::{self, Style, Value};
 use crate::model::event::EventKind;
 use crate::model::ids::Seq;
 use crate::model::shape::{Order, Shapes};
 use crate::model::stream::{LogAccess, RecordRenderer, RecordSink, StreamError};
 
-use super::message::{self, Owner, member};
-use super::part;
-use super::schema::{DOCUMENT, HOLDS_MESSAGE, HOLDS_PART, HOLDS_SESSION, HOLDS_VALUE, MESSAGE, SESSION};
+use super::schema::{DOCUMENT, HOLDS_MESSAGE, HOLDS_PART, HOLDS_SESSION, HOLDS_VALUE, SESSION};
 
 /// The renderer for what a file holds.
 pub(super) fn renderer(holds: &str, style: Option<&str>, shapes: &[Order]) -> Option<Box<dyn RecordRenderer>> {
@@ -31,7 +30,7 @@ impl OneValue {
     fn message(&self, log: &mut dyn LogAccess, seq: Seq) -> Result<Vec<u8>, StreamError> {
         let event = log.event(seq)?;
         let mut out = Vec::new();
-        message::render(event.payload, event.ts, &self.shapes, self.style, &mut out)
+        render(event.payload, event.ts, &self.shapes, self.style, &mut out)
             .ok_or_else(|| StreamError::log(seq, "has a shape that the log does not list"))?;
         Ok(out)
     }
@@ -42,7 +41,7 @@ impl OneValue {
         // A part is one element, or a call and its result.
         let items: Vec<&[u8]> = parts.skip(at).take(2).collect();
         let mut out = Vec::new();
-        match part::render(&items, Owner::of_payload(payload), To { style: self.style, depth: 0, out: &mut out }) {
+        match render_part(&items, Owner::of_payload(payload), To { style: self.style, depth: 0, out: &mut out }) {
             0 => Err(StreamError::log(seq, format!("has no part {at}"))),
             _ => Ok(out),
         }

@@ -62,6 +62,11 @@ fn elsewhere(below: &str, new: NewStore<'_>, bytes: Option<Vec<u8>>) -> Found {
     if bytes.is_some() && beside == bytes { Found::StateFolder } else { Found::Nowhere }
 }
 
+/// What the database says of one record of the tree.
+pub(super) fn verdict(record: &Record, bytes: &[u8], tables: &dyn Tables) -> Result<Verdict, TablesError> {
+    judge(record, bytes, tables).map(|judged| judged.verdict)
+}
+
 fn judge(record: &Record, bytes: &[u8], tables: &dyn Tables) -> Result<Judgement, TablesError> {
     let Some(value) = std::str::from_utf8(bytes).ok().and_then(|_| Value::parse(bytes)) else {
         let why = if bytes.is_empty() { "an empty file" } else { "not JSON" };

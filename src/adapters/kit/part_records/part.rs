@@ -14,7 +14,7 @@ use super::schema::{
 };
 
 /// Appends a part in the log's form.
-pub(super) fn push(record: &[u8], owner: Owner<'_>, out: &mut Vec<u8>) {
+pub(in crate::adapters) fn push(record: &[u8], owner: Owner<'_>, out: &mut Vec<u8>) {
     let start = out.len();
     if json::kind_of(record) == Kind::Object {
         let all = json::all_members(record);
@@ -143,7 +143,7 @@ fn push_member(name: &'static str, value: &[u8], out: &mut Vec<u8>) {
 
 /// Renders the part that begins with this element of a message's content, and
 /// returns how many elements it is made of.
-pub(super) fn render(content: &[&[u8]], owner: Owner<'_>, to: To<'_>) -> usize {
+pub(in crate::adapters) fn render(content: &[&[u8]], owner: Owner<'_>, to: To<'_>) -> usize {
     let Some(first) = content.first() else { return 0 };
     let mut given = json::all_members(first);
     let kind = member(first, "type").map(json::unescape).unwrap_or_default();

@@ -14,7 +14,7 @@ use super::part;
 use super::schema::{COMPACT, MESSAGE};
 
 /// Makes the shower of a log with these shapes.
-pub(super) fn shower(shapes: &[Order]) -> Box<Shower> {
+pub(in crate::adapters) fn shower(shapes: &[Order]) -> Box<Shower> {
     let shapes = Shapes::with_others(MESSAGE.order(), shapes.to_vec());
     Box::new(move |shown, show| {
         let event = shown.event;

@@ -21,7 +21,7 @@ const LAST_MS: u64 = 253_402_300_799_999;
 
 /// A payload, and the time beside it.
 #[derive(Debug, Default)]
-pub(super) struct Normal {
+pub(in crate::adapters) struct Normal {
     pub ts: Option<String>,
     pub payload: Vec<u8>,
 }
@@ -40,19 +40,19 @@ impl Content for Parts<'_> {
 
 /// What a message says of itself that its parts say too, as JSON strings.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Owner<'p> {
+pub(in crate::adapters) struct Owner<'p> {
     pub session: Option<&'p [u8]>,
     pub message: Option<&'p [u8]>,
 }
 
 impl<'p> Owner<'p> {
     /// Finds the ids in a payload.
-    pub(super) fn of_payload(payload: &'p [u8]) -> Owner<'p> {
+    pub(in crate::adapters) fn of_payload(payload: &'p [u8]) -> Owner<'p> {
         Owner { session: member(payload, "session"), message: member(payload, "source_id") }
     }
 
     /// Finds the ids in a message's object.
-    pub(super) fn of_record(record: &'p [u8]) -> Owner<'p> {
+    pub(in crate::adapters) fn of_record(record: &'p [u8]) -> Owner<'p> {
         let text = |name: &str| member(record, name).filter(|value| json::kind_of(value) == Kind::String);
         Owner { session: text("sessionID"), message: text("id") }
     }
@@ -60,14 +60,14 @@ impl<'p> Owner<'p> {
 
 /// Returns the value of a member; of equal keys the last. `None` where the value
 /// is no object.
-pub(super) fn member<'p>(value: &'p [u8], name: &str) -> Option<&'p [u8]> {
+pub(in crate::adapters) fn member<'p>(value: &'p [u8], name: &str) -> Option<&'p [u8]> {
     let members = (json::kind_of(value) == Kind::Object).then(|| json::members(value))?;
     members.filter(|member| member.is(name)).last().map(|member| member.value)
 }
 
 /// Makes the payload of a message; `parts` is the list of its parts in the log's
-/// form.
-pub(super) fn normal(record: &[u8], parts: &[u8], shapes: &mut Shapes) -> Normal {
+/// form, and `hidden` says why the program's loader does not see it, if it does not.
+pub(in crate::adapters) fn normal(record: &[u8], parts: &[u8], hidden: Option<&str>, shapes: &mut Shapes) -> Normal {
     let record = decode_utf8(record);
     if json::kind_of(&record) != Kind::Object {
         return Normal { ts: None, payload: of_value(&record, parts) };
@@ -83,11 +83,38 @@ pub(super) fn normal(record: &[u8], parts: &[u8], shapes: &mut Shapes) -> Normal
     if members.iter().any(|member| member.is("error") && is_truthy(json::Value::trusted(member.value))) {
         claim.say("error", b"true".to_vec());
     }
+    if let Some(why) = hidden {
+        claim.say("hidden", hidden_for(why));
+    }
     // The time has a place in the record's order, wherever its value goes.
     let shape = claim.shape(&MESSAGE, &members, shapes);
     let mut payload = Vec::new();
     claim.push_payload(MESSAGE_ORDER, &Parts(parts), &MESSAGE, shape, WRITER, &mut payload);
     Normal { ts: time.map(|time| time.created), payload }
+}
+
+/// What a message says that the program's loader does not see.
+fn hidden_for(why: &str) -> Vec<u8> {
+    let mut out = b"{\"from\":[\"loader\"],\"why\":".to_vec();
+    json::push_string(why, &mut out);
+    out.push(b'}');
+    out
+}
+
+/// Makes the message of which only these parts are left; the ids are JSON strings.
+pub(in crate::adapters) fn without_record(role: &str, parts: &[u8], owner: Owner<'_>, why: &str) -> Normal {
+    let mut payload = format!("{{\"role\":\"{role}\",\"content\":").into_bytes();
+    payload.extend_from_slice(parts);
+    payload.extend_from_slice(b",\"source_id\":");
+    payload.extend_from_slice(owner.message.unwrap_or(b"\"\""));
+    if let Some(session) = owner.session {
+        payload.extend_from_slice(b",\"session\":");
+        json::push_carried_value(session, WRITER, &mut payload);
+    }
+    payload.extend_from_slice(b",\"hidden\":");
+    payload.extend_from_slice(&hidden_for(why));
+    payload.push(b'}');
+    Normal { ts: None, payload }
 }
 
 /// Returns what is claimed in the place of a member: of the time only when the
@@ -148,7 +175,7 @@ impl<'a> Time<'a> {
 
 /// Renders a message's object as it was. `None` where it names a shape that the log
 /// does not list.
-pub(super) fn render(payload: &[u8], ts: Option<&str>, shapes: &Shapes, style: Style, out: &mut Vec<u8>) -> Option<()> {
+pub(in crate::adapters) fn render(payload: &[u8], ts: Option<&str>, shapes: &Shapes, style: Style, out: &mut Vec<u8>) -> Option<()> {
     if let Some(value) = member(payload, "ext").and_then(|ext| member(ext, VALUE)) {
         style.push_value(value, out);
         return Some(());
