@@ -13,6 +13,7 @@ pub(crate) mod hermes_webui;
 mod kit;
 pub mod maintenance;
 pub(crate) mod openclaw;
+mod openclaw_sqlite;
 pub(crate) mod opencode_tree;
 mod pi;
 pub(crate) mod picoclaw;
@@ -28,6 +29,7 @@ pub const ALL: &[&dyn Format] = &[
     &hermes_state_db::HermesStateDb,
     &hermes_webui::HermesWebui,
     &openclaw::OpenClaw,
+    &openclaw_sqlite::OpenClawSqlite,
     &opencode_tree::OpencodeTree,
     &pi::Pi,
     &picoclaw::Picoclaw,
