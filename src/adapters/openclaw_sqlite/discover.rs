@@ -5,7 +5,7 @@ use crate::model::files::{Beside, RelPath};
 use crate::model::finding::FindingCode;
 use crate::model::folder::{FolderView, ListedKind};
 
-use super::layout::{COLD, NAME};
+use super::layout::{COLD, NAME, SESSIONS};
 
 /// How every database begins that has a page.
 const MAGIC: &[u8] = b"SQLite format 3\0";
@@ -54,9 +54,8 @@ fn claim(folder: &FolderView<'_>, name: &[u8]) -> Option<UnitClaim> {
     let mut files: Vec<RelPath> =
         ["", "-journal", "-wal"].iter().map(|end| with(end)).filter(|path| folder.has_file(path)).map(RelPath::new).collect();
     if name.starts_with(FOLDER.as_bytes()) {
-        let is_archive = |path: &[u8]| path.ends_with(b".jsonl.zst") && !path[COLD.len()..].contains(&b'/');
-        let cold = folder.beginning(COLD).filter(|(path, entry)| entry.kind == ListedKind::File && is_archive(path));
-        files.extend(cold.map(|(path, _)| RelPath::new(path)));
+        let beside = folder.beginning(SESSIONS).filter(|(path, entry)| entry.kind == ListedKind::File && is_archive(path));
+        files.extend(beside.map(|(path, _)| RelPath::new(path)));
     }
     let shared = with("-shm");
     let mut left_out = Vec::new();
@@ -80,4 +79,14 @@ fn claim(folder: &FolderView<'_>, name: &[u8]) -> Option<UnitClaim> {
         confidence: Confidence::Sure,
         standing: Standing::Live,
     })
+}
+
+/// Whether a file is a cold archive, or the copy of an archive in the database.
+fn is_archive(path: &[u8]) -> bool {
+    let has_mark = || [".jsonl.deleted.", ".jsonl.reset."].iter().any(|mark| memchr::memmem::find(path, mark.as_bytes()).is_some());
+    let (name, is_ours) = match path.strip_prefix(COLD.as_bytes()) {
+        Some(name) => (name, name.ends_with(b".jsonl.zst")),
+        None => (path.get(SESSIONS.len()..).unwrap_or_default(), path.ends_with(b".zst") && has_mark()),
+    };
+    is_ours && !name.contains(&b'/')
 }

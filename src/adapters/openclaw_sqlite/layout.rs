@@ -6,7 +6,10 @@ use crate::model::files::RelPath;
 /// The name of the main file.
 pub(super) const NAME: &str = "openclaw-agent.sqlite";
 
-/// Where cold archives lie below an agent's folder.
+/// Where transcripts and their archives lie below an agent's folder.
+pub(super) const SESSIONS: &str = "sessions/";
+
+/// Where cold archives lie below that folder.
 pub(super) const COLD: &str = "sessions/cold/";
 
 /// The versions of the schema whose tables are known.
@@ -194,15 +197,17 @@ impl DatabaseFormat for AgentDatabase {
                 sessions.push(DatabaseSession { id: id.clone(), files: Vec::new() });
             }
         })?;
-        if !tables.columns("session_transcript_cold_archives").is_empty() {
-            let query = Query { table: "session_transcript_cold_archives", columns: &["session_id", "archive_name"], only: None, order: &[] };
-            tables.rows(&query, &mut |row| {
-                if let [Cell::Text(id), Cell::Text(name)] = row
-                    && let Some(session) = sessions.iter_mut().find(|session| session.id == *id)
-                {
-                    session.files.push(RelPath::new(format!("../{COLD}{name}")));
-                }
-            })?;
+        for (table, folder) in [("session_transcript_cold_archives", COLD), ("session_transcript_archives", SESSIONS)] {
+            if !tables.columns(table).is_empty() {
+                let query = Query { table, columns: &["session_id", "archive_name"], only: None, order: &[] };
+                tables.rows(&query, &mut |row| {
+                    if let [Cell::Text(id), Cell::Text(name)] = row
+                        && let Some(session) = sessions.iter_mut().find(|session| session.id == *id)
+                    {
+                        session.files.push(RelPath::new(format!("../{folder}{name}")));
+                    }
+                })?;
+            }
         }
         Ok(DatabaseLayout { version: number, sessions, owned: OWNED.to_vec(), left_out: secrets(tables)? })
     }
