@@ -13,6 +13,7 @@ pub(crate) mod hermes_webui;
 mod kit;
 pub mod maintenance;
 pub(crate) mod openclaw;
+mod openclaw_sqlite;
 mod opencode;
 pub(crate) mod opencode_tree;
 mod pi;
@@ -30,6 +31,7 @@ pub const ALL: &[&dyn Format] = &[
     &hermes_webui::HermesWebui,
     &openclaw::OpenClaw,
     &opencode::Opencode,
+    &openclaw_sqlite::OpenClawSqlite,
     &opencode_tree::OpencodeTree,
     &pi::Pi,
     &picoclaw::Picoclaw,

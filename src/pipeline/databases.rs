@@ -97,15 +97,48 @@ fn open(root: &Path, unit: Unit) -> Opened {
 fn parts(unit: &Unit, database: &Result<Arc<SessionDatabase>, String>) -> Vec<(Unit, Option<DatabasePart>)> {
     let Some(main) = unit.files.first().cloned() else { return Vec::new() };
     let part = |session, files| Some(DatabasePart { main: main.clone(), session, files, database: database.clone() });
-    let mut all = vec![(unit.clone(), part(None, Vec::new()))];
+    let (of_database, mut unnamed): (Vec<RelPath>, Vec<RelPath>) = unit.files.iter().cloned().partition(|file| is_of_database(&main, file));
+    let mut sessions = Vec::new();
     for session in database.iter().flat_map(|database| &database.layout().sessions) {
+        // Only what was claimed with the database is there to be read.
+        let files: Vec<RelPath> =
+            session.files.iter().filter_map(|file| beside(&main, file)).filter(|file| unit.files.contains(file)).collect();
+        unnamed.retain(|file| !files.contains(file));
         let mut own = unit.clone();
         own.name = RelPath::new(escaped(&session.id)).below(&unit.name);
-        own.files.extend(session.files.iter().cloned());
+        own.files = of_database.iter().chain(&files).cloned().collect();
         own.left_out.clear();
-        all.push((own, part(Some(session.id.clone()), session.files.clone())));
+        sessions.push((own, part(Some(session.id.clone()), files)));
     }
+    // A file that no session names belongs to none.
+    let mut rest = unit.clone();
+    rest.files = of_database.into_iter().chain(unnamed.iter().cloned()).collect();
+    let mut all = vec![(rest, part(None, unnamed))];
+    all.append(&mut sessions);
     all
+}
+
+/// Whether a file is the database itself, or a log of it.
+fn is_of_database(main: &RelPath, file: &RelPath) -> bool {
+    let end = file.as_bytes().strip_prefix(main.as_bytes());
+    end.is_some_and(|end| [b"".as_slice(), b"-wal", b"-journal"].contains(&end))
+}
+
+/// The path of a file that a database names from its own folder; nothing where that
+/// leads out of the unit's folder.
+fn beside(main: &RelPath, file: &RelPath) -> Option<RelPath> {
+    let above = |path: &RelPath| path.folders().next().unwrap_or_else(|| RelPath::new(""));
+    let mut folder = above(main);
+    let mut rest = file.as_bytes();
+    while let Some(next) = rest.strip_prefix(b"../") {
+        rest = next;
+        if folder.as_bytes().is_empty() {
+            return None;
+        }
+        folder = above(&folder);
+    }
+    let file = RelPath::new(rest);
+    file.stays_inside().then(|| file.below(&folder))
 }
 
 /// A session's id as the name of a file, which no other id has.
@@ -126,6 +159,19 @@ fn escaped(id: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_beside_a_database_is_found_from_its_folder_and_never_outside() {
+        let found = |main: &str, file: &str| beside(&RelPath::new(main), &RelPath::new(file)).map(|path| path.to_string());
+        assert_eq!(found("agent/a.sqlite", "../sessions/x"), Some("sessions/x".to_owned()));
+        assert_eq!(found("agent/a.sqlite", "x"), Some("agent/x".to_owned()));
+        assert_eq!(found("a.sqlite", "x"), Some("x".to_owned()));
+        for (main, file) in [("a.sqlite", "../x"), ("agent/a.sqlite", "../../x"), ("a.sqlite", "y/../../x"), ("a.sqlite", "/x")] {
+            assert_eq!(found(main, file), None, "{main} {file}");
+        }
+        let main = RelPath::new("agent/a.sqlite");
+        assert!(is_of_database(&main, &RelPath::new("agent/a.sqlite-wal")) && !is_of_database(&main, &RelPath::new("agent/a.sqlite-x")));
+    }
 
     #[test]
     fn every_id_has_a_name_of_its_own_that_stays_in_its_folder() {

@@ -93,7 +93,7 @@ pub(super) fn judge(scan: &Scan<'_>) -> Judged {
     let first_kept = first_kept(entries, &rows, &mut cursors, &ids, lineage);
     let others =
         if lineage == Lineage::ByLine || error.is_some() { BTreeMap::new() } else { other_leaves(entries, &cursors, &wanted, leaf) };
-    let (parents, circular) = cut(&wanted, leaf);
+    let (parents, circular) = forest::cut(&wanted, leaf);
     Judged {
         placed: Placed {
             schema: EntrySchema { renames: if is_below(3.0) { Renames::Hooks } else { Renames::Nothing }, ..SCHEMA },
@@ -173,39 +173,6 @@ fn entry_at(rows: &[Row], index: f64) -> Option<usize> {
     let listed = |n: &usize| if begins_with_header { *n > 0 } else { rows[*n] != Row::Header };
     let row = (0..rows.len()).filter(listed).nth(behind_header).filter(|n| rows[*n] == Row::Canonical);
     row.or_else(|| (0..rows.len()).filter(|n| rows[*n] == Row::Canonical).nth(behind_header))
-}
-
-/// Each circle is cut once: where the way up from the leaf closes, or else
-/// above its first entry. Says also from which entries a circle is reached.
-fn cut(wanted: &[Option<usize>], leaf: Option<usize>) -> (Vec<Option<usize>>, Vec<bool>) {
-    let mut parents = wanted.to_vec();
-    let mut circular = vec![false; wanted.len()];
-    // 0 is unknown; other numbers are the walk that passed here.
-    let mut passed = vec![0_usize; wanted.len()];
-    for (walk, start) in leaf.into_iter().chain(0..wanted.len()).enumerate() {
-        let mut way = Vec::new();
-        let mut at = Some(start);
-        while let Some(node) = at.filter(|node| passed[*node] == 0) {
-            passed[node] = walk + 1;
-            way.push(node);
-            at = wanted[node];
-        }
-        let closes = at.filter(|node| passed[*node] == walk + 1 && way.contains(node));
-        if let Some(first) = closes {
-            let from = way.iter().position(|node| *node == first).unwrap_or_default();
-            let circle = &way[from..];
-            // The leaf's own way goes round once and ends where it closes.
-            let cut = if walk == 0 && leaf.is_some() { circle.last() } else { circle.iter().min() };
-            if let Some(cut) = cut {
-                parents[*cut] = None;
-            }
-        }
-        let leads_round = closes.is_some() || at.is_some_and(|node| circular[node]);
-        for node in way {
-            circular[node] = leads_round;
-        }
-    }
-    (parents, circular)
 }
 
 /// The nodes that no other hangs below, by their ids.

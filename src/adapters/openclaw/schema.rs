@@ -2,7 +2,7 @@
 //! OpenClaw 2026.7.1 reads and shows them.
 
 use crate::adapters::kit::entries::schema::{
-    ContentRule, Dialect, Edits, EntrySchema, OlderCompactions, Quirks, Renames, Shows, SystemRule, is_entry,
+    ContentRule, Dialect, Edits, EntrySchema, OlderCompactions, Quirks, Renames, Resets, Shows, SystemRule, is_entry,
 };
 use crate::adapters::kit::entries::tables;
 use crate::adapters::kit::tree::schema::LineRule;
@@ -33,5 +33,6 @@ pub(super) const SCHEMA: EntrySchema = EntrySchema {
     line_rule: LineRule::TrimmedText,
     is_record: is_entry,
     edits: Edits::Unknown,
+    resets: Resets::Unknown,
     renames: Renames::Nothing,
 };

@@ -73,9 +73,8 @@ impl Rows {
     fn message(&mut self, log: &mut dyn LogAccess, seq: Seq) -> Result<Vec<u8>, StreamError> {
         self.opened(log, seq)?;
         let mut out = Vec::new();
-        let rendered = self.opened.as_ref().and_then(|message| {
-            render(&message.payload, message.ts.as_deref(), &self.shapes, COMPACT, &mut out)
-        });
+        let rendered =
+            self.opened.as_ref().and_then(|message| render(&message.payload, message.ts.as_deref(), &self.shapes, COMPACT, &mut out));
         rendered.map(|()| out).ok_or_else(|| StreamError::log(seq, "has a shape that the log does not list"))
     }
 

@@ -3,7 +3,7 @@
 
 use crate::adapters::kit::entries::records::Record;
 use crate::adapters::kit::entries::schema::{
-    ContentRule, Dialect, Edits, EntrySchema, OlderCompactions, Quirks, Renames, Shows, SystemRule, is_entry,
+    ContentRule, Dialect, Edits, EntrySchema, OlderCompactions, Quirks, Renames, Resets, Shows, SystemRule, is_entry,
 };
 use crate::adapters::kit::entries::tables::{self, ROLES, STOP_REASONS};
 use crate::adapters::kit::mapping::Table;
@@ -52,6 +52,7 @@ pub(super) const SCHEMA: EntrySchema = EntrySchema {
     line_rule: LineRule::Truthy,
     is_record: is_entry,
     edits: Edits::Unknown,
+    resets: Resets::Unknown,
     renames: Renames::Nothing,
 };
 
@@ -109,6 +110,7 @@ fn tutorial(record: Record) -> Option<&'static Table> {
         | Record::CustomMessage
         | Record::Thinking
         | Record::Compaction
+        | Record::Reset
         | Record::BranchSummary
         | Record::Custom
         | Record::Label

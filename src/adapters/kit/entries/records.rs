@@ -15,6 +15,9 @@ pub(in crate::adapters) enum Record {
     Thinking,
     Model,
     Compaction,
+    /// The conversation begins anew: nothing before it is shown, and no summary is in
+    /// its place.
+    Reset,
     BranchSummary,
     Custom,
     Label,
@@ -65,7 +68,7 @@ impl Record {
             Record::Header | Record::Info => EventKind::Meta,
             Record::Thinking => EventKind::SettingChange,
             Record::Model => EventKind::ModelChange,
-            Record::Compaction => EventKind::Compaction,
+            Record::Compaction | Record::Reset => EventKind::Compaction,
             Record::BranchSummary => EventKind::BranchSummary,
             Record::Custom | Record::Whole => EventKind::Custom,
             Record::Label => EventKind::Label,

@@ -51,6 +51,13 @@ pub(in crate::adapters) enum Edits {
     Unknown,
 }
 
+/// Whether a program knows entries after which the conversation begins anew.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::adapters) enum Resets {
+    Count,
+    Unknown,
+}
+
 /// How a program treats entries when it shows them.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::adapters) struct Quirks {
@@ -106,6 +113,7 @@ pub(in crate::adapters) struct EntrySchema {
     /// Whether an object on a broken line is a record of such a file.
     pub is_record: fn(&[Member<'_>]) -> bool,
     pub edits: Edits,
+    pub resets: Resets,
     pub renames: Renames,
 }
 
@@ -143,7 +151,11 @@ impl TreeSchema for EntrySchema {
     }
 
     fn judge(&self, members: &[Member<'_>], of_message: &[Member<'_>]) -> Judged<EntrySchema> {
-        let kind = Record::of(&text(members, "type"), &text(of_message, "role"));
+        let kind = match (self.resets, text(members, "type").as_ref()) {
+            // The reason is what tells its event from that of a compaction.
+            (Resets::Count, b"\"reset\"") if get(members, "reason").is_some() => Record::Reset,
+            (_, entry_type) => Record::of(entry_type, &text(of_message, "role")),
+        };
         let has_message = || get(members, "message").is_some_and(|message| message != b"null");
         let is_side = get(members, "appendMode").is_some_and(|mode| canonical(mode).as_ref() == b"\"side\"");
         Judged { kind, traits: Traits { lacks_message: kind.is_message() && !has_message(), is_side } }
@@ -187,7 +199,7 @@ impl TreeSchema for EntrySchema {
                 claim.say("source_type", b"\"custom_message\"".to_vec());
             }
             Record::Thinking => claim.say("name", b"\"thinking_level\"".to_vec()),
-            Record::Compaction if !claim.points("first_kept") => {
+            Record::Compaction | Record::Reset if !claim.points("first_kept") => {
                 let is_named = get(around.members, "firstKeptEntryId").is_some_and(js::is_truthy);
                 let named = (around.named)("firstKeptEntryId").filter(|_| is_named && around.pass != Pass::Retold);
                 if let Some(kept) = around.kept.or(named) {
@@ -204,6 +216,7 @@ impl TreeSchema for EntrySchema {
                 }
             }
             Record::Compaction
+            | Record::Reset
             | Record::Header
             | Record::Model
             | Record::BranchSummary
@@ -247,6 +260,7 @@ impl TreeSchema for EntrySchema {
             EventKind::Meta => Record::Header,
             EventKind::SettingChange => Record::Thinking,
             EventKind::ModelChange => Record::Model,
+            EventKind::Compaction if member("reason").is_some() => Record::Reset,
             EventKind::Compaction => Record::Compaction,
             EventKind::BranchSummary => Record::BranchSummary,
             EventKind::Custom if member("record").is_some() => Record::Whole,

@@ -70,6 +70,10 @@ fn show_record(shown: &Shown<'_>, record: &[u8], quirks: Quirks, hand_on: &mut d
     let entry = Entry { members: &members, quirks };
     let shows_more = quirks.shows == Shows::Everything;
     if shown.event.kind == EventKind::Compaction {
+        let is_reset = js::map_key(get(&members, "type")).as_deref() == Some(b"\"reset\"");
+        if is_reset {
+            return;
+        }
         if shown.place == Place::Compaction || quirks.older_compactions == OlderCompactions::Shown {
             entry.compaction(shown.edit.as_ref(), hand_on);
         }

@@ -59,6 +59,7 @@ pub(in crate::adapters) const OTHER: &[&str] = &[
     "value",
     "title",
     "kind",
+    "reason",
     "provider",
     "model",
     "full_name",
@@ -180,6 +181,7 @@ static COMPACTION: Table = entry!(
     ("fromHook", To("from_hook", Any)),
     ("systemMessage", To("system_message", Any)),
 );
+static RESET: Table = entry!("reset", ("reason", To("reason", Any)), ("firstKeptEntryId", Node("first_kept")));
 static BRANCH_SUMMARY: Table = entry!(
     "branch_summary",
     ("fromId", To("from_id", Any)),
@@ -224,6 +226,7 @@ pub(in crate::adapters) fn table(record: Record) -> Option<&'static Table> {
         Record::Thinking => Some(&THINKING),
         Record::Model => Some(&MODEL),
         Record::Compaction => Some(&COMPACTION),
+        Record::Reset => Some(&RESET),
         Record::BranchSummary => Some(&BRANCH_SUMMARY),
         Record::Custom => Some(&CUSTOM),
         Record::Label => Some(&LABEL),
@@ -247,6 +250,7 @@ pub(in crate::adapters) fn placed_first(record: Record) -> Option<&'static Table
         | Record::Thinking
         | Record::Model
         | Record::Compaction
+        | Record::Reset
         | Record::BranchSummary
         | Record::Label
         | Record::Info

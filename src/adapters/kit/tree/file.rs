@@ -26,6 +26,15 @@ pub(in crate::adapters) struct Placed<S> {
     pub first_kept: HashMap<usize, usize>,
 }
 
+/// Who keeps the bytes of records that their events cannot be rendered to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Residuals {
+    /// The kit, record by record.
+    OfRecords,
+    /// The adapter: a record is only a part of what it rebuilds.
+    OfAdapter,
+}
+
 /// A file, and its events as far as they are put.
 pub(super) struct File<'a, 'f, S: TreeSchema> {
     pub path: &'a RelPath,
@@ -36,10 +45,11 @@ pub(super) struct File<'a, 'f, S: TreeSchema> {
     pub seqs: Vec<Seq>,
     /// The residual of each event that needs one.
     pub residuals: Map<Seq, u32>,
+    pub keeps: Residuals,
 }
 
 /// What a file holds, in its recipe's words.
-const ENTRIES: &str = "entries";
+pub(in crate::adapters) const ENTRIES: &str = "entries";
 /// What a file holds whose entries do not name those above them.
 const LINEAR_ENTRIES: &str = "linear entries";
 
@@ -65,6 +75,7 @@ impl<'a, 'f, S: TreeSchema> File<'a, 'f, S> {
             parents: S::PARENTS.unwrap_or_else(first_says),
             seqs: vec![Seq::ROOT; scan.entries.len()],
             residuals: Map::default(),
+            keeps: Residuals::OfRecords,
         }
     }
 

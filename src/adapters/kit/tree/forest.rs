@@ -79,6 +79,39 @@ pub(in crate::adapters) fn settle<S: TreeSchema>(entries: &[Entry<'_, S>], wante
     Settled { parents, circular }
 }
 
+/// Each circle is cut once: where the way up from the leaf closes, or else
+/// above its first entry. Says also from which entries a circle is reached.
+pub(in crate::adapters) fn cut(wanted: &[Option<usize>], leaf: Option<usize>) -> (Vec<Option<usize>>, Vec<bool>) {
+    let mut parents = wanted.to_vec();
+    let mut circular = vec![false; wanted.len()];
+    // 0 is unknown; other numbers are the walk that passed here.
+    let mut passed = vec![0_usize; wanted.len()];
+    for (walk, start) in leaf.into_iter().chain(0..wanted.len()).enumerate() {
+        let mut way = Vec::new();
+        let mut at = Some(start);
+        while let Some(node) = at.filter(|node| passed[*node] == 0) {
+            passed[node] = walk + 1;
+            way.push(node);
+            at = wanted[node];
+        }
+        let closes = at.filter(|node| passed[*node] == walk + 1 && way.contains(node));
+        if let Some(first) = closes {
+            let from = way.iter().position(|node| *node == first).unwrap_or_default();
+            let circle = &way[from..];
+            // The leaf's own way goes round once and ends where it closes.
+            let cut = if walk == 0 && leaf.is_some() { circle.last() } else { circle.iter().min() };
+            if let Some(cut) = cut {
+                parents[*cut] = None;
+            }
+        }
+        let leads_round = closes.is_some() || at.is_some_and(|node| circular[node]);
+        for node in way {
+            circular[node] = leads_round;
+        }
+    }
+    (parents, circular)
+}
+
 /// The entries on the walk to `leaf`, first to last.
 pub(in crate::adapters) fn path(parents: &[Option<usize>], leaf: Option<usize>) -> Vec<usize> {
     let mut path = Vec::new();

@@ -18,7 +18,7 @@ use crate::model::stream::{EventSink, StreamError};
 
 use super::draft::{Draft, leave_last, push_whole, shape_text, whole};
 use super::entry::{Entry, Inside, get};
-use super::file::{File, Placed};
+use super::file::{File, Placed, Residuals};
 use super::forest;
 use super::ids::{FileIds, KnownIds, underlying};
 use super::scan::{Piece, Scan};
@@ -26,6 +26,9 @@ use super::schema::{Pass, RepeatedState, Surroundings, TreeSchema};
 
 /// The member `hidden` of a message that the loader does not see.
 const SALVAGED: &[u8] = b"{\"from\":[\"loader\"],\"why\":\"salvaged from a broken line\"}";
+
+/// The member `hidden` of a message that its program has yet to take up.
+const WAITING: &[u8] = b"{\"from\":[\"loader\"],\"why\":\"accepted, and not yet in the transcript\"}";
 
 /// Shorter values are stored each time.
 const WORTH_SHARING: usize = 256;
@@ -40,6 +43,9 @@ pub(in crate::adapters) struct Reader<'a, 's, S> {
     /// The residuals of those that cannot be rendered, for every file that has
     /// the record.
     residual_of: Map<Seq, u32>,
+    /// What events are rendered to that do not give back their text, where the adapter
+    /// keeps residuals.
+    pub rendered: Map<Seq, Vec<u8>>,
     /// Headers that are in the log, by their bytes.
     headers: Map<&'a [u8], Seq>,
     /// Messages that are in the log, by what they say, and their shapes.
@@ -88,6 +94,7 @@ impl<'a, 's, S: TreeSchema> Reader<'a, 's, S> {
             shapes: Shapes::new(Order::default()),
             known: Map::default(),
             residual_of: Map::default(),
+            rendered: Map::default(),
             headers: Map::default(),
             messages: Map::default(),
             repeat_of: Map::default(),
@@ -128,6 +135,36 @@ impl<'a, 's, S: TreeSchema> Reader<'a, 's, S> {
             });
         }
         self.rebuilt(file, recipe)
+    }
+
+    /// Puts the entries of a list that is rebuilt by its adapter; returns the event of
+    /// each. What those are rendered to that do not give back their text is in
+    /// `rendered`.
+    pub(in crate::adapters) fn entries(
+        &mut self,
+        path: &'a RelPath,
+        scan: &Scan<'a, S>,
+        placed: &Placed<S>,
+    ) -> Result<Vec<Seq>, StreamError> {
+        let mut file = File { parents: Parents::Written, keeps: Residuals::OfAdapter, ..File::new(path, scan, placed) };
+        for n in 0..scan.entries.len() {
+            self.entry_and_above(&mut file, n)?;
+        }
+        Ok(file.seqs)
+    }
+
+    /// Puts an entry that no list has, beside the conversation.
+    pub(in crate::adapters) fn waiting(
+        &mut self,
+        path: &'a RelPath,
+        scan: &Scan<'a, S>,
+        placed: &Placed<S>,
+    ) -> Result<Vec<Seq>, StreamError> {
+        let mut file = File { parents: Parents::Written, keeps: Residuals::OfAdapter, ..File::new(path, scan, placed) };
+        for (n, entry) in scan.entries.iter().enumerate() {
+            file.seqs[n] = self.put(&mut file, entry, Seq::ROOT, None, Pass::Waiting)?;
+        }
+        Ok(file.seqs)
     }
 
     fn rebuilt(&mut self, file: File<'a, '_, S>, events: Vec<Seq>) -> Result<Vec<Seq>, StreamError> {
@@ -239,7 +276,9 @@ impl<'a, 's, S: TreeSchema> Reader<'a, 's, S> {
         }
         if self.to.check == Check::EachRecord {
             let rendered = self.rendered(&draft, above, file);
-            if rendered != text {
+            if rendered != text && file.keeps == Residuals::OfAdapter {
+                self.rendered.insert(seq, rendered);
+            } else if rendered != text {
                 let count = self.to.residual((seq, seq), &rendered, text);
                 file.residuals.insert(seq, count);
                 self.residual_of.insert(seq, count);
@@ -307,10 +346,15 @@ impl<'a, 's, S: TreeSchema> Reader<'a, 's, S> {
             seq.filter(|seq| !seq.is_root())
         };
         schema.complete(entry.kind, &entry.traits, &mut claim, &Surroundings { members, named: &named, kept, pass })?;
-        if pass == Pass::Salvaged {
+        let hidden = match pass {
+            Pass::Salvaged => Some(SALVAGED),
+            Pass::Waiting => Some(WAITING),
+            Pass::InTree | Pass::Retold | Pass::BesideTree => None,
+        };
+        if let Some(hidden) = hidden {
             // Only messages can be hidden; anything else is carried as it is.
             (kind == EventKind::Message).then_some(())?;
-            claim.say("hidden", SALVAGED.to_vec());
+            claim.say("hidden", hidden.to_vec());
         }
         let first = claim.first.filter(|value| value.len() >= WORTH_SHARING && entry.is_utf8);
         let first = first.map(|value| {

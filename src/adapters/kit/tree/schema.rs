@@ -77,6 +77,8 @@ pub(in crate::adapters) enum Pass {
     BesideTree,
     /// Found on a broken line, which the loader does not see.
     Salvaged,
+    /// Accepted by the program, and not yet a part of the conversation.
+    Waiting,
 }
 
 /// A tree format. A value of it says which dialect a file is in.
