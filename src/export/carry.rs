@@ -218,12 +218,10 @@ pub fn originals(path: Vec<SourceEvent>, exporter: &dyn Exporter) -> Result<Vec<
 }
 
 /// The text of a member. A log carries a value with a member `$raw`, which may be
-/// one of its own, as a text in another `$raw`.
+/// one of its own, as a text in another `$raw`; and a target may keep it as a text.
 fn unwrapped(member: Value<'_>) -> Vec<u8> {
-    match member.first(json::RAW_KEY) {
-        Some(raw) => raw.to_str().into_owned().into_bytes(),
-        None => member.text().to_vec(),
-    }
+    let text = member.first(json::RAW_KEY).or_else(|| member.is_string().then_some(member));
+    text.map_or_else(|| member.text().to_vec(), |text| text.to_str().into_owned().into_bytes())
 }
 
 fn left_out_event(one: Value<'_>) -> Result<Option<(usize, SourceEvent)>, StreamError> {

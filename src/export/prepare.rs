@@ -36,6 +36,7 @@ pub enum Kinship {
 
 /// Turns events into drafts, one after the other.
 pub struct Preparation<'e> {
+    exporter: &'e dyn Exporter,
     abilities: Abilities,
     kinship: Kinship,
     events: &'e [SourceEvent],
@@ -45,8 +46,8 @@ pub struct Preparation<'e> {
 
 /// Prepares the events of a path for a target.
 #[must_use]
-pub fn prepare(events: &[SourceEvent], exporter: &dyn Exporter, kinship: Kinship, losses: Losses) -> (Vec<Draft>, Losses) {
-    let mut preparation = Preparation { abilities: exporter.abilities(), kinship, events, drafts: Vec::new(), losses };
+pub fn prepare<'e>(events: &'e [SourceEvent], exporter: &'e dyn Exporter, kinship: Kinship, losses: Losses) -> (Vec<Draft>, Losses) {
+    let mut preparation = Preparation { exporter, abilities: exporter.abilities(), kinship, events, drafts: Vec::new(), losses };
     for at in 0..events.len() {
         preparation.event(at);
     }
@@ -72,7 +73,13 @@ impl Preparation<'_> {
         self.losses.add(LossCode::PinDropped, seq);
         if message.role != Role::Assistant {
             // Only answers have a place for these.
-            let codes = [LossCode::ModelDropped, LossCode::UsageDropped, LossCode::StopReasonDropped, LossCode::ErrorDropped];
+            let codes = [
+                LossCode::ModelDropped,
+                LossCode::UsageDropped,
+                LossCode::CostDropped,
+                LossCode::StopReasonDropped,
+                LossCode::ErrorDropped,
+            ];
             codes.into_iter().for_each(|code| self.losses.add(code, seq));
             if message.tool_calls().next().is_some() {
                 self.losses.add(LossCode::PartDropped, seq);
@@ -123,8 +130,12 @@ impl Preparation<'_> {
     }
 
     fn summary(&mut self, at: usize, message: &Message) {
-        self.losses.add(LossCode::SummaryAsText, self.events[at].seq);
-        let pieces = vec![Piece::Text(message.text())];
+        let (seq, summary) = (self.events[at].seq, message.text());
+        if summary.trim().is_empty() {
+            return self.losses.add(LossCode::EmptyLeftOut, seq);
+        }
+        self.losses.add(LossCode::SummaryAsText, seq);
+        let pieces = vec![Piece::Text(summary)];
         let body = if self.can(Notes) { Body::Note { kind: "summary".to_owned(), pieces } } else { Body::User(pieces) };
         self.put(at, body);
     }
@@ -216,11 +227,14 @@ impl Preparation<'_> {
         let is_own = |draft: &&Draft| matches!(&draft.origin, Origin::Events(of) if of.contains(&at));
         let is_again = self.drafts.iter().rev().take_while(is_own).any(|draft| matches!(draft.body, Body::Answer(_)));
         let usage = if self.can(Usage) && !is_again { usage } else { None };
-        if message.usage.is_some() && !self.can(Usage) {
+        let kept = usage.map(|usage| self.exporter.counts(usage));
+        if message.usage.is_some() && (!self.can(Usage) || kept != usage) {
             self.losses.add(LossCode::UsageDropped, seq);
-        } else if usage.is_some_and(|usage| usage.cost.is_some()) && !self.can(Costs) {
+        }
+        if message.usage.is_some_and(|usage| usage.cost.is_some()) && !self.can(Costs) {
             self.losses.add(LossCode::CostDropped, seq);
         }
+        let usage = kept;
         let (usage, is_filled) = if self.abilities.needs(Need::Usage) { filled(usage) } else { (usage, false) };
         if is_filled {
             self.losses.add(LossCode::UsageZeroed, seq);

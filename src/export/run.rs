@@ -3,10 +3,14 @@
 use crate::adapters::format::Format;
 use crate::log::LogView;
 use crate::model::export::ability::Ability;
+use crate::model::export::loss::{LossCode, Losses};
 use crate::model::export::transcript::{Body, Seed};
 use crate::model::ids::Seq;
 use crate::model::stream::{ReadAt, StreamError};
 
+use crate::adapters::exporter::Exporter;
+
+use super::carry::Origin;
 use super::error::ExportError;
 use super::pairing::Pairing;
 use super::prepare::{Draft, Kinship, prepare};
@@ -34,6 +38,7 @@ pub fn export<R: ReadAt>(log: &mut LogView<R>, source: Option<&dyn Format>, want
         set_model(&mut drafts, model);
     }
     let drafts = Pairing { events: &path.events, seed: &seed, losses: &mut losses }.settle(drafts, abilities);
+    let drafts = if kinship == Kinship::Foreign { reworded(&path.events, drafts, exporter, &mut losses) } else { drafts };
     if !drafts.iter().any(|draft| matches!(draft.body, Body::User(_) | Body::Answer(_))) {
         return Err(ExportError::Empty);
     }
@@ -70,6 +75,16 @@ pub fn originals<R: ReadAt>(log: &mut LogView<R>, format: &dyn Format, node: Seq
         Some(exporter) => carry::originals(path.events, exporter),
         None => Ok(path.events),
     }
+}
+
+/// Lets the target change what it would take for something else.
+fn reworded(events: &[SourceEvent], mut drafts: Vec<Draft>, exporter: &dyn Exporter, losses: &mut Losses) -> Vec<Draft> {
+    for draft in &mut drafts {
+        if let (true, Origin::Events(of)) = (exporter.reword(&mut draft.body), &draft.origin) {
+            of.iter().for_each(|at| losses.add(LossCode::TextAltered, events[*at].seq));
+        }
+    }
+    drafts
 }
 
 fn set_model(drafts: &mut [Draft], model: &str) {
