@@ -61,6 +61,10 @@ fn is_same(a: &SourceEvent, b: &SourceEvent) -> bool {
     (a.seq, a.kind, &a.ts) == (b.seq, b.kind, &b.ts) && plain(a) == plain(b)
 }
 
+fn memmem(bytes: &[u8], what: &[u8]) -> bool {
+    bytes.windows(what.len()).any(|window| window == what)
+}
+
 #[test]
 fn an_export_loses_nothing_unsaid_and_comes_back_as_it_was() {
     let mut wrong = Vec::new();
@@ -80,6 +84,11 @@ fn an_export_loses_nothing_unsaid_and_comes_back_as_it_was() {
             let again = exported(&mut source, target, Extension::Carried).unwrap();
             if again.session.files != export.session.files {
                 wrong.push(format!("{place}: other bytes the second time"));
+            }
+            let bare = exported(&mut source, target, Extension::Bare).unwrap();
+            let has_member = |export: &Export| export.session.files.iter().any(|(_, bytes)| memmem(bytes, b"\"everlog\":"));
+            if has_member(&bare) || !has_member(&export) || bare.losses != export.losses {
+                wrong.push(format!("{place}: the bare export is not the other one without its extension members"));
             }
             let depth = if target.exporter().unwrap().abilities().can(everlog::model::export::ability::Ability::Compactions) {
                 Depth::Everything
