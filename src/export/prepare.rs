@@ -25,7 +25,7 @@ pub struct Draft {
     pub origin: Origin,
 }
 
-/// Whether a session goes to its own format.
+/// Whether an event goes to its own format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kinship {
     /// It does: what only its program understands can go along.
@@ -38,6 +38,8 @@ pub enum Kinship {
 pub struct Preparation<'e> {
     exporter: &'e dyn Exporter,
     abilities: Abilities,
+    kinships: &'e [Kinship],
+    /// That of the event at hand.
     kinship: Kinship,
     events: &'e [SourceEvent],
     drafts: Vec<Draft>,
@@ -46,8 +48,9 @@ pub struct Preparation<'e> {
 
 /// Prepares the events of a path for a target.
 #[must_use]
-pub fn prepare<'e>(events: &'e [SourceEvent], exporter: &'e dyn Exporter, kinship: Kinship, losses: Losses) -> (Vec<Draft>, Losses) {
-    let mut preparation = Preparation { exporter, abilities: exporter.abilities(), kinship, events, drafts: Vec::new(), losses };
+pub fn prepare<'e>(events: &'e [SourceEvent], kinships: &'e [Kinship], exporter: &'e dyn Exporter, losses: Losses) -> (Vec<Draft>, Losses) {
+    let abilities = exporter.abilities();
+    let mut preparation = Preparation { exporter, abilities, kinships, kinship: Kinship::Foreign, events, drafts: Vec::new(), losses };
     for at in 0..events.len() {
         preparation.event(at);
     }
@@ -65,6 +68,7 @@ impl Preparation<'_> {
 
     fn event(&mut self, at: usize) {
         let event = &self.events[at];
+        self.kinship = self.kinships[at];
         let seq = event.seq;
         let Some(message) = &event.message else { return self.entry(at) };
         if message.hidden_from.iter().any(|who| who == "model") {

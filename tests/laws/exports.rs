@@ -4,12 +4,14 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods)]
 
+use everlog::Role;
 use everlog::adapters::ALL;
 use everlog::adapters::format::{Check, Format};
 use everlog::export::source::{self, Depth, SourceEvent};
-use everlog::export::{self, Export, ExportError, Extension, Wanted};
+use everlog::export::{self, Export, ExportError, Extension, Wanted, carry};
 use everlog::json;
 use everlog::log::LogView;
+use everlog::model::event::EventKind;
 use everlog::model::ids::Seq;
 use std::collections::BTreeMap;
 use std::fs;
@@ -110,4 +112,45 @@ fn an_export_loses_nothing_unsaid_and_comes_back_as_it_was() {
     }
     assert!(wrong.is_empty(), "{} wrong\n{}", wrong.len(), wrong.join("\n"));
     assert!(counts.values().all(|count| *count > 50) && !counts.is_empty(), "{counts:?}");
+}
+
+/// A message that nothing was exported for.
+fn new_message(seq: u32) -> SourceEvent {
+    let payload = b"{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"And then?\"}]}".to_vec();
+    SourceEvent::from_payload(Seq::new(seq), EventKind::Message, None, payload).unwrap()
+}
+
+/// What was said since stands where it was said: after what the target could not say
+/// at that place, and before the next thing that it could.
+#[test]
+fn what_was_said_since_comes_back_in_its_place() {
+    let mut tours = sources();
+    tours.retain(|source| source.path.to_string_lossy().contains("/tour/"));
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for mut source in tours {
+        for target in targets() {
+            let export = match exported(&mut source, target, Extension::Carried) {
+                Ok(export) => export,
+                Err(ExportError::Empty) => continue,
+                Err(error) => panic!("{} to {}: {error}", source.path.display(), target.id()),
+            };
+            let converted = support::convert(target, &export::files_of(&export.session), Check::EachRecord);
+            let mut log = LogView::open(converted.log).unwrap();
+            let node = log.state().head(&log.active()).unwrap();
+            let mut read = source::read(&mut log, node, Depth::Everything).unwrap().events;
+            read.insert(0, new_message(1_000_001));
+            read.push(new_message(1_000_002));
+            let path = back(target, &export);
+            let both = carry::originals(read, target.exporter().unwrap()).unwrap();
+            let is_new = |event: &SourceEvent| event.seq.number() > 1_000_000;
+            assert!(both.last().is_some_and(is_new), "{} to {}", source.path.display(), target.id());
+            let kept: Vec<_> = both.iter().filter(|event| !is_new(event)).collect();
+            assert!(kept.len() == path.len() && kept.iter().zip(&path).all(|(a, b)| is_same(a, b)), "{}", source.path.display());
+            let first = both.iter().position(is_new).unwrap();
+            let is_prompt = |event: &SourceEvent| event.message.as_ref().is_some_and(|message| message.role == Role::User);
+            assert!(!both[..first].iter().any(is_prompt), "{} to {}", source.path.display(), target.id());
+            *counts.entry(target.id()).or_default() += 1;
+        }
+    }
+    assert!(counts.values().all(|count| *count >= 5) && !counts.is_empty(), "{counts:?}");
 }
