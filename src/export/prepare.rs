@@ -77,14 +77,14 @@ impl Preparation<'_> {
         self.losses.add(LossCode::PinDropped, seq);
         if message.role != Role::Assistant {
             // Only answers have a place for these.
-            let codes = [
-                LossCode::ModelDropped,
-                LossCode::UsageDropped,
-                LossCode::CostDropped,
-                LossCode::StopReasonDropped,
-                LossCode::ErrorDropped,
+            let has = [
+                (LossCode::ModelDropped, message.model.is_some() || message.provider.is_some()),
+                (LossCode::UsageDropped, message.usage.is_some()),
+                (LossCode::CostDropped, message.usage.is_some_and(|usage| usage.cost.is_some())),
+                (LossCode::StopReasonDropped, message.stop_reason.is_some()),
+                (LossCode::ErrorDropped, message.error.is_some()),
             ];
-            codes.into_iter().for_each(|code| self.losses.add(code, seq));
+            has.into_iter().filter(|(_, has)| *has).for_each(|(code, _)| self.losses.add(code, seq));
             if message.tool_calls().next().is_some() {
                 self.losses.add(LossCode::PartDropped, seq);
             }
@@ -180,7 +180,9 @@ impl Preparation<'_> {
         let pieces: Vec<Piece> = pieces.into_iter().filter(|piece| !matches!(piece, Piece::Text(text) if text.trim().is_empty())).collect();
         let says_error = message.role == Role::Assistant && message.error.is_some() && self.can(Errors);
         if is_blank && !says_error {
-            self.losses.add(LossCode::ErrorDropped, seq);
+            if message.error.is_some() {
+                self.losses.add(LossCode::ErrorDropped, seq);
+            }
             return;
         }
         let is_own_word = message.source_role.is_some();
@@ -255,7 +257,9 @@ impl Preparation<'_> {
         }
         let (mut model, mut provider) = (message.model.clone(), message.provider.clone());
         if !self.can(Models) || !self.can(Providers) {
-            self.losses.add(LossCode::ModelDropped, seq);
+            if model.is_some() || provider.is_some() {
+                self.losses.add(LossCode::ModelDropped, seq);
+            }
             model = model.filter(|_| self.can(Models));
             provider = provider.filter(|_| self.can(Providers));
         }
