@@ -3,7 +3,7 @@
 
 use crate::json::Value;
 use crate::model::export::ability::Abilities;
-use crate::model::export::transcript::Transcript;
+use crate::model::export::transcript::{Body, Tokens, Transcript};
 use crate::model::files::RelPath;
 
 /// A format as the target of an export: pure, a transcript in and files out.
@@ -15,6 +15,17 @@ pub trait Exporter: Sync {
     /// Writes a session. Reading its files again must give one node for each
     /// entry, in the same order, on the path of the head that is shown.
     fn write(&self, session: &Transcript) -> ExportedSession;
+
+    /// Returns those of these counts that its sessions have a place for.
+    fn counts(&self, tokens: Tokens) -> Tokens {
+        tokens
+    }
+
+    /// Changes the texts of an entry from another program that this one would take
+    /// for something else than what was said; tells whether it changed any.
+    fn reword(&self, _entry: &mut Body) -> bool {
+        false
+    }
 
     /// Finds in the payload of a message what [`Entry::carried`] put there.
     ///

@@ -1,7 +1,8 @@
 //! What a target cannot say and still brings along, in one extension member:
 //! put there by an export, and taken back from a log of the exported session.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use crate::adapters::exporter::{CARRIED, Exporter};
 use crate::json::{self, Kind, Value};
@@ -189,41 +190,69 @@ fn digest(read: &SourceEvent, exporter: &dyn Exporter) -> String {
 /// # Errors
 /// When a member that an export wrote is not valid.
 pub fn originals(path: Vec<SourceEvent>, exporter: &dyn Exporter) -> Result<Vec<SourceEvent>, StreamError> {
-    // Each event with its place on the path that it had; what is new follows all
-    // that is before it.
+    // The events with their places on the path that they had, and those that are new
+    // with what they follow.
     let mut events: Vec<(usize, SourceEvent)> = Vec::with_capacity(path.len());
-    let mut last = 0;
+    let mut left_out: Vec<(usize, SourceEvent)> = Vec::new();
+    let mut format: Option<Rc<str>> = None;
+    let mut new: Vec<(Option<usize>, SourceEvent)> = Vec::new();
+    let mut changed: Vec<(usize, SourceEvent)> = Vec::new();
+    let mut last = None;
     for event in path {
         let Some(member) = exporter.carried(Value::trusted(&event.payload)).map(unwrapped) else {
-            events.push((last, event));
+            new.push((last, event));
             continue;
         };
         let member = Value::trusted(&member);
         for one in member.first("events").into_iter().flat_map(Value::elements) {
-            events.extend(left_out_event(one)?);
+            left_out.extend(left_out_event(one)?);
         }
+        let about = member.first("session").and_then(|about| about.first("format"));
+        format = about.map(|format| Rc::from(&*format.to_str())).or(format);
         let is_unchanged = member.first("digest").is_some_and(|kept| kept.is_str(&digest(&event, exporter)));
         let [seq, place, part] = member.get_each(["seq", "place", "part"]);
         let (seq, place) = (seq.and_then(Value::parse).map(Seq::new), place.and_then(Value::parse));
-        last = last.max(place.unwrap_or(last));
+        last = last.max(place);
         match (is_unchanged, seq, place) {
             (true, Some(seq), Some(place)) if part.is_none() => events.push((place, original(&event, seq, member, exporter)?)),
             // Ours, or a part of an event that another record stands for.
             (true, _, _) => {}
-            (false, _, _) => events.push((last, event)),
+            (false, _, Some(place)) => changed.push((place, event)),
+            (false, _, None) => new.push((last, event)),
         }
     }
-    events.sort_by_key(|(place, _)| *place);
-    Ok(events.into_iter().map(|(_, event)| event).collect())
+    let records: BTreeSet<usize> = events.iter().chain(&changed).map(|(place, _)| *place).collect();
+    events.append(&mut left_out);
+    for (_, event) in &mut events {
+        event.format.clone_from(&format);
+    }
+    // What is new was said before the next record, and after what the target could
+    // not say in front of that.
+    let after = |last: Option<usize>| {
+        let next = records.range(last.map_or(0, |last| last.saturating_add(1))..).next();
+        next.map_or(usize::MAX, |next| *next)
+    };
+    let mut all: Vec<((usize, Rank), SourceEvent)> = Vec::with_capacity(events.len() + new.len() + changed.len());
+    all.extend(new.into_iter().map(|(last, event)| ((after(last), Rank::New), event)));
+    all.extend(events.into_iter().map(|(place, event)| ((place, Rank::Original), event)));
+    all.extend(changed.into_iter().map(|(place, event)| ((place, Rank::Changed), event)));
+    all.sort_by_key(|(place, _)| *place);
+    Ok(all.into_iter().map(|(_, event)| event).collect())
+}
+
+/// In which order events of one place come back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Rank {
+    New,
+    Original,
+    Changed,
 }
 
 /// The text of a member. A log carries a value with a member `$raw`, which may be
-/// one of its own, as a text in another `$raw`.
+/// one of its own, as a text in another `$raw`; and a target may keep it as a text.
 fn unwrapped(member: Value<'_>) -> Vec<u8> {
-    match member.first(json::RAW_KEY) {
-        Some(raw) => raw.to_str().into_owned().into_bytes(),
-        None => member.text().to_vec(),
-    }
+    let text = member.first(json::RAW_KEY).or_else(|| member.is_string().then_some(member));
+    text.map_or_else(|| member.text().to_vec(), |text| text.to_str().into_owned().into_bytes())
 }
 
 fn left_out_event(one: Value<'_>) -> Result<Option<(usize, SourceEvent)>, StreamError> {

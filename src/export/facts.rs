@@ -30,6 +30,7 @@ struct Facts {
     order: Vec<&'static str>,
     models: Vec<String>,
     usage: Vec<Usage>,
+    costs: Vec<f64>,
     stops: Vec<StopReason>,
     errors: Vec<String>,
     times: Vec<Option<String>>,
@@ -57,6 +58,7 @@ pub fn differing(before: &[&SourceEvent], after: &[&SourceEvent]) -> BTreeSet<As
         (Aspect::Order, a.order == b.order),
         (Aspect::Model, a.models == b.models),
         (Aspect::Usage, a.usage == b.usage),
+        (Aspect::Cost, a.costs == b.costs),
         (Aspect::StopReason, a.stops == b.stops),
         (Aspect::Error, a.errors == b.errors),
         (Aspect::Time, a.times == b.times),
@@ -103,7 +105,10 @@ impl Facts {
         if model != "/" && self.models.last() != Some(&model) {
             self.models.push(model);
         }
-        self.usage.extend(message.usage);
+        // What it cost is a side of its own, and a usage may say nothing else.
+        let counts = message.usage.map(|usage| Usage { cost: None, ..usage });
+        self.usage.extend(counts.filter(|counts| *counts != Usage::default()));
+        self.costs.extend(message.usage.and_then(|usage| usage.cost));
         if message.stop_reason.is_some() && self.stops.last().copied() != message.stop_reason {
             self.stops.extend(message.stop_reason);
         }

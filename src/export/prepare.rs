@@ -25,7 +25,7 @@ pub struct Draft {
     pub origin: Origin,
 }
 
-/// Whether a session goes to its own format.
+/// Whether an event goes to its own format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kinship {
     /// It does: what only its program understands can go along.
@@ -36,7 +36,10 @@ pub enum Kinship {
 
 /// Turns events into drafts, one after the other.
 pub struct Preparation<'e> {
+    exporter: &'e dyn Exporter,
     abilities: Abilities,
+    kinships: &'e [Kinship],
+    /// That of the event at hand.
     kinship: Kinship,
     events: &'e [SourceEvent],
     drafts: Vec<Draft>,
@@ -45,8 +48,9 @@ pub struct Preparation<'e> {
 
 /// Prepares the events of a path for a target.
 #[must_use]
-pub fn prepare(events: &[SourceEvent], exporter: &dyn Exporter, kinship: Kinship, losses: Losses) -> (Vec<Draft>, Losses) {
-    let mut preparation = Preparation { abilities: exporter.abilities(), kinship, events, drafts: Vec::new(), losses };
+pub fn prepare<'e>(events: &'e [SourceEvent], kinships: &'e [Kinship], exporter: &'e dyn Exporter, losses: Losses) -> (Vec<Draft>, Losses) {
+    let abilities = exporter.abilities();
+    let mut preparation = Preparation { exporter, abilities, kinships, kinship: Kinship::Foreign, events, drafts: Vec::new(), losses };
     for at in 0..events.len() {
         preparation.event(at);
     }
@@ -64,6 +68,7 @@ impl Preparation<'_> {
 
     fn event(&mut self, at: usize) {
         let event = &self.events[at];
+        self.kinship = self.kinships[at];
         let seq = event.seq;
         let Some(message) = &event.message else { return self.entry(at) };
         if message.hidden_from.iter().any(|who| who == "model") {
@@ -72,8 +77,14 @@ impl Preparation<'_> {
         self.losses.add(LossCode::PinDropped, seq);
         if message.role != Role::Assistant {
             // Only answers have a place for these.
-            let codes = [LossCode::ModelDropped, LossCode::UsageDropped, LossCode::StopReasonDropped, LossCode::ErrorDropped];
-            codes.into_iter().for_each(|code| self.losses.add(code, seq));
+            let has = [
+                (LossCode::ModelDropped, message.model.is_some() || message.provider.is_some()),
+                (LossCode::UsageDropped, message.usage.is_some()),
+                (LossCode::CostDropped, message.usage.is_some_and(|usage| usage.cost.is_some())),
+                (LossCode::StopReasonDropped, message.stop_reason.is_some()),
+                (LossCode::ErrorDropped, message.error.is_some()),
+            ];
+            has.into_iter().filter(|(_, has)| *has).for_each(|(code, _)| self.losses.add(code, seq));
             if message.tool_calls().next().is_some() {
                 self.losses.add(LossCode::PartDropped, seq);
             }
@@ -123,8 +134,12 @@ impl Preparation<'_> {
     }
 
     fn summary(&mut self, at: usize, message: &Message) {
-        self.losses.add(LossCode::SummaryAsText, self.events[at].seq);
-        let pieces = vec![Piece::Text(message.text())];
+        let (seq, summary) = (self.events[at].seq, message.text());
+        if summary.trim().is_empty() {
+            return self.losses.add(LossCode::EmptyLeftOut, seq);
+        }
+        self.losses.add(LossCode::SummaryAsText, seq);
+        let pieces = vec![Piece::Text(summary)];
         let body = if self.can(Notes) { Body::Note { kind: "summary".to_owned(), pieces } } else { Body::User(pieces) };
         self.put(at, body);
     }
@@ -165,7 +180,9 @@ impl Preparation<'_> {
         let pieces: Vec<Piece> = pieces.into_iter().filter(|piece| !matches!(piece, Piece::Text(text) if text.trim().is_empty())).collect();
         let says_error = message.role == Role::Assistant && message.error.is_some() && self.can(Errors);
         if is_blank && !says_error {
-            self.losses.add(LossCode::ErrorDropped, seq);
+            if message.error.is_some() {
+                self.losses.add(LossCode::ErrorDropped, seq);
+            }
             return;
         }
         let is_own_word = message.source_role.is_some();
@@ -216,11 +233,14 @@ impl Preparation<'_> {
         let is_own = |draft: &&Draft| matches!(&draft.origin, Origin::Events(of) if of.contains(&at));
         let is_again = self.drafts.iter().rev().take_while(is_own).any(|draft| matches!(draft.body, Body::Answer(_)));
         let usage = if self.can(Usage) && !is_again { usage } else { None };
-        if message.usage.is_some() && !self.can(Usage) {
+        let kept = usage.map(|usage| self.exporter.counts(usage));
+        if message.usage.is_some() && (!self.can(Usage) || kept != usage) {
             self.losses.add(LossCode::UsageDropped, seq);
-        } else if usage.is_some_and(|usage| usage.cost.is_some()) && !self.can(Costs) {
+        }
+        if message.usage.is_some_and(|usage| usage.cost.is_some()) && !self.can(Costs) {
             self.losses.add(LossCode::CostDropped, seq);
         }
+        let usage = kept;
         let (usage, is_filled) = if self.abilities.needs(Need::Usage) { filled(usage) } else { (usage, false) };
         if is_filled {
             self.losses.add(LossCode::UsageZeroed, seq);
@@ -237,7 +257,9 @@ impl Preparation<'_> {
         }
         let (mut model, mut provider) = (message.model.clone(), message.provider.clone());
         if !self.can(Models) || !self.can(Providers) {
-            self.losses.add(LossCode::ModelDropped, seq);
+            if model.is_some() || provider.is_some() {
+                self.losses.add(LossCode::ModelDropped, seq);
+            }
             model = model.filter(|_| self.can(Models));
             provider = provider.filter(|_| self.can(Providers));
         }

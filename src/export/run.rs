@@ -3,10 +3,14 @@
 use crate::adapters::format::Format;
 use crate::log::LogView;
 use crate::model::export::ability::Ability;
+use crate::model::export::loss::{LossCode, Losses};
 use crate::model::export::transcript::{Body, Seed};
 use crate::model::ids::Seq;
 use crate::model::stream::{ReadAt, StreamError};
 
+use crate::adapters::exporter::Exporter;
+
+use super::carry::Origin;
 use super::error::ExportError;
 use super::pairing::Pairing;
 use super::prepare::{Draft, Kinship, prepare};
@@ -27,13 +31,16 @@ pub fn export<R: ReadAt>(log: &mut LogView<R>, source: Option<&dyn Format>, want
     if let Some(source) = source.and_then(Format::exporter) {
         path.events = carry::originals(path.events, source)?;
     }
-    let kinship = if path.session.format == wanted.target.id() { Kinship::SameFormat } else { Kinship::Foreign };
+    let is_own = |event: &SourceEvent| event.format.as_deref().unwrap_or(&path.session.format) == wanted.target.id();
+    let kinships: Vec<Kinship> =
+        path.events.iter().map(|event| if is_own(event) { Kinship::SameFormat } else { Kinship::Foreign }).collect();
     let seed = Seed::of(wanted.target.id(), &path.seal, &wanted.head);
-    let (mut drafts, mut losses) = prepare(&path.events, exporter, kinship, std::mem::take(&mut path.losses));
+    let (mut drafts, mut losses) = prepare(&path.events, &kinships, exporter, std::mem::take(&mut path.losses));
     if let Some(model) = &wanted.model {
         set_model(&mut drafts, model);
     }
-    let drafts = Pairing { events: &path.events, seed: &seed, losses: &mut losses }.settle(drafts, abilities);
+    let mut drafts = Pairing { events: &path.events, seed: &seed, losses: &mut losses }.settle(drafts, abilities);
+    reword(&mut drafts, &path.events, &kinships, exporter, &mut losses);
     if !drafts.iter().any(|draft| matches!(draft.body, Body::User(_) | Body::Answer(_))) {
         return Err(ExportError::Empty);
     }
@@ -69,6 +76,17 @@ pub fn originals<R: ReadAt>(log: &mut LogView<R>, format: &dyn Format, node: Seq
     match format.exporter() {
         Some(exporter) => carry::originals(path.events, exporter),
         None => Ok(path.events),
+    }
+}
+
+/// Lets the target change what it would take for something else.
+fn reword(drafts: &mut [Draft], events: &[SourceEvent], kinships: &[Kinship], exporter: &dyn Exporter, losses: &mut Losses) {
+    for draft in drafts {
+        let Origin::Events(of) = &draft.origin else { continue };
+        let is_foreign = of.iter().any(|at| kinships[*at] == Kinship::Foreign);
+        if is_foreign && exporter.reword(&mut draft.body) {
+            of.iter().for_each(|at| losses.add(LossCode::TextAltered, events[*at].seq));
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
 use crate::api::{Message, Session};
 use crate::log::{LogView, Projection, Reach, Salvage, edited_payload};
@@ -26,6 +27,8 @@ pub struct SourceEvent {
     pub payload: Vec<u8>,
     /// What is shown of it, where it shows a message.
     pub message: Option<Message>,
+    /// The format that it comes from, where that is another than its log's.
+    pub format: Option<Rc<str>>,
 }
 
 /// How much of a path a target can say.
@@ -133,7 +136,7 @@ impl SourceEvent {
         let event = &shown.event;
         let payload = shown.edit.map_or_else(|| event.payload.to_vec(), |edit| edited_payload(event, &edit));
         let message = Message::of(shown, index as u64)?;
-        Ok(SourceEvent { seq: event.seq, kind: event.kind, ts: event.ts.map(str::to_owned), payload, message })
+        Ok(SourceEvent { seq: event.seq, kind: event.kind, ts: event.ts.map(str::to_owned), payload, message, format: None })
     }
 
     /// An event that is known by its payload alone.
@@ -143,6 +146,6 @@ impl SourceEvent {
     pub fn from_payload(seq: Seq, kind: EventKind, ts: Option<String>, payload: Vec<u8>) -> Result<SourceEvent, StreamError> {
         let event = EventRef { seq, ts: ts.as_deref(), kind, parent: None, payload: &payload };
         let message = Message::of(&Shown::plain(event), 0)?;
-        Ok(SourceEvent { seq, kind, ts, message, payload })
+        Ok(SourceEvent { seq, kind, ts, message, payload, format: None })
     }
 }

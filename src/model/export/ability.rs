@@ -62,6 +62,9 @@ pub enum Need {
     RisingTimes,
     /// Not two answers one after the other.
     SingleAnswers,
+    /// What was thought, what was said and each call of an answer as entries of
+    /// their own.
+    SingleParts,
     /// Results that are not empty.
     FilledResults,
     /// A name of the tool on each result.
