@@ -1,6 +1,7 @@
 //! opencode's JSON tree beside the database that later versions keep.
 
 mod contains;
+mod rescue;
 mod tree;
 
 use crate::adapters::containment::Containment;
