@@ -115,17 +115,15 @@ pub(super) fn judge(file: &[u8], records: &[Record], rows: &dyn Rows, importer: 
     }
     for (record, outcome) in records.iter().zip(&mut outcomes).filter(|(_, outcome)| outcome.is_none()) {
         let Some(found) = record.printed().and_then(|printed| known.take(printed)) else { continue };
-        let why = lost(&file[record.at.clone()]);
-        let verdict = if why.is_empty() { Verdict::Respelled } else { Verdict::Changed };
-        let found = if why.is_empty() { found } else { Found::Nowhere };
-        *outcome = Some(Outcome { verdict, found, why });
+        let as_printed = Outcome::new(Verdict::Respelled, found);
+        *outcome = Some(unless_lost(&file[record.at.clone()], as_printed));
     }
     let left: Vec<usize> = outcomes.iter().enumerate().filter(|(_, outcome)| outcome.is_none()).map(|(n, _)| n).collect();
     if !left.is_empty() {
         let texts: Vec<&[u8]> = left.iter().map(|n| &file[records[*n].at.clone()]).collect();
         let mut unlike = UnlikeRows::of(rows, &known, &texts, importer)?;
         for (n, text) in left.iter().zip(&texts) {
-            outcomes[*n] = unlike.take(&importer.rewritten(text));
+            outcomes[*n] = unlike.take(text, &importer.rewritten(text));
         }
         // What a record prints as, and where the row is that has it.
         let mut matched: HashMap<HalfDigest, Found> = HashMap::new();
@@ -142,6 +140,13 @@ pub(super) fn judge(file: &[u8], records: &[Record], rows: &dyn Rows, importer: 
     }
     // Every record has an outcome by now; one without would be missing.
     Ok(outcomes.into_iter().map(|outcome| outcome.unwrap_or_else(|| Outcome::new(Verdict::Missing, Found::Nowhere))).collect())
+}
+
+/// Returns the outcome of a record whose row says what the program made of it, unless
+/// the record said something that the program does not keep.
+fn unless_lost(record: &[u8], outcome: Outcome) -> Outcome {
+    let why = lost(record);
+    if why.is_empty() { outcome } else { Outcome { verdict: Verdict::Changed, found: Found::Nowhere, why } }
 }
 
 fn unreadable(record: &Record) -> Option<Outcome> {
@@ -223,13 +228,13 @@ impl UnlikeRows {
     }
 
     /// Uses the first unused row that a record may have been rewritten to.
-    fn take(&mut self, rewritings: &[Rewriting]) -> Option<Outcome> {
+    fn take(&mut self, record: &[u8], rewritings: &[Rewriting]) -> Option<Outcome> {
         for rewriting in rewritings {
             let Some(rows) = self.by_form.get_mut(&half_digest(&rewriting.form)) else { continue };
             while let Some(Unlike { row, found }) = rows.pop_front() {
                 if self.taken.insert(row) {
                     let why = rewriting.rules.iter().map(|rule| (*rule).to_owned()).collect();
-                    return Some(Outcome { verdict: Verdict::Rewritten, found, why });
+                    return Some(unless_lost(record, Outcome { verdict: Verdict::Rewritten, found, why }));
                 }
             }
         }

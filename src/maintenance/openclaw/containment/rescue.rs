@@ -31,9 +31,9 @@ pub(super) struct Rescuer {
 
 /// A record to be written.
 struct Piece<'b> {
-    /// How many values of the file are before it.
+    /// How many values of the file are before it. Entries that were fused have the same
+    /// number.
     index: usize,
-    line: u64,
     text: &'b [u8],
 }
 
@@ -49,8 +49,8 @@ impl Rescuer {
         let id = new_id(file, &pieces);
         let mut bytes = header(judged, &id);
         let mut entries = Entries::of(&pieces, judged.version, &id);
-        for piece in &pieces {
-            entries.push(piece, &mut bytes);
+        for (n, piece) in pieces.iter().enumerate() {
+            entries.push(n, piece, &mut bytes);
         }
         self.sessions.entry(agent.to_owned()).or_default().push((id.clone(), entries.last_time));
         let path = RelPath::new(format!("agents/{agent}/sessions/{id}.jsonl"));
@@ -81,12 +81,12 @@ fn pieces<'b>(judged: &JudgedTranscript<'b>) -> Vec<Piece<'b>> {
         let is_header = || Value::accepted(text).get("type").is("session");
         match (outcome.verdict, &record.reading) {
             (Verdict::Missing | Verdict::Changed, Reading::Value { .. }) if !is_header() => {
-                pieces.push(Piece { index, line: record.line, text });
+                pieces.push(Piece { index, text });
             }
             (Verdict::Unreadable, _) => {
                 let inside = judged.salvaged.iter().filter(|(line, _)| *line == record.line).map(|(_, at)| &judged.bytes[at.clone()]);
                 let entries = inside.filter(|text| !Value::accepted(*text).get("type").is("session"));
-                pieces.extend(entries.map(|text| Piece { index, line: record.line, text }));
+                pieces.extend(entries.map(|text| Piece { index, text }));
             }
             _ => {}
         }
@@ -142,8 +142,9 @@ struct Entries<'p> {
     /// The ids of entries that are written anywhere in the transcript.
     ids: HashSet<String>,
     used: HashSet<String>,
-    /// The new ids of a linear file, by the number of values before the entry.
-    derived: BTreeMap<usize, String>,
+    /// The entries of a linear file by the number of values before each: their places in
+    /// the new one.
+    places: BTreeMap<usize, usize>,
     last: Option<String>,
     last_time: i64,
 }
@@ -152,37 +153,34 @@ impl<'p> Entries<'p> {
     fn of(pieces: &[Piece<'_>], version: Version, session: &'p str) -> Entries<'p> {
         let own = |piece: &Piece<'_>| Value::accepted(piece.text).get("id").lossy();
         let ids = pieces.iter().filter_map(own).collect();
-        let mut derived = BTreeMap::new();
-        if version == Version::Linear {
-            derived.extend(pieces.iter().map(|piece| (piece.index, derived_id(session, piece.line, piece.index))));
-        }
-        Entries { version, session, ids, used: HashSet::new(), derived, last: None, last_time: 0 }
+        let places = pieces.iter().enumerate().rev().map(|(n, piece)| (piece.index, n)).collect();
+        Entries { version, session, ids, used: HashSet::new(), places, last: None, last_time: 0 }
     }
 
-    fn push(&mut self, piece: &Piece<'_>, out: &mut Vec<u8>) {
+    fn push(&mut self, n: usize, piece: &Piece<'_>, out: &mut Vec<u8>) {
         let value = Value::accepted(piece.text);
         if let Some(time) = value.get("timestamp").lossy().and_then(|text| parse_date(&text)) {
             self.last_time = self.last_time.max(time);
         }
-        let edited = if value.type_of() == Type::Object { self.edit(piece, value) } else { piece.text.to_vec() };
+        let edited = if value.type_of() == Type::Object { self.edit(n, piece, value) } else { piece.text.to_vec() };
         out.extend_from_slice(&edited);
         out.push(b'\n');
     }
 
-    fn edit(&mut self, piece: &Piece<'_>, value: Value<'_>) -> Vec<u8> {
+    fn edit(&mut self, n: usize, piece: &Piece<'_>, value: Value<'_>) -> Vec<u8> {
         let mut edits = Edits::of(piece.text);
         if matches!(self.version, Version::Linear | Version::Second) && value.get("message").get("role").is("hookMessage") {
             edits.replace(value.get("message").get("role").token(), "\"custom\"");
         }
         let last = self.last.as_deref().map_or_else(|| "null".to_owned(), quoted);
         if self.version == Version::Linear {
-            let id = self.derived.get(&piece.index).cloned().unwrap_or_else(|| derived_id(self.session, piece.line, piece.index));
+            let id = derived_id(self.session, n);
             edits.set(value, "id", &quoted(&id));
             edits.set(value, "parentId", &last);
             if let Some(index) = value.get("firstKeptEntryIndex").number().filter(|index| *index >= 0.0) {
                 // What it names may not be among the rescued ones: then what comes next.
-                let kept = self.derived.range(index as usize..).next().map(|(_, id)| id.clone()).unwrap_or_else(|| id.clone());
-                edits.set(value, "firstKeptEntryId", &quoted(&kept));
+                let kept = self.places.range(index as usize..).next().map_or(n, |(_, place)| *place);
+                edits.set(value, "firstKeptEntryId", &quoted(&derived_id(self.session, kept)));
             }
             self.last = Some(id);
             return edits.apply();
@@ -190,7 +188,7 @@ impl<'p> Entries<'p> {
         let Some(mut id) = value.get("id").lossy() else { return edits.apply() };
         if !self.used.insert(id.clone()) {
             // Of two entries with one id the import drops the second.
-            id = derived_id(self.session, piece.line, piece.index);
+            id = derived_id(self.session, n);
             edits.set(value, "id", &quoted(&id));
         }
         if value.get("parentId").lossy().is_some_and(|parent| !self.ids.contains(&parent)) {
@@ -201,8 +199,9 @@ impl<'p> Entries<'p> {
     }
 }
 
-fn derived_id(session: &str, line: u64, index: usize) -> String {
-    hex(&half_digest(format!("{session} {line} {index}").as_bytes()))[..8].to_owned()
+/// Makes an id in the form that the program gives to entries.
+fn derived_id(session: &str, place: usize) -> String {
+    hex(&half_digest(format!("{session} {place}").as_bytes()))[..8].to_owned()
 }
 
 /// Changes of single values in the text of an object.
