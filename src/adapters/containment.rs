@@ -14,6 +14,11 @@ pub enum Verdict {
     Identical,
     /// The database has it in another spelling of the same values.
     Respelled,
+    /// The database has it as its program's import rewrites such records; the rules
+    /// are beside it.
+    Rewritten,
+    /// It repeats a record that the database has.
+    Repeated,
     /// The database has its fields, in columns.
     Mapped,
     /// The database has it under another number.
@@ -28,9 +33,11 @@ pub enum Verdict {
 
 impl Verdict {
     /// Every verdict, in the order in which they are counted.
-    pub const ALL: [Verdict; 7] = [
+    pub const ALL: [Verdict; 9] = [
         Verdict::Identical,
         Verdict::Respelled,
+        Verdict::Rewritten,
+        Verdict::Repeated,
         Verdict::Mapped,
         Verdict::Renumbered,
         Verdict::Changed,
@@ -44,6 +51,8 @@ impl Verdict {
         match self {
             Verdict::Identical => "identical",
             Verdict::Respelled => "respelled",
+            Verdict::Rewritten => "rewritten",
+            Verdict::Repeated => "repeated",
             Verdict::Mapped => "mapped",
             Verdict::Renumbered => "renumbered",
             Verdict::Changed => "changed",
@@ -56,7 +65,9 @@ impl Verdict {
     #[must_use]
     pub fn is_contained(self) -> bool {
         match self {
-            Verdict::Identical | Verdict::Respelled | Verdict::Mapped | Verdict::Renumbered => true,
+            Verdict::Identical | Verdict::Respelled | Verdict::Rewritten | Verdict::Repeated | Verdict::Mapped | Verdict::Renumbered => {
+                true
+            }
             Verdict::Changed | Verdict::Missing | Verdict::Unreadable => false,
         }
     }
@@ -67,6 +78,8 @@ impl Verdict {
 pub enum RecordPlace {
     /// It is a file.
     File,
+    /// It is this line of its file, from 1.
+    Line(u64),
     /// It is in a list of its file, at this place from 0.
     Index(u64),
     /// It is the row with this id.
@@ -88,7 +101,7 @@ pub enum Found {
 }
 
 /// One record of an old store, judged.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Judged {
     /// The verdict.
     pub verdict: Verdict,
@@ -98,8 +111,57 @@ pub struct Judged {
     pub place: RecordPlace,
     /// Where it was found.
     pub found: Found,
-    /// What changed, or why it cannot be read.
+    /// The session, or the file and line, that has it where the database does not show
+    /// it.
+    pub found_in: Option<String>,
+    /// What changed, which rules rewrote it, or why it cannot be read.
     pub why: Vec<String>,
+}
+
+/// One file of an old store of which every record is judged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JudgedFile {
+    /// The file, below the old store.
+    pub file: String,
+    /// The session of the database that its records were looked for in.
+    pub session: String,
+    /// How many records it has.
+    pub records: u64,
+    /// How many of them are missing, changed or unreadable.
+    pub lacking: u64,
+}
+
+/// A file of a rescue: records that the database lacks, in a form that the program
+/// can import.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rescued {
+    /// Where it goes, below the folder of the rescue.
+    pub path: RelPath,
+    /// What it holds.
+    pub bytes: Vec<u8>,
+    /// How many of the missing and changed records are in it.
+    pub records: u64,
+    /// What a person has to know before importing it.
+    pub note: Option<String>,
+}
+
+/// What receives the answers of a comparison, in whatever order they come.
+pub trait Answer {
+    /// Receives a record with its verdict.
+    fn judged(&mut self, judged: Judged);
+
+    /// Receives a file whose records are all judged.
+    fn file(&mut self, file: JudgedFile);
+
+    /// Receives a file of the rescue.
+    ///
+    /// # Errors
+    /// Returns an error when it cannot be kept, which ends the comparison.
+    fn rescued(&mut self, file: Rescued) -> Result<(), TablesError>;
+
+    /// Receives what of the new store could not be read, so that nothing was found
+    /// there.
+    fn unread(&mut self, what: String);
 }
 
 /// Files of a folder, read when they are asked for.
@@ -112,6 +174,16 @@ pub trait StoreFiles {
     /// # Errors
     /// Returns what is wrong with it where it cannot be read.
     fn read(&self, path: &RelPath) -> Result<Vec<u8>, TablesError>;
+}
+
+/// The folder that a program keeps its database and files in. What lies in the old
+/// store, too, is not in it: a file is no proof of itself.
+pub trait StateFolder {
+    /// Returns the paths of the files in a folder of it, in byte order.
+    fn files(&self, folder: &str) -> Vec<RelPath>;
+
+    /// Reads a file; `None` where there is none, or it cannot be read.
+    fn read(&self, path: &RelPath) -> Option<Vec<u8>>;
 }
 
 /// What is looked for.
@@ -128,9 +200,17 @@ pub enum OldStore<'a> {
 pub struct NewStore<'a> {
     /// The database.
     pub tables: &'a dyn Tables,
-    /// Reads a file by its path below the folder of the database; `None` where there
-    /// is no such file.
-    pub beside: &'a dyn Fn(&RelPath) -> Option<Vec<u8>>,
+    /// The folder around it.
+    pub state: &'a dyn StateFolder,
+}
+
+/// Whether the records that are not in the database are written out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rescue {
+    /// They are.
+    Wanted,
+    /// They are only named.
+    NotWanted,
 }
 
 /// One program's rules of what is contained in its database.
@@ -138,10 +218,20 @@ pub trait Containment: Sync {
     /// Tells whether a database is one of this program.
     fn knows(&self, tables: &dyn Tables) -> bool;
 
+    /// Returns the name of the folder that the database has to itself inside of the
+    /// state folder; `None` where it lies directly in the state folder.
+    fn database_folder(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Returns why the program could not import what a rescue would write; `None`
+    /// where it can.
+    fn cannot_rescue(&self) -> Option<&'static str>;
+
     /// Judges every record of an old store, and hands each out.
     ///
     /// # Errors
     /// Returns an error when the database cannot be read, or the old store is of a kind
     /// that this program never had.
-    fn judge(&self, old: OldStore<'_>, new: NewStore<'_>, out: &mut dyn FnMut(Judged)) -> Result<(), TablesError>;
+    fn judge(&self, old: OldStore<'_>, new: NewStore<'_>, rescue: Rescue, answer: &mut dyn Answer) -> Result<(), TablesError>;
 }

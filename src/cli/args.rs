@@ -87,7 +87,7 @@ pub enum Command {
     /// Compare the messages of two logs or sources, also across formats.
     Diff(TwoSides),
     /// Tell whether every message of A is in B, and list what is missing.
-    Contains(TwoSides),
+    Contains(Contains),
     /// Rebuild the original files from logs, byte for byte.
     Restore {
         /// Logs, folders of logs, or sessions by id, title or @last.
@@ -275,6 +275,17 @@ pub struct TwoSides {
     /// How differences are shown.
     #[command(flatten)]
     pub showing: Showing,
+}
+
+/// `everlog contains`.
+#[derive(Debug, ClapArgs)]
+pub struct Contains {
+    /// What is compared.
+    #[command(flatten)]
+    pub sides: TwoSides,
+    /// Where B is a database: write what it lacks to this folder, as sessions that its program can import. No existing file is touched.
+    #[arg(long, value_name = "FOLDER")]
+    pub rescue: Option<PathBuf>,
 }
 
 /// `everlog ls`.

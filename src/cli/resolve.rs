@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::commands::audit::{AuditJob, Covers, Judgement};
 use crate::commands::compare::CompareJob;
+use crate::commands::contains::ContainsJob;
 use crate::commands::detect::DetectJob;
 use crate::commands::fork::ForkJob;
 use crate::commands::golden::GoldenJob;
@@ -112,7 +113,10 @@ fn dispatch(args: Args, out: &Printer) -> Result<ExitStatus, Problem> {
         }
         Command::Verify(args) => Ok(verify::run(&verify_job(args, jobs)?, out)?),
         Command::Diff(args) => Ok(diff::run(&compare_job(args, jobs), out)?),
-        Command::Contains(args) => Ok(contains::run(&compare_job(args, jobs), out)?),
+        Command::Contains(args) => {
+            let rescue = args.rescue.as_deref().map(real_path);
+            Ok(contains::run(&ContainsJob { sides: compare_job(args.sides, jobs), rescue }, out)?)
+        }
         Command::Ls(args) => Ok(ls::run(&sessions::ls_job(args, store, terminal())?, out)?),
         Command::Search(args) => Ok(search::run(&reading::search_job(*args, store, terminal())?, out)?),
         Command::Stats(args) => Ok(stats::run(&reading::stats_job(args, store, terminal())?, out)?),

@@ -6,6 +6,7 @@
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
+use std::path::PathBuf;
 
 use crate::adapters::format::RETIRED_SUFFIX;
 use crate::log::LogView;
@@ -103,13 +104,26 @@ struct Totals {
     strays: u64,
 }
 
+/// What is asked.
+#[derive(Debug)]
+pub struct ContainsJob {
+    /// The two sides.
+    pub sides: CompareJob,
+    /// Where records go that a database lacks.
+    pub rescue: Option<PathBuf>,
+}
+
 /// Runs the command.
 ///
 /// # Errors
 /// When a side cannot be read.
-pub fn run(job: &CompareJob, out: &Printer) -> Result<ExitStatus, CommandError> {
-    if let Some(status) = contains_store::run(job, out)? {
+pub fn run(ContainsJob { sides: job, rescue }: &ContainsJob, out: &Printer) -> Result<ExitStatus, CommandError> {
+    if let Some(status) = contains_store::run(job, rescue.as_deref(), out)? {
         return Ok(status);
+    }
+    if let Some(folder) = rescue {
+        let why = format!("{} is no database whose program's rules are known", job.b.display());
+        return Err(CommandError::NoRescue { path: folder.clone(), why });
     }
     let (mut a, mut b) = (Side::open(&job.a)?, Side::open(&job.b)?);
     let (asked, given) = (sessions(&mut a, Use::Asked, job.jobs), sessions(&mut b, Use::Given, job.jobs));

@@ -83,6 +83,13 @@ pub enum CommandError {
         /// Why.
         why: String,
     },
+    /// Records that are to be rescued, and cannot be.
+    NoRescue {
+        /// Where to.
+        path: PathBuf,
+        /// Why not.
+        why: String,
+    },
     /// Source and destination lie in each other.
     Nested {
         /// The source.
@@ -312,6 +319,9 @@ impl CommandError {
             CommandError::NotCompared { .. } => {
                 Some("name the folder or the database that the program's sessions were in before".to_owned())
             }
+            CommandError::NoRescue { .. } => {
+                Some("`everlog migrate` keeps the old store as logs, which `everlog show` and `everlog search` read".to_owned())
+            }
             CommandError::NothingToCompare { .. } => {
                 Some("give a log, a folder of logs, a session, or a folder of sessions; `everlog detect` says what is there".to_owned())
             }
@@ -416,6 +426,7 @@ impl fmt::Display for CommandError {
             CommandError::NothingChosen { path, of } => write!(f, "none of the {of} logs in {} is meant", path.display()),
             CommandError::NoSuchState { at, last } => write!(f, "the log has no state after event {at}: its events are 1 to {last}"),
             CommandError::NotCompared { path, why } => write!(f, "{} cannot be compared: {why}", path.display()),
+            CommandError::NoRescue { path, why } => write!(f, "nothing is rescued to {}: {why}", path.display()),
             CommandError::NothingToCompare { path } => write!(f, "neither a log nor a session at {}", path.display()),
             CommandError::Nested { source, dest } => {
                 write!(f, "the destination {} and the source {} lie in each other", dest.display(), source.display())
@@ -495,6 +506,7 @@ impl std::error::Error for CommandError {
             | CommandError::NothingChosen { .. }
             | CommandError::NoSuchState { .. }
             | CommandError::NotCompared { .. }
+            | CommandError::NoRescue { .. }
             | CommandError::NothingToCompare { .. }
             | CommandError::Nested { .. }
             | CommandError::OtherSource { .. }

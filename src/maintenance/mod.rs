@@ -2,12 +2,14 @@
 
 mod claude_code;
 mod codex;
+mod elsewhere;
 mod gemini_cli;
 mod gptme;
 mod hermes_webui;
 mod openclaw;
 mod opencode_tree;
 mod picoclaw;
+mod records;
 mod value_loss;
 
 use crate::adapters::maintenance::Maintenance;

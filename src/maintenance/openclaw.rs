@@ -1,6 +1,10 @@
-//! Logs of scheduled jobs, cut down as OpenClaw itself cuts them when it adds a
+//! What of transcripts is in the database that later versions keep; and logs of
+//! scheduled jobs, cut down as OpenClaw itself cuts them when it adds a
 //! line: past so many bytes the newest lines are kept.
 
+mod containment;
+
+use crate::adapters::containment::Containment;
 use crate::adapters::maintenance::Maintenance;
 use crate::json::{self, Dialect, Member, Value};
 use crate::model::digest::sha256_hex;
@@ -23,6 +27,10 @@ pub(super) struct OpenClawMaintenance;
 impl Maintenance for OpenClawMaintenance {
     fn format(&self) -> &'static str {
         "openclaw"
+    }
+
+    fn containment(&self) -> Option<&'static dyn Containment> {
+        Some(&containment::TranscriptsInDatabase)
     }
 
     fn retention_rules(&self) -> &'static [Rule] {

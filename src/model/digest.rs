@@ -15,6 +15,18 @@ pub fn sha256_hex(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }
 
+/// The first half of the SHA-256 of some bytes: enough to tell the records of any
+/// store apart, at a quarter of the memory of its text.
+pub type HalfDigest = [u8; 16];
+
+/// Returns the first half of the SHA-256 of some bytes.
+#[must_use]
+pub fn half_digest(bytes: &[u8]) -> HalfDigest {
+    let mut half = HalfDigest::default();
+    half.iter_mut().zip(Sha256::digest(bytes)).for_each(|(to, from)| *to = from);
+    half
+}
+
 /// What a residual remembers of the rendering that it stands in for.
 #[must_use]
 pub fn residual_digest(rendered: &[u8]) -> String {

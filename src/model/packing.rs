@@ -64,10 +64,20 @@ impl Packing {
 /// proportion to it.
 #[must_use]
 pub fn unpack(packed: &[u8]) -> Option<Vec<u8>> {
-    let allowed = (packed.len() as u64).saturating_mul(ALLOWED_TIMES).saturating_add(ALWAYS_ALLOWED);
+    unpack_up_to(packed, (packed.len() as u64).saturating_mul(ALLOWED_TIMES).saturating_add(ALWAYS_ALLOWED))
+}
+
+/// Decompresses a text that is never longer than `most`; `None` where it is not intact,
+/// or longer.
+#[must_use]
+pub fn unpack_at_most(packed: &[u8], most: usize) -> Option<Vec<u8>> {
+    unpack_up_to(packed, most as u64)
+}
+
+fn unpack_up_to(packed: &[u8], allowed: u64) -> Option<Vec<u8>> {
     let decoder = zstd::stream::read::Decoder::with_buffer(packed).ok()?;
     let mut plain = Vec::new();
-    decoder.take(allowed + 1).read_to_end(&mut plain).ok()?;
+    decoder.take(allowed.saturating_add(1)).read_to_end(&mut plain).ok()?;
     (plain.len() as u64 <= allowed).then_some(plain)
 }
 
@@ -103,6 +113,10 @@ mod tests {
         let usual = Packing { method: Method::Zstd, level: USUAL_LEVEL, size: plain.len() as u64 };
         let bomb = usual.pack(&plain).unwrap();
         assert_eq!(unpack(&bomb), None);
+        assert_eq!(
+            (unpack_at_most(&bomb, 80 << 20).map(|plain| plain.len()), unpack_at_most(&bomb, (80 << 20) - 1)),
+            (Some(80 << 20), None)
+        );
         let packed = usual.pack(b"text").unwrap();
         assert_eq!(unpack(&packed[..packed.len() - 1]), None);
         assert_eq!(unpack_first(&packed, 2), b"te");

@@ -7,7 +7,7 @@ mod count;
 mod cursors;
 pub(crate) mod discover;
 mod load;
-mod names;
+pub(crate) mod names;
 mod place;
 mod read;
 mod runs;

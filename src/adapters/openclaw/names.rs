@@ -6,7 +6,7 @@ use crate::model::files::RelPath;
 
 /// What a file is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Name<'n> {
+pub(crate) enum Name<'n> {
     /// The history of a session, live or archived.
     Transcript,
     /// A copy of the transcript with this name.
@@ -29,7 +29,7 @@ pub(super) enum Name<'n> {
 
 /// Judges a file by its name. The loader has a list of its own, which agrees with
 /// this one on every name: what it loads must be what is read.
-pub(super) fn judge(name: &str) -> Name<'_> {
+pub(crate) fn judge(name: &str) -> Name<'_> {
     if name.ends_with(".lock") {
         return Name::Lock;
     }
@@ -92,7 +92,7 @@ fn marked(name: &str) -> Name<'_> {
 }
 
 /// The name of the transcript that a copy was made of.
-pub(super) fn original(name: &str, own: &str) -> String {
+pub(crate) fn original(name: &str, own: &str) -> String {
     match name.strip_suffix(SUFFIX).and_then(|base| base.rsplit_once(".checkpoint.")) {
         Some((id, uuid)) if is_uuid(uuid) => format!("{id}.jsonl"),
         _ => own.to_owned(),

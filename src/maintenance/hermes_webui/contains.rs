@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use crate::adapters::containment::{Containment, Found, Judged, NewStore, OldStore, RecordPlace, StoreFiles, Verdict};
+use crate::adapters::containment::{Answer, Containment, Found, Judged, NewStore, OldStore, RecordPlace, Rescue, StoreFiles, Verdict};
 use crate::json::{self, Dialect, Value};
 use crate::model::database::{Cell, Query, Tables, TablesError};
 use crate::model::digest::sha256_hex;
@@ -19,7 +19,12 @@ impl Containment for InStateDatabase {
         ["id", "session_id", "role", "content", "timestamp"].iter().all(has) && !tables.columns("schema_version").is_empty()
     }
 
-    fn judge(&self, old: OldStore<'_>, new: NewStore<'_>, out: &mut dyn FnMut(Judged)) -> Result<(), TablesError> {
+    fn cannot_rescue(&self) -> Option<&'static str> {
+        Some("the agent's import takes only whole sessions whose ids its database does not have, and no single messages")
+    }
+
+    fn judge(&self, old: OldStore<'_>, new: NewStore<'_>, _: Rescue, answer: &mut dyn Answer) -> Result<(), TablesError> {
+        let out = &mut |judged| answer.judged(judged);
         match old {
             OldStore::Files(files) => sidecars(files, new.tables, out),
             OldStore::Database(old) => database(old, new.tables, out),
@@ -48,7 +53,7 @@ fn database(old: &dyn Tables, new: &dyn Tables, out: &mut dyn FnMut(Judged)) -> 
             None => Verdict::Missing,
         };
         let found = if verdict.is_contained() { Found::Live } else { Found::Nowhere };
-        out(Judged { verdict, file: None, place: RecordPlace::Row(id), found, why: Vec::new() });
+        out(Judged { verdict, file: None, place: RecordPlace::Row(id), found, found_in: None, why: Vec::new() });
     })
 }
 
@@ -98,14 +103,21 @@ fn sidecars(files: &dyn StoreFiles, tables: &dyn Tables, out: &mut dyn FnMut(Jud
         let bytes = match files.read(&path) {
             Ok(bytes) => bytes,
             Err(error) => {
-                out(Judged { verdict: Verdict::Unreadable, file, place: RecordPlace::File, found: Found::Nowhere, why: vec![error.0] });
+                out(Judged {
+                    verdict: Verdict::Unreadable,
+                    file,
+                    place: RecordPlace::File,
+                    found: Found::Nowhere,
+                    found_in: None,
+                    why: vec![error.0],
+                });
                 continue;
             }
         };
         let scanned = json::validate(&bytes, Dialect::Python);
         let Ok(sidecar) = scanned.map(|scan| scan.value) else {
             let why = vec!["not JSON".to_owned()];
-            out(Judged { verdict: Verdict::Unreadable, file, place: RecordPlace::File, found: Found::Nowhere, why });
+            out(Judged { verdict: Verdict::Unreadable, file, place: RecordPlace::File, found: Found::Nowhere, found_in: None, why });
             continue;
         };
         let Some(messages) = Some(sidecar).filter(|value| value.is_object()).and_then(|value| value.get("messages")) else { continue };
@@ -117,7 +129,7 @@ fn sidecars(files: &dyn StoreFiles, tables: &dyn Tables, out: &mut dyn FnMut(Jud
         let mut rows = Rows::of(&lineage.of_session(&session), tables)?;
         for (n, message) in messages.elements().enumerate() {
             let (verdict, found, why) = rows.judge(message);
-            out(Judged { verdict, file: file.clone(), place: RecordPlace::Index(n as u64), found, why });
+            out(Judged { verdict, file: file.clone(), place: RecordPlace::Index(n as u64), found, found_in: None, why });
         }
     }
     Ok(())

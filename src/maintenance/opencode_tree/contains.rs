@@ -2,11 +2,12 @@
 //! migration: a message or part is a row whose `data` is the file as JavaScript
 //! prints it, without the ids that are columns; other files are rows by field.
 
-use crate::adapters::containment::{Containment, Found, Judged, NewStore, OldStore, RecordPlace, Verdict};
+use crate::adapters::containment::{Answer, Containment, Found, Judged, NewStore, OldStore, RecordPlace, Rescue, Verdict};
 use crate::model::database::{Cell, Query, Tables, TablesError};
 use crate::model::files::RelPath;
 use crate::runtimes::javascript::{Type, Value, push_string, stringify};
 
+use super::rescue::Rescuer;
 use super::tree::{Record, record};
 use crate::maintenance::value_loss::lost;
 
@@ -38,28 +39,47 @@ impl Containment for TreeInDatabase {
         has("message", &["id", "session_id", "data"]) && has("part", &["id", "message_id", "data"]) && has("session", &["project_id"])
     }
 
-    fn judge(&self, old: OldStore<'_>, new: NewStore<'_>, out: &mut dyn FnMut(Judged)) -> Result<(), TablesError> {
+    fn cannot_rescue(&self) -> Option<&'static str> {
+        None
+    }
+
+    fn judge(&self, old: OldStore<'_>, new: NewStore<'_>, rescue: Rescue, answer: &mut dyn Answer) -> Result<(), TablesError> {
         let OldStore::Files(files) = old else {
             return Err(TablesError("only the JSON tree can be compared with this program's database".to_owned()));
         };
-        for path in files.paths() {
-            let Some((below, record)) = record(&path) else { continue };
-            let bytes = files.read(&path);
+        let paths = files.paths();
+        let mut rescuer = (rescue == Rescue::Wanted).then(|| Rescuer::of(&paths));
+        for path in &paths {
+            let Some((below, record)) = record(path) else { continue };
+            let bytes = files.read(path);
             let judged = match &bytes {
                 Ok(bytes) => judge(&record, bytes, new.tables)?,
                 Err(error) => Judgement { verdict: Verdict::Unreadable, why: vec![error.0.clone()] },
             };
-            let found = if judged.verdict.is_contained() { Found::Live } else { elsewhere(&below, new, bytes.ok()) };
-            out(Judged { verdict: judged.verdict, file: Some(below), place: RecordPlace::File, found, why: judged.why });
+            let (found, found_in) = if judged.verdict.is_contained() { (Found::Live, None) } else { elsewhere(&below, new, bytes.ok()) };
+            if let Some(rescuer) = &mut rescuer
+                && matches!(judged.verdict, Verdict::Missing | Verdict::Changed)
+            {
+                rescuer.add(&below, &record);
+            }
+            answer.judged(Judged {
+                verdict: judged.verdict,
+                file: Some(below),
+                place: RecordPlace::File,
+                found,
+                found_in,
+                why: judged.why,
+            });
         }
-        Ok(())
+        rescuer.map_or(Ok(()), |rescuer| rescuer.write(files, answer))
     }
 }
 
 /// Where a file is besides the database: the tree that later versions leave beside it.
-fn elsewhere(below: &str, new: NewStore<'_>, bytes: Option<Vec<u8>>) -> Found {
-    let beside = (new.beside)(&RelPath::new(format!("storage/{below}")));
-    if bytes.is_some() && beside == bytes { Found::StateFolder } else { Found::Nowhere }
+fn elsewhere(below: &str, new: NewStore<'_>, bytes: Option<Vec<u8>>) -> (Found, Option<String>) {
+    let path = format!("storage/{below}");
+    let is_there = bytes.is_some() && new.state.read(&RelPath::new(&path)) == bytes;
+    if is_there { (Found::StateFolder, Some(path)) } else { (Found::Nowhere, None) }
 }
 
 /// What the database says of one record of the tree.
@@ -135,8 +155,10 @@ enum FieldKind {
     Plain,
     /// As it is; absent is an empty text.
     PlainOrEmpty,
-    /// As the text of its JSON.
+    /// As the text of its JSON; absent is NULL.
     Json,
+    /// As the text of its JSON; absent is an empty list.
+    List,
 }
 
 const SESSION_FIELDS: &[Field] = &[
@@ -159,7 +181,8 @@ const SESSION_FIELDS: &[Field] = &[
     ("time.archived", "time_archived", FieldKind::Plain),
 ];
 
-const PROJECT_FIELDS: &[Field] = &[("worktree", "worktree", FieldKind::Plain), ("vcs", "vcs", FieldKind::Plain)];
+const PROJECT_FIELDS: &[Field] =
+    &[("worktree", "worktree", FieldKind::Plain), ("vcs", "vcs", FieldKind::Plain), ("sandboxes", "sandboxes", FieldKind::List)];
 
 /// Judges a file by the columns of the row with its inner id.
 fn fields(value: Value<'_>, name: &str, (table, fields): (&str, &[Field]), tables: &dyn Tables) -> Result<Judgement, TablesError> {
@@ -183,10 +206,11 @@ fn is_same(field: Value<'_>, kind: FieldKind, cell: &Cell) -> bool {
         return match kind {
             FieldKind::Plain | FieldKind::Json => *cell == Cell::Null,
             FieldKind::PlainOrEmpty => matches!(cell, Cell::Null) || cell.text() == Some(""),
+            FieldKind::List => matches!(cell, Cell::Null) || cell.text() == Some("[]"),
         };
     }
     match kind {
-        FieldKind::Json => cell.text().map(str::as_bytes) == Some(stringify(field.token()).as_slice()),
+        FieldKind::Json | FieldKind::List => cell.text().map(str::as_bytes) == Some(stringify(field.token()).as_slice()),
         FieldKind::Plain | FieldKind::PlainOrEmpty => match field.number() {
             Some(number) if field.type_of() == Type::Number => cell.number() == Some(number),
             _ => cell.text().is_some_and(|text| field.text().is_some_and(|own| *own == *text.as_bytes())),

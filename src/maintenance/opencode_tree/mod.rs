@@ -2,6 +2,7 @@
 
 mod audit;
 mod contains;
+mod rescue;
 mod tree;
 
 use crate::adapters::containment::Containment;
