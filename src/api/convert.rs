@@ -18,7 +18,7 @@ use crate::store::live::Running;
 use crate::store::lock::StoreLock;
 use crate::store::pruned::Pruned;
 use crate::store::receipts::Receipts;
-use crate::store::replace::sweep;
+use crate::store::replace::sweep_store;
 
 use super::error::Error;
 use super::source::Source;
@@ -206,12 +206,15 @@ pub fn convert(
         Mode::DryRun => None,
         Mode::Replace => {
             let lock = StoreLock::take(&store, &RealDisk)?;
-            sweep(&RealDisk, store.root())?;
+            sweep_store(&store, &RealDisk)?;
             Some(lock)
         }
     };
     // After the lock: another run may have written them until then.
     let mut known = Receipts::load(&store);
+    if options.mode == Mode::Replace {
+        known.compact(&store, &RealDisk)?;
+    }
     retired::settle(&mut source, &store, &known);
     let pruned = Pruned::read(&store)?;
     let target = Target { store: &store, disk: &RealDisk, pruned: &pruned, mode: options.mode };

@@ -4,6 +4,8 @@ use clap::{Args as ClapArgs, Parser, Subcommand};
 use clap_complete::Shell;
 use std::path::PathBuf;
 
+use crate::model::shard::Shard;
+
 /// Moves AI-agent sessions into one append-only event log, and proves that nothing was lost.
 #[derive(Debug, Parser)]
 #[command(name = "everlog", version, about, max_term_width = 100, propagate_version = true)]
@@ -135,6 +137,12 @@ pub enum Command {
     },
     /// Remove completed journals past their retention: print a plan, or apply it, with a way back.
     Prune(Box<Prune>),
+    /// Maintain a store itself.
+    Store {
+        /// What to do.
+        #[command(subcommand)]
+        action: StoreAction,
+    },
     /// Explain a finding code: its cause, and what you can do.
     Explain {
         /// The code, as reports show it in brackets; all codes if not given.
@@ -152,6 +160,16 @@ pub enum Command {
         /// Write one page per command into this folder.
         #[arg(long, short, alias = "dir", value_name = "FOLDER")]
         output: Option<PathBuf>,
+    },
+}
+
+/// `everlog store`.
+#[derive(Debug, Subcommand)]
+pub enum StoreAction {
+    /// Make one file of the receipts that `migrate --shard` wrote; the logs stay as they are.
+    Compact {
+        /// The store.
+        dest: PathBuf,
     },
 }
 
@@ -186,6 +204,9 @@ pub struct Migrate {
     /// Convert everything again, even sessions whose size and time are unchanged.
     #[arg(long)]
     pub rehash: bool,
+    /// Convert part K of N only: N runs on one DEST, wherever and in any order, are one run together.
+    #[arg(long, value_name = "K/N", conflicts_with_all = ["retire", "unretire"])]
+    pub shard: Option<Shard>,
     /// Which sessions.
     #[command(flatten)]
     pub chosen: Chosen,
@@ -231,6 +252,12 @@ pub struct Verify {
     /// Check only a part of the sessions, the same part each time: 10%, 0.5%.
     #[arg(long, value_name = "PERCENT")]
     pub sample: Option<String>,
+    /// Check part K of N only; `--merge-reports` makes one report of all.
+    #[arg(long, value_name = "K/N", conflicts_with = "sample")]
+    pub shard: Option<Shard>,
+    /// Make one report of what `verify --shard K/N --json` printed for each part.
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["dest", "source", "golden", "root", "sample", "shard", "junit", "github"])]
+    pub merge_reports: Vec<PathBuf>,
     /// Which sessions.
     #[command(flatten)]
     pub chosen: Chosen,

@@ -10,7 +10,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Convert", &["detect", "migrate", "restore", "export", "formats"]),
     ("Read", &["ls", "show", "search", "stats", "html", "replay", "tree", "turns"]),
     ("Check", &["verify", "contains", "diff", "audit", "explain"]),
-    ("Maintain", &["repair", "prune", "fork"]),
+    ("Maintain", &["repair", "prune", "fork", "store"]),
     ("Other", &["completions", "man", "help"]),
 ];
 
@@ -33,6 +33,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
             ("Convert a folder into a store", "everlog migrate ~/sessions -o history"),
             ("Convert what all programs on this machine have", "everlog migrate --all"),
             ("See what would happen", "everlog migrate ~/sessions --dry-run"),
+            ("The third of eight parts, each on a machine of its own", "everlog migrate /shared/sessions -o /shared/history --shard 3/8"),
         ],
     ),
     (
@@ -118,6 +119,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         &[
             ("Is every log intact?", "everlog verify history"),
             ("Does every log equal its source?", "everlog verify history --source ~/sessions"),
+            ("One report of the reports of all parts", "everlog verify --merge-reports part-*.jsonl"),
             ("In CI, pinned to one state of the store", "everlog verify history --root \"$STORE_ROOT\" --github"),
         ],
     ),
@@ -166,6 +168,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
             ("With a name", "everlog fork history/my-chat.everlog.jsonl --leaf main --name another-try"),
         ],
     ),
+    ("store", &[("One file of the receipts of all parts of a run", "everlog store compact history")]),
     (
         "completions",
         &[

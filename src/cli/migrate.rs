@@ -50,6 +50,7 @@ pub(super) fn run(args: Migrate, jobs: usize, out: &Printer) -> Result<ExitStatu
                 (false, false) => Sources::Stay,
             },
             live: if args.allow_live { Live::Allowed } else { Live::Refused },
+            shard: args.shard,
             trust: if args.rehash { Trust::Nothing } else { Trust::SizeAndTime },
             jobs,
             stop: &STOP,

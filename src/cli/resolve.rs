@@ -21,11 +21,12 @@ use crate::commands::replay::{Branches, ReplayJob, Salvage, Shape, View};
 use crate::commands::restore::RestoreJob;
 use crate::commands::sample::Sample;
 use crate::commands::sessions::explained;
+use crate::commands::store::CompactJob;
 use crate::commands::tree::{Nodes, TreeJob};
 use crate::commands::verify::{Annotations, Level, Strictness, VerifyJob};
 use crate::commands::{
-    audit, contains, detect, diff, explain, export, fork, formats, golden, html, ls, repair, replay, restore, search, show, stats, tree,
-    turns, verify,
+    audit, contains, detect, diff, explain, export, fork, formats, golden, html, ls, repair, replay, restore, search, show, stats, store,
+    tree, turns, verify, verify_merge,
 };
 use crate::model::heads::HeadName;
 use crate::model::ids::Seq;
@@ -111,6 +112,7 @@ fn dispatch(args: Args, out: &Printer) -> Result<ExitStatus, Problem> {
             stop_politely();
             migrate::run(args, jobs, out)
         }
+        Command::Verify(args) if !args.merge_reports.is_empty() => Ok(verify_merge::run(&args.merge_reports, out)?),
         Command::Verify(args) => Ok(verify::run(&verify_job(args, jobs)?, out)?),
         Command::Diff(args) => Ok(diff::run(&compare_job(args, jobs), out)?),
         Command::Contains(args) => {
@@ -181,6 +183,9 @@ fn dispatch(args: Args, out: &Printer) -> Result<ExitStatus, Problem> {
         Command::Prune(args) => {
             stop_politely();
             Ok(crate::commands::prune::run(&prune::job(*args, jobs)?, out)?)
+        }
+        Command::Store { action: args::StoreAction::Compact { dest } } => {
+            Ok(store::run(&CompactJob { store: real_path(&dest), disk: &RealDisk }, out)?)
         }
         Command::Explain { code } => Ok(explain::run(code.as_deref(), out)?),
         Command::Formats => Ok(formats::run(out)),
@@ -276,6 +281,7 @@ fn verify_job(args: args::Verify, jobs: usize) -> Result<VerifyJob, Problem> {
         golden: args.golden.as_deref().map(real_path),
         selection: selection(&args.chosen, args.since.as_deref())?,
         sample: args.sample.as_deref().map(|text| Sample::parse(text).ok_or_else(|| no_sample(text))).transpose()?,
+        shard: args.shard,
         level,
         root: args.root.as_deref().map(root).transpose()?,
         strictness: if args.strict || config.verify.strict { Strictness::Findings } else { Strictness::Differences },

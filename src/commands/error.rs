@@ -52,6 +52,13 @@ pub enum CommandError {
         /// Where.
         path: PathBuf,
     },
+    /// A file that is not one of the reports that make one report together.
+    NotAReport {
+        /// Which one.
+        path: PathBuf,
+        /// What is wrong with it.
+        what: String,
+    },
     /// The root of a part of a store.
     RootOfPart {
         /// The part.
@@ -309,6 +316,9 @@ impl CommandError {
             CommandError::Stream { .. } => Some("`everlog verify` says what else is wrong with it".to_owned()),
             CommandError::NothingRecognised { looked_for, .. } => Some(format!("looked for {}", looked_for.join("; "))),
             CommandError::NoLogs { .. } => Some("give a log (*.everlog.jsonl) or the folder that `everlog migrate` wrote".to_owned()),
+            CommandError::NotAReport { .. } => {
+                Some("make that report again: `everlog verify DEST --shard K/N --json > FILE`, for each K from 1 to N".to_owned())
+            }
             CommandError::RootOfPart { .. } => Some("name the whole store with `--root`: a root is over all of its logs".to_owned()),
             CommandError::NothingChosen { .. } => {
                 Some("`--include` and `--exclude` are matched with names of sessions: `*` takes all".to_owned())
@@ -422,6 +432,7 @@ impl fmt::Display for CommandError {
             CommandError::Stream { path, source } => write!(f, "{}: {source}", path.display()),
             CommandError::NothingRecognised { path, .. } => write!(f, "no session found in {}", path.display()),
             CommandError::NoLogs { path } => write!(f, "no log found at {}", path.display()),
+            CommandError::NotAReport { path, what } => write!(f, "{} cannot be merged: {what}", path.display()),
             CommandError::RootOfPart { path } => write!(f, "{} is a part of a store, and has no root", path.display()),
             CommandError::NothingChosen { path, of } => write!(f, "none of the {of} logs in {} is meant", path.display()),
             CommandError::NoSuchState { at, last } => write!(f, "the log has no state after event {at}: its events are 1 to {last}"),
@@ -502,6 +513,7 @@ impl std::error::Error for CommandError {
             CommandError::NothingRecognised { .. }
             | CommandError::Unrestorable { .. }
             | CommandError::NoLogs { .. }
+            | CommandError::NotAReport { .. }
             | CommandError::RootOfPart { .. }
             | CommandError::NothingChosen { .. }
             | CommandError::NoSuchState { .. }

@@ -1,13 +1,13 @@
 //! How many sessions, and how many files about many sessions: they are counted
 //! apart, and in the same words by every command.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::model::event::SessionKind;
 use crate::report::text;
 
 /// Units by kind.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(super) struct Kinds {
     sessions: u64,
     orphans: u64,
@@ -20,6 +20,11 @@ impl Kinds {
     /// Counts one unit.
     pub(super) fn add(&mut self, kind: SessionKind) {
         *self.of_mut(kind) += 1;
+    }
+
+    /// Counts those that were counted elsewhere.
+    pub(super) fn add_all(&mut self, others: Kinds) {
+        SessionKind::ALL.into_iter().for_each(|kind| *self.of_mut(kind) += others.of(kind));
     }
 
     /// Returns how many units there are of all kinds.

@@ -15,12 +15,12 @@ use crate::report::exit::ExitStatus;
 use crate::report::printer::Printer;
 use crate::report::text;
 use crate::store::StoreError;
-use crate::store::layout::{RECEIPTS, Store, path_below};
+use crate::store::layout::{Store, path_below};
 use crate::store::live::Running;
 use crate::store::lock::{HeldLocks, StoreLock};
 use crate::store::pruned::Pruned;
 use crate::store::receipts::Receipts;
-use crate::store::replace::sweep;
+use crate::store::replace::sweep_store;
 use crate::store::root::root_of;
 
 use super::audit;
@@ -40,14 +40,14 @@ use super::unretire;
 /// # Errors
 /// When nothing could be done at all.
 pub fn run(job: &MigrateJob<'_>, out: &Printer) -> Result<ExitStatus, CommandError> {
-    let store = Store::at(&job.dest);
+    let store = Store::at(&job.dest).for_shard(job.shard);
     let (mut known, listed) = rayon::join(|| Receipts::load(&store), || ListedSource::list(&job.source));
     let trusted = (job.trusted() == Trust::SizeAndTime).then_some(&known);
     let listed = listed?;
     let place = place::choose(&store, listed.root(), &job.share)?;
     let mut source = listed.with_logs_in(place.folder.clone()).discover(&job.adapters, &job.selection, trusted);
     // What was retired may be gone since: the receipts know of it.
-    let has_receipts = job.sources == Sources::Unretire && store.receipts().is_file();
+    let has_receipts = job.sources == Sources::Unretire && store.has_receipts();
     if source.units.is_empty() && source.recognised > 0 && !has_receipts {
         out.summary(&format!("0 of {} chosen: nothing to do", text::count(source.recognised as u64, "session")));
         return Ok(ExitStatus::Well);
@@ -61,11 +61,11 @@ pub fn run(job: &MigrateJob<'_>, out: &Printer) -> Result<ExitStatus, CommandErr
     if let Some(Running { process, file }) = running.values().next().filter(|_| job.live == Live::Refused) {
         return Err(CommandError::Live { process: *process, file: file.clone() });
     }
-    let _lock = match job.mode {
+    let lock = match job.mode {
         Mode::DryRun => None,
         Mode::Replace => {
             let lock = StoreLock::take(&store, job.disk)?;
-            sweep(job.disk, store.root())?;
+            sweep_store(&store, job.disk)?;
             Some(lock)
         }
     };
@@ -73,11 +73,18 @@ pub fn run(job: &MigrateJob<'_>, out: &Printer) -> Result<ExitStatus, CommandErr
         // Another run has written them before we had the lock.
         known = Receipts::load(&store);
     }
-    let sources = place.with(&source, &store)?;
-    if job.mode == Mode::Replace {
+    match &lock {
+        None => drop(place.with(&source, &store)?),
         // Before the first log: a run that is cut short leaves none that could be taken for
         // another source's.
-        sources.write(&store, job.disk)?;
+        Some(_) if job.shard.is_none() => {
+            known.compact(&store, job.disk)?;
+            place.with(&source, &store)?.write(&store, job.disk)?;
+        }
+        Some(lock) => {
+            let _turn = lock.wait_for_turn(&store, job.disk)?;
+            place::choose_again(&place, &store, &source.root, &job.share)?.with(&source, &store)?.write(&store, job.disk)?;
+        }
     }
     if job.sources == Sources::Unretire {
         return unretire_all(&mut source, &store, known, job, out);
@@ -90,10 +97,13 @@ pub fn run(job: &MigrateJob<'_>, out: &Printer) -> Result<ExitStatus, CommandErr
         source = Source::open_with_logs_in(&source.place, &job.source, &job.adapters, &job.selection)?;
     }
     retired::settle(&mut source, &store, &known);
+    job.shard.iter().for_each(|shard| source.keep_shard(*shard));
     note_damaged(&known, &mut source);
     let Migrated { mut reports, interrupted, saved } = migrate_all(&source, &store, (known, finished), &running, job, out)?;
     let root = match job.mode {
         Mode::DryRun => None,
+        // The other parts are still writing.
+        Mode::Replace if job.shard.is_some() => None,
         // Over what is on disk now, whatever receipts say.
         Mode::Replace => Some(root_of(store.root())?),
     };
@@ -130,10 +140,10 @@ fn unretire_all(
 /// Notes receipts that are not as they were written. Their sessions are proven
 /// again, and get new receipts.
 fn note_damaged(known: &Receipts, source: &mut Source) {
-    for damaged in known.damaged() {
+    for damaged in known.damaged_of_own() {
         let of = damaged.unit.as_ref().map(|unit| format!(" of {}", RelPath::from_key(unit))).unwrap_or_default();
         let message = format!("the receipt{of} is not as it was written; it is not trusted, and its session is proven again");
-        source.discovery.findings.add(FindingCode::ReceiptDamaged, Location::at(RECEIPTS, damaged.line, 1), message);
+        source.discovery.findings.add(FindingCode::ReceiptDamaged, Location::at(&damaged.file, damaged.line, 1), message);
     }
 }
 

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 use crate::adapters::format::Format;
+use crate::model::shard::Shard;
 use crate::pipeline::source::Selection;
 use crate::pipeline::target::Mode;
 use crate::pipeline::unchanged::Trust;
@@ -32,6 +33,8 @@ pub struct MigrateJob<'a> {
     pub sources: Sources,
     /// What if the program of the sessions runs.
     pub live: Live,
+    /// Which part of a larger run it is, if it is one.
+    pub shard: Option<Shard>,
     /// Whether sizes and times are trusted.
     pub trust: Trust,
     /// How many sessions at once.

@@ -38,6 +38,9 @@ struct Totals {
     log_bytes: u64,
     residual_bytes: u64,
     dry_run: bool,
+    /// Which part of a larger run it was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shard: Option<String>,
     /// The root of the store after this run.
     #[serde(skip_serializing_if = "Option::is_none")]
     root: Option<String>,
@@ -90,6 +93,7 @@ pub(super) fn report_all(
 ) {
     let mut totals = Totals {
         dry_run: job.mode == Mode::DryRun,
+        shard: job.shard.map(|shard| shard.to_string()),
         accepted: beyond.accepted,
         root,
         findings: beyond.findings.clone(),
@@ -159,10 +163,11 @@ fn summarise(totals: &Totals, source: &Source, reports: &Reports, job: &MigrateJ
     let mut formats: Vec<&str> = units().map(|unit| unit.found.adapter.id()).collect();
     formats.sort_unstable();
     formats.dedup();
+    let part = totals.shard.as_ref().map(|shard| format!("part {shard}: ")).unwrap_or_default();
     let would = if totals.dry_run { " (dry run: nothing was written)" } else { "" };
     let formats = if formats.is_empty() { String::new() } else { format!(" ({})", formats.join(", ")) };
     out.summary(&format!(
-        "{}{formats}: {} created, {} changed, {} unchanged, {} skipped, {} failed{would}",
+        "{part}{}{formats}: {} created, {} changed, {} unchanged, {} skipped, {} failed{would}",
         totals.units.text(),
         totals.created,
         totals.changed,

@@ -47,6 +47,7 @@ pub mod search;
 pub mod sessions;
 pub mod show;
 pub mod stats;
+pub mod store;
 pub mod tree;
 mod tree_line;
 mod tree_names;
@@ -56,6 +57,7 @@ mod unretire;
 pub mod verify;
 mod verify_check;
 mod verify_job;
+pub mod verify_merge;
 mod verify_report;
 mod verify_store;
 

@@ -49,7 +49,7 @@ pub(super) fn choose(store: &Store, root: &Path, share: &Share) -> Result<Place,
         return Ok(Place { folder: source.folder.clone(), list });
     }
     // A store that was written before there were lists is of one source, whichever it is.
-    let is_of_one = list.sole().is_some() || (list.list().is_empty() && store.receipts().is_file());
+    let is_of_one = list.sole().is_some() || (list.list().is_empty() && store.has_receipts());
     // A source that is no longer at its path was moved, or the store was; what is
     // there may be a link to where it is now.
     let is_gone_or_here = |source: &KnownSource| std::fs::canonicalize(&source.path).map_or(true, |now| now == root);
@@ -62,6 +62,17 @@ pub(super) fn choose(store: &Store, root: &Path, share: &Share) -> Result<Place,
         (Share::Beside(wanted), false) => list.new_folder(wanted),
     };
     Ok(Place { folder, list })
+}
+
+/// Chooses it once more, when it is a part's turn to say what the store is of: the
+/// parts beside it may have said that since.
+///
+/// # Errors
+/// When the store is of another source by now, or has another folder for this one.
+pub(super) fn choose_again(before: &Place, store: &Store, root: &Path, share: &Share) -> Result<Place, CommandError> {
+    let now = choose(store, root, share)?;
+    // The sessions have the names that follow from the folder of then.
+    if now.folder == before.folder { Ok(now) } else { Err(refused(store, root, &now.list)) }
 }
 
 impl Place {

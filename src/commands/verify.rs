@@ -24,6 +24,7 @@ use super::logs::{self, Asked, LogFile, Looked, Unread};
 use super::verify_check::{Checked, Checker};
 use super::verify_job::Item;
 pub use super::verify_job::{Annotations, Kept, Strictness, Verdict, VerifyJob};
+use super::verify_store::Logs;
 use super::{audit, golden, place, verify_report, verify_store};
 
 /// How often a log is compared with its receipt while a migration runs, and how
@@ -42,7 +43,7 @@ pub fn run(job: &VerifyJob, out: &Printer) -> Result<ExitStatus, CommandError> {
     let asked = Asked::of(&job.logs);
     // There may be none, and somebody may know of logs that should be there.
     let Looked { logs: found, mut unread } = logs::look(&job.logs)?;
-    let root = verify_store::root(job, &asked)?;
+    let root = if job.looks_at_the_rest() { verify_store::root(job, &asked)? } else { None };
     // A folder around several stores is none.
     let store = asked.store.clone().or_else(|| Store::of_log(&found.first()?.path));
     let mut source = match &job.source {
@@ -65,6 +66,7 @@ pub fn run(job: &VerifyJob, out: &Printer) -> Result<ExitStatus, CommandError> {
         _ if every.iter().any(|item| job.selection.takes_name(&item.unit_name)) => None,
         of => Some(CommandError::NothingChosen { path: job.logs.clone(), of }),
     };
+    let has_logs = if every.iter().any(|item| item.kept == Kept::Current) { Logs::Some } else { Logs::None };
     let mut have: BTreeSet<String> = every.iter().map(|item| item.key.clone()).collect();
     let mut chosen = choose(every, job, source.as_ref());
     let none = Receipts::default();
@@ -113,35 +115,44 @@ pub fn run(job: &VerifyJob, out: &Printer) -> Result<ExitStatus, CommandError> {
         let place = asked.place_of(&job.logs, &log);
         // One that is a file now was written since logs were listed.
         let is_there = place.symlink_metadata().is_ok_and(|meta| meta.is_file());
-        if asked.takes(&log) && have.insert(receipt.log.clone()) && job.selection.takes_name(&unit) && !is_there {
+        let is_meant = asked.takes(&log) && job.selection.takes_name(&unit) && job.takes(&log.to_string());
+        if have.insert(receipt.log.clone()) && is_meant && !is_there {
             checked.push(Checked::gone(&log, unit, place));
         }
     }
     let unread = unread.iter().filter(|unread| have.insert(asked.name_below(&unread.relative).key()));
+    let unread = unread.filter(|unread| job.takes(&unread.relative.to_string()));
     checked.extend(unread.map(|unread| Checked::unread(unread, &job.logs)));
-    checked.extend(verify_store::about_receipts(job, &asked, &receipts, &checked));
-    let (root, wrong_root) = verify_store::about_root(job, root, &checked);
-    checked.extend(wrong_root);
+    let mut told_root = None;
+    if job.looks_at_the_rest() {
+        checked.extend(verify_store::about_receipts(job, &asked, &receipts, has_logs));
+        let (root, wrong_root) = verify_store::about_root(job, root, &checked);
+        checked.extend(wrong_root);
+        told_root = root;
+    }
     if let Some(source) = &source {
         let is_without = |log: &str, unit: &SourceUnit| {
-            unit.found.standing == Standing::Live && asked.takes(&RelPath::from_key(log)) && !have.contains(log)
+            let name = RelPath::from_key(log);
+            unit.found.standing == Standing::Live && asked.takes(&name) && !have.contains(log) && job.takes(&name.to_string())
         };
         let meant = units.iter().filter(|(log, unit)| is_without(log, unit) && job.selection.takes(unit, &source.listing));
         checked.extend(meant.map(|(log, unit)| checker.without_log(log, unit)));
-        let unconverted = audit::beyond_sessions(source).into_iter().filter(|finding| finding.code.is_unconverted());
+        let beyond = if job.looks_at_the_rest() { audit::beyond_sessions(source) } else { Vec::new() };
+        let unconverted = beyond.into_iter().filter(|finding| finding.code.is_unconverted());
         let meant = unconverted.filter(|finding| job.selection.takes_name(&finding.location.file));
         let mut acceptance = baseline.acceptance();
         checked.extend(meant.map(|finding| checker.not_converted(&finding, &mut acceptance)));
     }
     if let Some(folder) = &job.golden {
         let left = golden::left_over(folder, &asked, &have)?;
-        checked.extend(left.iter().filter(|name| job.selection.takes_name(name)).map(|name| Checked::golden_left(folder, name)));
+        let meant = left.iter().filter(|name| job.selection.takes_name(name) && job.takes(name));
+        checked.extend(meant.map(|name| Checked::golden_left(folder, name)));
     }
     if let Some(error) = nothing_meant.filter(|_| checked.is_empty()) {
         return Err(error);
     }
     checked.sort_by(|a, b| a.order().cmp(&b.order()));
-    verify_report::report(&checked, job, root.as_deref(), out)?;
+    verify_report::report(&checked, job, told_root.as_deref(), out)?;
     Ok(verify_report::exit_status(&checked, job.strictness))
 }
 
@@ -210,7 +221,8 @@ fn choose<'a>(every: Vec<Item<'a>>, job: &VerifyJob, source: Option<&Source>) ->
         let log_is = item.log.path.metadata().is_ok_and(|meta| job.selection.takes_time(mtime_ns(&meta)));
         log_is || source.zip(item.unit).is_some_and(|(source, unit)| job.selection.takes_files(unit, &source.listing))
     };
-    let named = every.into_iter().filter(|item| job.selection.takes_name(&item.unit_name));
+    let is_named = |item: &Item<'_>| job.selection.takes_name(&item.unit_name) && job.takes(&item.name_for_shards());
+    let named = every.into_iter().filter(is_named);
     let mut chosen: Vec<Item<'a>> = named.filter(|item| is_new(item)).collect();
     if let Some(sample) = job.sample {
         let names: Vec<&str> = chosen.iter().map(|item| item.unit_name.as_str()).collect();

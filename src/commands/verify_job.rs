@@ -1,9 +1,10 @@
 //! What `everlog verify` was asked to do, and what it can say of a log.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
 use crate::model::files::RelPath;
+use crate::model::shard::Shard;
 use crate::pipeline::source::{Selection, SourceUnit};
 use crate::report::differences::Showing;
 use crate::report::exit::ExitStatus;
@@ -25,6 +26,8 @@ pub struct VerifyJob {
     pub selection: Selection,
     /// Which part of them.
     pub sample: Option<Sample>,
+    /// Which part of them, where other parts are checked elsewhere.
+    pub shard: Option<Shard>,
     /// How far each is checked.
     pub level: Level,
     /// The root that the store must have: 64 lower-case hex digits.
@@ -43,6 +46,18 @@ pub struct VerifyJob {
     pub timestamp: String,
     /// How many sessions at once.
     pub jobs: usize,
+}
+
+impl VerifyJob {
+    /// Tells whether a log is meant as far as parts go: by its name below the store.
+    pub(super) fn takes(&self, log: &str) -> bool {
+        self.shard.is_none_or(|shard| shard.takes(log))
+    }
+
+    /// Tells whether this run is the one that looks at what belongs to no log.
+    pub(super) fn looks_at_the_rest(&self) -> bool {
+        self.shard.is_none_or(Shard::is_first)
+    }
 }
 
 /// Whether findings count.
@@ -69,7 +84,7 @@ pub enum Annotations {
 }
 
 /// How one log fares. The names are stable: programs match on them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// As it should be.
@@ -171,8 +186,19 @@ pub(super) struct Item<'a> {
     pub noted: Option<RelPath>,
 }
 
+impl Item<'_> {
+    /// The name that says which part of a larger run it falls to: an earlier log goes
+    /// with the one that took its place.
+    pub(super) fn name_for_shards(&self) -> String {
+        match self.kept {
+            Kept::Current => RelPath::from_key(&self.key).to_string(),
+            Kept::Earlier => self.unit_name.clone(),
+        }
+    }
+}
+
 /// Which of a session's logs it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kept {
     /// The log that has its name.

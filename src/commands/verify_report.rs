@@ -1,6 +1,7 @@
 //! What `verify` says: to people, to programs, to JUnit and to GitHub.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::path::Path;
@@ -26,7 +27,7 @@ use super::verify_job::{Annotations, Kept, Strictness, VERDICTS, Verdict, Verify
 
 /// The version of what `--json` prints. Members may be added; a change of
 /// those that are there makes it another one.
-const SCHEMA: u32 = 1;
+pub(super) const SCHEMA: u32 = 1;
 
 /// So many lines of a summary for GitHub, which takes no more than a megabyte.
 const SUMMARY_ROWS: usize = 100;
@@ -111,7 +112,7 @@ fn say_not_converted(one: &Checked, out: &Printer) {
 }
 
 /// What there is to say where nothing differs.
-fn note(verdict: Verdict) -> Option<&'static str> {
+pub(super) fn note(verdict: Verdict) -> Option<&'static str> {
     if verdict == Verdict::NoSource {
         Some("the source no longer has this session; its log is good by itself")
     } else if verdict == Verdict::KeptDamaged {
@@ -155,7 +156,7 @@ fn detail(one: &Checked, showing: Showing) -> Option<Styled> {
 }
 
 /// What to do about it.
-fn hint(verdict: Verdict) -> Option<&'static str> {
+pub(super) fn hint(verdict: Verdict) -> Option<&'static str> {
     match verdict {
         Verdict::Same | Verdict::NoSource | Verdict::KeptDamaged | Verdict::Unreadable => None,
         Verdict::Differs | Verdict::Damaged | Verdict::LogGone => {
@@ -278,28 +279,31 @@ fn json(one: &Checked, showing: Showing) -> Json<'_> {
 }
 
 /// The closing object.
-#[derive(Debug, Serialize)]
-struct Closing {
-    schema: u32,
-    summary: Totals,
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Closing {
+    pub(super) schema: u32,
+    pub(super) summary: Totals,
 }
 
-#[derive(Debug, Serialize)]
-struct Totals {
-    level: &'static str,
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Totals {
+    pub(super) level: Cow<'static, str>,
     /// What the logs are of that could be opened, earlier ones aside.
     #[serde(flatten)]
-    units: Kinds,
-    logs: u64,
-    earlier: u64,
-    bytes: u64,
-    messages: u64,
-    findings: u64,
-    verdicts: BTreeMap<Verdict, u64>,
+    pub(super) units: Kinds,
+    pub(super) logs: u64,
+    pub(super) earlier: u64,
+    pub(super) bytes: u64,
+    pub(super) messages: u64,
+    pub(super) findings: u64,
+    pub(super) verdicts: BTreeMap<Verdict, u64>,
+    /// Which part of a larger run it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) shard: Option<String>,
     /// The root of the store, where it was asked for as a whole.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    root: Option<String>,
-    exit: u8,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) root: Option<String>,
+    pub(super) exit: u8,
 }
 
 fn totals(checked: &[Checked], job: &VerifyJob, root: Option<&str>) -> Totals {
@@ -330,7 +334,8 @@ fn totals(checked: &[Checked], job: &VerifyJob, root: Option<&str>) -> Totals {
             Level::Seal => "seal",
             Level::Restore => "restore",
             Level::Full => "full",
-        },
+        }
+        .into(),
         units,
         logs: kept(Kept::Current),
         earlier: kept(Kept::Earlier),
@@ -338,6 +343,7 @@ fn totals(checked: &[Checked], job: &VerifyJob, root: Option<&str>) -> Totals {
         messages: checked.iter().map(|one| one.messages).sum(),
         findings: checked.iter().flat_map(counting).map(|(_, finding)| 1 + finding.more).sum(),
         verdicts: VERDICTS.into_iter().map(|verdict| (verdict, count(checked, verdict, None))).collect(),
+        shard: job.shard.map(|shard| shard.to_string()),
         root: root.map(str::to_owned),
         exit: exit_status(checked, job.strictness) as u8,
     }
@@ -370,6 +376,15 @@ fn counted_as(verdict: Verdict) -> &'static str {
     }
 }
 
+/// So many of a verdict.
+pub(super) fn in_words(verdict: Verdict, count: u64) -> String {
+    match (verdict, count) {
+        (Verdict::ReceiptDamaged, 1) => "1 damaged receipt".to_owned(),
+        (Verdict::GoldenLeft, 1) => "1 kept replay left over".to_owned(),
+        _ => format!("{} {}", text::thousands(count), counted_as(verdict)),
+    }
+}
+
 fn summary(checked: &[Checked], job: &VerifyJob, root: Option<&str>) -> String {
     let totals = totals(checked, job, root);
     let how = match (job.level, &job.source) {
@@ -382,16 +397,13 @@ fn summary(checked: &[Checked], job: &VerifyJob, root: Option<&str>) -> String {
             .into_iter()
             .map(|verdict| (verdict, count(checked, verdict, Some(kept))))
             .filter(|(verdict, count)| *count > 0 || (*verdict == Verdict::Same && kept == Kept::Current))
-            .map(|(verdict, count)| match (verdict, count) {
-                (Verdict::ReceiptDamaged, 1) => "1 damaged receipt".to_owned(),
-                (Verdict::GoldenLeft, 1) => "1 kept replay left over".to_owned(),
-                _ => format!("{} {}", text::thousands(count), counted_as(verdict)),
-            })
+            .map(|(verdict, count)| in_words(verdict, count))
             .collect();
         list.join(", ")
     };
     let of = if totals.units.are_sessions() { String::new() } else { format!(" ({})", totals.units.text()) };
-    let mut line = format!("{}{of} checked {how}: {}", text::count(totals.logs, "log"), counts(Kept::Current));
+    let part = totals.shard.as_ref().map(|shard| format!("part {shard}: ")).unwrap_or_default();
+    let mut line = format!("{part}{}{of} checked {how}: {}", text::count(totals.logs, "log"), counts(Kept::Current));
     if totals.earlier > 0 {
         line.push_str(&format!("; {}: {}", text::count(totals.earlier, "earlier log"), counts(Kept::Earlier)));
     }

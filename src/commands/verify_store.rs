@@ -37,18 +37,26 @@ pub(super) fn is_being_written(store: &Store, receipts: &Receipts) -> bool {
     HeldLocks::now().holder(|| store.lock()).is_some() || !receipts.are_those_of(store)
 }
 
+/// Whether what was asked for has logs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Logs {
+    Some,
+    None,
+}
+
 /// Reports a store's receipts that are missing or are not as they were written.
-pub(super) fn about_receipts(job: &VerifyJob, asked: &Asked, receipts: &Receipts, checked: &[Checked]) -> Vec<Checked> {
-    let place = asked.place_of(&job.logs, &RelPath::new(RECEIPTS));
-    let row = |what: String, line: Option<u64>| {
-        let mut row = Checked::new(RECEIPTS.to_owned(), String::new(), Kept::Current);
+pub(super) fn about_receipts(job: &VerifyJob, asked: &Asked, receipts: &Receipts, logs: Logs) -> Vec<Checked> {
+    let row_in = |file: &str, what: String, line: Option<u64>| {
+        let place = asked.place_of(&job.logs, &RelPath::new(file));
+        let mut row = Checked::new(file.to_owned(), String::new(), Kept::Current);
         row.verdict = Verdict::ReceiptDamaged;
         row.path = place.clone();
-        row.differences.push(Located { difference: Difference::in_log(what, line), file: place.clone(), line, byte: line.map(|_| 1) });
+        row.differences.push(Located { difference: Difference::in_log(what, line), file: place, line, byte: line.map(|_| 1) });
         row
     };
+    let row = |what: String, line: Option<u64>| row_in(RECEIPTS, what, line);
     // Against its source a log is proven without a receipt.
-    let has_logs = checked.iter().any(|one| one.kept == Kept::Current);
+    let has_logs = logs == Logs::Some;
     if asked.store.is_none() {
         // A store that lost its own folder may have lost logs with it. Who keeps its
         // root knows better; and who asks for seals only, as the commit hook does of the
@@ -68,7 +76,7 @@ pub(super) fn about_receipts(job: &VerifyJob, asked: &Asked, receipts: &Receipts
     let damaged = receipts.damaged().iter().filter(|damaged| asked.is_whole_store() && is_meant(&damaged.unit));
     let rows = damaged.map(|damaged| {
         let of = damaged.unit.as_ref().map(|unit| format!(" of {}", RelPath::from_key(unit))).unwrap_or_default();
-        row(format!("the receipt{of} is not as it was written, and counts for nothing"), Some(damaged.line))
+        row_in(&damaged.file, format!("the receipt{of} is not as it was written, and counts for nothing"), Some(damaged.line))
     });
     rows.collect()
 }

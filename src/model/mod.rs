@@ -27,6 +27,7 @@ pub mod repair;
 pub mod retention;
 pub mod rows;
 pub mod shape;
+pub mod shard;
 pub mod shown;
 pub mod stream;
 pub mod text_or_bytes;

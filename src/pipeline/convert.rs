@@ -9,7 +9,7 @@ use crate::log::{LogView, UnsealedLog, Written};
 use crate::model::finding::Findings;
 use crate::model::stream::StreamError;
 use crate::store::layout::Store;
-use crate::store::replace::{Temporary, temporary_in};
+use crate::store::replace::{Temporary, temporary_for};
 
 use super::error::ConvertError;
 use super::snapshot::{Snapshot, left_out};
@@ -33,7 +33,7 @@ pub fn convert<'d>(snapshot: &Snapshot<'_>, target: Target<'d>, check: Check) ->
     let files = &snapshot.files;
     let mut findings = left_out(snapshot.unit);
     let scratch = target.scratch_folder(&target.store.path(&Store::log_name(&snapshot.unit.name)))?;
-    let mut temporary = temporary_in(target.disk, &scratch)?;
+    let mut temporary = temporary_for(target.store, target.disk, &scratch)?;
     if target.mode == Mode::DryRun {
         // No later run would sweep it there.
         temporary.forget_name()?;

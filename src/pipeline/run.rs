@@ -102,7 +102,7 @@ pub(crate) fn convert_sized<R: Send>(
     let Conversion { source, target, .. } = *job;
     let items: Vec<(&SourceUnit, u64)> = source.units.iter().zip(sizes.iter().copied()).collect();
     let committer = match target.mode {
-        Mode::Replace => Some(Committer::new(target.store, target.disk)),
+        Mode::Replace => Some(Committer::new(target.store, target.disk, &*known)),
         Mode::DryRun => None,
     };
     let same_names = same_names(source, target.store);

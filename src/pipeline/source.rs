@@ -15,8 +15,9 @@ use crate::maintenance;
 use crate::model::files::RelPath;
 use crate::model::finding::FindingCode;
 use crate::model::folder::{Known, Listed, Listing, Part};
+use crate::model::shard::Shard;
 use crate::store::StoreError;
-use crate::store::layout::path_below;
+use crate::store::layout::{Store, path_below};
 use crate::store::listing;
 use crate::store::live::{self, Running};
 use crate::store::receipts::Receipts;
@@ -284,6 +285,16 @@ impl Source {
         selection: &Selection,
     ) -> Result<Source, StoreError> {
         Ok(ListedSource::list(path)?.with_logs_in(place.clone()).discover(adapters, selection, None))
+    }
+
+    /// Keeps what falls to a part of a larger run: its sessions, and for the first
+    /// part what belongs to no session.
+    pub(crate) fn keep_shard(&mut self, shard: Shard) {
+        self.units.retain(|unit| shard.takes(&Store::log_name(&unit.name).to_string()));
+        if !shard.is_first() {
+            self.discovery.findings.retain(|_| false);
+            self.discovery.ties.clear();
+        }
     }
 
     /// Tells whether a session of this name in their store is of this source.

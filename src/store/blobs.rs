@@ -27,7 +27,7 @@ pub fn put(store: &Store, disk: &dyn Disk, sha256: &str, bytes: &[u8]) -> Result
     }
     let folder = path.parent().unwrap_or(store.root());
     disk.create_folders(folder)?;
-    let temporary = super::replace::temporary_in(disk, folder)?;
+    let temporary = super::replace::temporary_for(store, disk, folder)?;
     temporary.fill(bytes)?;
     temporary.replace(&path)?;
     disk.sync(folder)

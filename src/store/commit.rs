@@ -11,7 +11,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use super::disk::Disk;
 use super::error::StoreError;
 use super::layout::Store;
-use super::receipts::{self, Line};
+use super::receipts::{Line, Receipts};
 use super::replace::{self, Ready};
 
 /// Sessions of one commit: enough to share a sync, few enough to lose little.
@@ -47,6 +47,8 @@ struct Group {
 pub struct Committer<'a> {
     store: &'a Store,
     disk: &'a dyn Disk,
+    /// The receipts that the new ones take the places of.
+    known: &'a Receipts,
     group: Mutex<Group>,
     /// One commit runs at a time, while other sessions are converted.
     committing: Mutex<()>,
@@ -72,8 +74,8 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl<'a> Committer<'a> {
     /// A committer for a store, which must be locked.
     #[must_use]
-    pub fn new(store: &'a Store, disk: &'a dyn Disk) -> Committer<'a> {
-        Committer { store, disk, group: Mutex::default(), committing: Mutex::default(), done: Mutex::default() }
+    pub fn new(store: &'a Store, disk: &'a dyn Disk, known: &'a Receipts) -> Committer<'a> {
+        Committer { store, disk, known, group: Mutex::default(), committing: Mutex::default(), done: Mutex::default() }
     }
 
     /// Takes a log; commits once there are enough for a group.
@@ -102,7 +104,7 @@ impl<'a> Committer<'a> {
             Ok(()) => {
                 // A log that has its name is complete, whatever fails from here on.
                 let removed = group.superseded.iter().try_for_each(|earlier| self.disk.remove(earlier));
-                match removed.and_then(|()| receipts::append(self.store, self.disk, &group.receipts)) {
+                match removed.and_then(|()| self.known.append(self.store, self.disk, group.receipts)) {
                     Ok(lines) => locked(&self.done).receipts.extend(lines),
                     Err(error) => locked(&self.done).unsaved = Some(error),
                 }

@@ -160,7 +160,8 @@ impl Disk for RealDisk {
     }
 
     fn open_lock(&self, path: &Path) -> Result<File, StoreError> {
-        walk::open_file("open", path, OFlags::WRONLY | OFlags::CREATE)
+        // A network file system gives shared locks only on files that can be read.
+        walk::open_file("open", path, OFlags::RDWR | OFlags::CREATE)
     }
 
     fn write(&self, path: &Path, mut file: &File, bytes: &[u8]) -> Result<(), StoreError> {

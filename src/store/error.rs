@@ -37,6 +37,13 @@ pub enum StoreError {
         /// The store.
         path: PathBuf,
     },
+    /// Parts of a larger run of another number of parts are writing to this store.
+    OtherShards {
+        /// The store.
+        path: PathBuf,
+        /// How many parts theirs has.
+        of: u32,
+    },
     /// Something stands where a file is to be written.
     Exists {
         /// Where.
@@ -119,6 +126,7 @@ impl StoreError {
             }
             StoreError::Held { .. } => Some("run again when its program has closed it"),
             StoreError::Locked { .. } => Some("wait until the other run is done, or choose another destination with `-o`"),
+            StoreError::OtherShards { .. } => Some("wait until those are done: runs of one number of parts follow those of another"),
             StoreError::Exists { .. } => Some("choose an empty folder with `-o`: nothing is ever overwritten"),
             StoreError::Planted { what: "a hard link to another file", .. } => {
                 Some("writing to it would change that file too: put a copy in its place, and run again")
@@ -145,6 +153,7 @@ impl fmt::Display for StoreError {
             StoreError::Changed { path } => write!(f, "{} has changed since", path.display()),
             StoreError::Held { path } => write!(f, "a program has {} open", path.display()),
             StoreError::Locked { path } => write!(f, "another run is writing to {}", path.display()),
+            StoreError::OtherShards { path, of } => write!(f, "a part of a run of {of} parts is writing to {}", path.display()),
             StoreError::Database { path, what } => write!(f, "the database {} cannot be converted: {what}", path.display()),
             StoreError::Exists { path } => write!(f, "{} exists already", path.display()),
             StoreError::Planted { path, what, wanted } => write!(f, "{} is {what}, where {wanted} belongs", path.display()),
@@ -173,6 +182,7 @@ impl std::error::Error for StoreError {
             | StoreError::Changed { .. }
             | StoreError::Held { .. }
             | StoreError::Locked { .. }
+            | StoreError::OtherShards { .. }
             | StoreError::Exists { .. }
             | StoreError::Planted { .. }
             | StoreError::NoRoom { .. }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::model::digest::sha256_hex;
 use crate::model::files::RelPath;
+use crate::model::shard::Shard;
 
 use super::error::StoreError;
 use super::walk::{self, real_path};
@@ -37,13 +38,28 @@ pub fn path_below(folder: &Path, path: &RelPath) -> PathBuf {
 #[derive(Debug, Clone)]
 pub struct Store {
     root: PathBuf,
+    /// The part of a larger run that writes to it, where it is not one run alone.
+    shard: Option<Shard>,
 }
 
 impl Store {
     /// The store at this folder, which a person may have named through links:
     /// from there on none is followed.
     pub fn at(root: impl AsRef<Path>) -> Store {
-        Store { root: real_path(root.as_ref()) }
+        Store { root: real_path(root.as_ref()), shard: None }
+    }
+
+    /// The store as a part of a larger run writes to it: with a lock, receipts and
+    /// temporaries of its own.
+    #[must_use]
+    pub fn for_shard(self, shard: Option<Shard>) -> Store {
+        Store { shard, ..self }
+    }
+
+    /// The part of a larger run that writes to it, if one does.
+    #[must_use]
+    pub fn shard(&self) -> Option<Shard> {
+        self.shard
     }
 
     /// Refuses a store in which something else stands where a file or a folder
@@ -53,7 +69,9 @@ impl Store {
     /// When it does.
     pub fn refuse_planted(&self) -> Result<(), StoreError> {
         [self.private(), self.earlier_folder(), self.blobs()].iter().try_for_each(|folder| walk::is_folder("open", folder).map(|_| ()))?;
-        [self.receipts(), self.sources(), self.pruned(), self.lock()].iter().try_for_each(|file| walk::is_file(file).map(|_| ()))
+        let files = [self.sources(), self.pruned(), self.lock()];
+        let receipts = self.receipts_of_parts().into_iter().map(|(_, path)| path).chain([self.receipts()]);
+        files.into_iter().chain(receipts).try_for_each(|file| walk::is_file(&file).map(|_| ()))
     }
 
     /// The folder of the binary companions.
@@ -135,10 +153,47 @@ impl Store {
         self.private().join("sources.json")
     }
 
-    /// The receipts.
+    /// The receipts of runs that were no part of a larger one.
     #[must_use]
     pub fn receipts(&self) -> PathBuf {
         self.private().join("receipts.jsonl")
+    }
+
+    /// The receipts that the run at hand writes.
+    #[must_use]
+    pub fn own_receipts(&self) -> PathBuf {
+        self.shard.map_or_else(|| self.receipts(), |shard| self.receipts_of(shard))
+    }
+
+    /// The receipts of a part of a larger run.
+    #[must_use]
+    pub fn receipts_of(&self, shard: Shard) -> PathBuf {
+        self.private().join(format!("receipts-{}.jsonl", shard.in_names()))
+    }
+
+    /// The parts of larger runs that have receipts, and where, in the order of parts.
+    #[must_use]
+    pub fn receipts_of_parts(&self) -> Vec<(Shard, PathBuf)> {
+        self.files_of_parts("receipts-", ".jsonl")
+    }
+
+    /// Tells whether there are receipts of any kind.
+    #[must_use]
+    pub fn has_receipts(&self) -> bool {
+        self.receipts().is_file() || !self.receipts_of_parts().is_empty()
+    }
+
+    /// The files of parts of larger runs whose names begin and end like this.
+    fn files_of_parts(&self, before: &str, after: &str) -> Vec<(Shard, PathBuf)> {
+        let entries = std::fs::read_dir(self.private()).into_iter().flatten().flatten();
+        let part = |entry: std::fs::DirEntry| {
+            let name = entry.file_name();
+            let shard = Shard::from_name(name.to_str()?.strip_prefix(before)?.strip_suffix(after)?)?;
+            Some((shard, entry.path()))
+        };
+        let mut found: Vec<(Shard, PathBuf)> = entries.filter_map(part).collect();
+        found.sort();
+        found
     }
 
     /// What was pruned.
@@ -147,10 +202,28 @@ impl Store {
         self.private().join("pruned.jsonl")
     }
 
-    /// The lock of the one writer.
+    /// The lock of the one writer; parts of a larger run share it.
     #[must_use]
     pub fn lock(&self) -> PathBuf {
         self.private().join("lock")
+    }
+
+    /// The lock of a part of a larger run.
+    #[must_use]
+    pub fn lock_of(&self, shard: Shard) -> PathBuf {
+        self.private().join(format!("lock-{}", shard.in_names()))
+    }
+
+    /// The parts of larger runs that have a lock, held or not, and where.
+    #[must_use]
+    pub fn locks_of_parts(&self) -> Vec<(Shard, PathBuf)> {
+        self.files_of_parts("lock-", "")
+    }
+
+    /// The lock of what parts of a larger run write one after another.
+    #[must_use]
+    pub fn shared_lock(&self) -> PathBuf {
+        self.private().join("lock-shared")
     }
 
     /// The folder of the logs that held more than those that took their places.

@@ -45,6 +45,16 @@ pub fn check(line: &[u8]) -> LineChecksum {
     if digits == digits_of(body) { LineChecksum::Intact } else { LineChecksum::Wrong }
 }
 
+/// Returns a line, given without its line end, up to its checksum or to its last
+/// brace: with that brace it is the same object without a checksum.
+#[must_use]
+pub fn body(line: &[u8]) -> &[u8] {
+    match check(line) {
+        LineChecksum::Intact => &line[..line.len() - (MEMBER.len() + DIGITS + 2)],
+        LineChecksum::Absent | LineChecksum::Wrong => line.strip_suffix(b"}").unwrap_or(line),
+    }
+}
+
 fn digits_of(body: &[u8]) -> [u8; DIGITS] {
     const HEX: &[u8; 16] = b"0123456789abcdef";
     let hash = Sha256::digest(body);

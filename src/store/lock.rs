@@ -1,10 +1,13 @@
-//! One writer per store, and whether a program holds a session open.
+//! One writer per store, or one for each part of a larger run; and whether a
+//! program holds a session open.
 
 use std::fs::{File, TryLockError};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::disk::Disk;
+use crate::model::shard::Shard;
+
+use super::disk::{self, Disk};
 use super::error::StoreError;
 use super::layout::Store;
 
@@ -21,6 +24,17 @@ impl FileLock {
     /// When another process has it, or it cannot be taken.
     pub fn take(file: File) -> Result<FileLock, (File, TryLockError)> {
         match file.try_lock() {
+            Ok(()) => Ok(FileLock { file }),
+            Err(error) => Err((file, error)),
+        }
+    }
+
+    /// Takes it together with others who do, unless somebody has it alone.
+    ///
+    /// # Errors
+    /// When a process has it alone, or it cannot be taken.
+    pub fn share(file: File) -> Result<FileLock, (File, TryLockError)> {
+        match file.try_lock_shared() {
             Ok(()) => Ok(FileLock { file }),
             Err(error) => Err((file, error)),
         }
@@ -50,11 +64,14 @@ impl Drop for FileLock {
 /// The right to write to a store.
 #[derive(Debug)]
 pub struct StoreLock {
-    _lock: FileLock,
+    /// The store's own one; for a part of a larger run its own one too.
+    _locks: Vec<FileLock>,
 }
 
 impl StoreLock {
-    /// Takes the lock of a store.
+    /// Takes the lock of a store. A part of a larger run shares it with the parts
+    /// beside it: with no other run, and with no part of another number of parts,
+    /// whose sessions would be some of its own.
     ///
     /// # Errors
     /// When another process has it, or the file cannot be made.
@@ -62,12 +79,52 @@ impl StoreLock {
         store.refuse_planted()?;
         disk.create_folders(&store.private())?;
         let path = store.lock();
-        match FileLock::take(disk.open_lock(&path)?) {
-            Ok(lock) => Ok(StoreLock { _lock: lock }),
-            Err((_, TryLockError::WouldBlock)) => Err(StoreError::Locked { path: store.root().to_owned() }),
-            Err((_, TryLockError::Error(source))) => Err(StoreError::Io { doing: "lock", path, source }),
+        let file = disk.open_lock(&path)?;
+        let Some(shard) = store.shard() else {
+            let lock = FileLock::take(file).map_err(|(_, error)| refused(error, path, store))?;
+            return Ok(StoreLock { _locks: vec![lock] });
+        };
+        let shared = FileLock::share(file).map_err(|(_, error)| refused(error, path, store))?;
+        let path = store.lock_of(shard);
+        let own = FileLock::take(disk.open_lock(&path)?).map_err(|(_, error)| refused(error, path, store))?;
+        // Of two that start at once each has its own lock by now, so at least one of
+        // them sees the other.
+        refuse_other_numbers(store, shard)?;
+        Ok(StoreLock { _locks: vec![shared, own] })
+    }
+
+    /// Waits until no other part of the larger run has this, and keeps them out of
+    /// it: of what belongs to the store and to no session, each has to see what the
+    /// one before has written.
+    ///
+    /// # Errors
+    /// When the file cannot be made or locked.
+    pub fn wait_for_turn(&self, store: &Store, disk: &dyn Disk) -> Result<FileLock, StoreError> {
+        let path = store.shared_lock();
+        let file = disk.open_lock(&path)?;
+        file.lock().map_err(StoreError::io("lock", &path))?;
+        Ok(FileLock { file })
+    }
+}
+
+fn refused(error: TryLockError, path: PathBuf, store: &Store) -> StoreError {
+    match error {
+        TryLockError::WouldBlock => StoreError::Locked { path: store.root().to_owned() },
+        TryLockError::Error(source) => StoreError::Io { doing: "lock", path, source },
+    }
+}
+
+/// Refuses to go on while a part of another number of parts runs.
+fn refuse_other_numbers(store: &Store, shard: Shard) -> Result<(), StoreError> {
+    for (other, path) in store.locks_of_parts().into_iter().filter(|(other, _)| other.of() != shard.of()) {
+        let Ok((file, _)) = disk::open_regular(&path) else { continue };
+        match FileLock::share(file) {
+            Ok(free) => drop(free),
+            Err((_, TryLockError::WouldBlock)) => return Err(StoreError::OtherShards { path: store.root().to_owned(), of: other.of() }),
+            Err((_, TryLockError::Error(source))) => return Err(StoreError::Io { doing: "lock", path, source }),
         }
     }
+    Ok(())
 }
 
 /// The locks that the system knows of, looked at without taking any: to try a
@@ -82,7 +139,7 @@ impl HeldLocks {
     /// Asks the system; where it does not tell, none are known.
     #[must_use]
     pub fn now() -> HeldLocks {
-        let table = super::disk::read(Path::new("/proc/locks")).unwrap_or_default();
+        let table = disk::read(Path::new("/proc/locks")).unwrap_or_default();
         let table = String::from_utf8_lossy(&table);
         let held = table.lines().filter_map(|line| {
             let words: Vec<&str> = line.split_whitespace().collect();
@@ -100,12 +157,15 @@ impl HeldLocks {
         AskedLocks { answer: std::thread::Builder::new().spawn(HeldLocks::now) }
     }
 
-    /// The same without the lock of a store that is being written: where nobody
+    /// The same without the locks of a store that is being written: where nobody
     /// holds another, no file needs to be asked about.
     #[must_use]
     pub fn besides(mut self, store: &Store) -> HeldLocks {
-        if let Ok(meta) = std::fs::symlink_metadata(store.lock()) {
-            self.held.retain(|(inode, _)| *inode != meta.ino());
+        let parts = store.locks_of_parts().into_iter().map(|(_, path)| path);
+        for path in parts.chain([store.lock(), store.shared_lock()]) {
+            if let Ok(meta) = std::fs::symlink_metadata(path) {
+                self.held.retain(|(inode, _)| *inode != meta.ino());
+            }
         }
         self
     }

@@ -1,140 +1,66 @@
-//! The file of receipts: a line for each unit. What a run does not ask for is
+//! The receipts of a store: a line for each unit, in one file or, where parts of
+//! a larger run write them, in one for each part. What a run does not ask for is
 //! not kept in memory, only where its line stands.
 
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
-use memchr::memmem::Finder;
 use rayon::prelude::*;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs::{File, Metadata};
 use std::hash::BuildHasher;
-use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::model::files::RelPath;
 use crate::model::folder::{Listed, ListedKind};
+use crate::model::shard::Shard;
 use crate::model::stream::ReadAt;
 
 use super::disk::{self, Disk};
 use super::error::StoreError;
 use super::layout::Store;
-use super::line_checksum::{self, LineChecksum};
 use super::listing::mtime_ns;
 pub use super::receipt::{Counts, FileReceipt, Receipt, Retired};
-use super::replace::temporary_in;
+use super::replace::temporary_for;
 
-/// So much of the file is read or written in one go.
+mod lines;
+
+pub use lines::{DamagedLine, Line};
+use lines::{FileLines, Retirement, Revision, Standing, in_order, lines_of, parsed, read, unit_of};
+
+/// So much of the file is written in one go.
 const PIECE: usize = 256 * 1024;
 
-/// So much, where only some of its lines may be wanted.
+/// So much is read, where only some of the file's lines may be wanted.
 const AHEAD: usize = 64 * 1024;
 
-/// No receipt is longer: a file without line ends is not read into memory.
-const LONGEST_LINE: u64 = 128 * 1024 * 1024;
-
-/// What a line begins with, up to the text that is its unit.
-const BEGINNING: &[u8] = b"{\"unit\":\"";
-
-/// What stands before a unit's format.
-const FORMAT: &[u8] = b"\",\"format\":\"";
-
-/// Where the line of a unit stands.
+/// A file that lines are read from, even if another has its name by now.
 #[derive(Debug)]
-pub struct Line {
-    unit: Box<str>,
-    at: u64,
-    bytes: u32,
-    retired: Retirement,
-    /// What it says of files whose content said what the session is, hashed.
-    sure_of: Box<[u64]>,
-}
-
-/// A line of the file that is not as it was written. It counts for nothing.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DamagedLine {
-    /// The line's number, from 1.
-    pub line: u64,
-    /// The unit that the line names, as a key, where it still names one.
-    pub unit: Option<String>,
-}
-
-/// Whether something of a unit is retired.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Retirement {
-    /// Nothing is.
-    None,
-    /// The line has the word.
-    Perhaps,
-}
-
-/// What is looked for in every line.
-struct Look<'h> {
-    retired: Finder<'static>,
-    sure: Finder<'static>,
-    path: Finder<'static>,
-    mode: Finder<'static>,
-    /// For what lines say of files, where anybody will ask for that.
-    hasher: Option<&'h RandomState>,
-}
-
-impl<'h> Look<'h> {
-    fn new(hasher: Option<&'h RandomState>) -> Look<'h> {
-        Look {
-            retired: Finder::new("\"retired\""),
-            sure: Finder::new(",\"sure\":true"),
-            path: Finder::new("{\"path\":"),
-            mode: Finder::new(",\"mode\":"),
-            hasher,
-        }
-    }
-
-    /// The place of a line, if it has a unit.
-    fn at(&self, at: u64, line: &[u8]) -> Option<Line> {
-        let unit = unit_of(line)?;
-        // A name with an escape in it may be any.
-        let may_be = self.retired.find(line).is_some() || memchr::memchr(b'\\', line).is_some();
-        let retired = if may_be { Retirement::Perhaps } else { Retirement::None };
-        let sure_of = self.sure_of(&unit, line).unwrap_or_default();
-        Some(Line { unit: unit.into(), at, bytes: u32::try_from(line.len()).ok()?, retired, sure_of })
-    }
-
-    /// What it says of the files of a session that was recognised for sure.
-    fn sure_of(&self, unit: &str, line: &[u8]) -> Option<Box<[u64]>> {
-        let hasher = self.hasher?;
-        self.sure.find(line)?;
-        let rest = line.get(BEGINNING.len() + unit.len()..)?.strip_prefix(FORMAT)?;
-        let format = &rest[..memchr::memchr(b'"', rest)?];
-        // Inside a text no quote stands by itself, so these are members.
-        let files = self.path.find_iter(rest).filter_map(|from| {
-            let to = from + self.mode.find(&rest[from..])?;
-            Some(hasher.hash_one((format, &rest[from..to])))
-        });
-        Some(files.collect())
-    }
-}
-
-/// Whether a file says what is known, one line for each unit and in order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Standing {
-    #[default]
-    Written,
-    Other,
+struct Part {
+    path: PathBuf,
+    /// The part of a larger run that writes it, if one does.
+    shard: Option<Shard>,
+    file: File,
+    /// How long it was.
+    bytes: u64,
 }
 
 /// All receipts of a store, by unit.
 #[derive(Debug, Default)]
 pub struct Receipts {
-    /// The file that the lines are read from, even if another has its name.
-    file: Option<File>,
-    /// How long it was.
-    bytes: u64,
-    /// Its lines, in the order of units, and their numbers by unit.
+    /// The files, in the order of their shards, the one without a shard first.
+    parts: Vec<Part>,
+    /// Whose file is written.
+    own: Option<Shard>,
+    /// Their lines, in the order of units, and their numbers by unit.
     lines: Vec<Line>,
     by_unit: HashTable<u32>,
+    /// What the lines say of files whose content said what the session is, hashed.
+    sure: Vec<u64>,
     /// Lines that take their places.
     changed: BTreeMap<String, Vec<u8>>,
+    /// Whether the file that is written is as it should be.
     standing: Standing,
     /// The lines that are not as they were written.
     damaged: Vec<DamagedLine>,
@@ -143,30 +69,72 @@ pub struct Receipts {
 }
 
 impl Receipts {
-    /// Reads them. A line that cannot be read is as good as none: the unit is
+    /// Reads them all. A line that cannot be read is as good as none: the unit is
     /// converted again.
     #[must_use]
     pub fn load(store: &Store) -> Receipts {
-        let Ok((file, _)) = disk::open_regular(&store.receipts()) else { return Receipts::default() };
-        let hasher = RandomState::default();
-        let (mut lines, bytes, mut standing, damaged) = lines_of(&file, &hasher);
-        if standing == Standing::Written && !lines.is_sorted_by(|a, b| a.unit < b.unit) {
-            standing = Standing::Other;
+        let mut known = Receipts { own: store.shard(), ..Receipts::default() };
+        let mut in_file_order = Standing::Written;
+        for (shard, path) in files_of(store) {
+            let Ok((file, _)) = disk::open_regular(&path) else { continue };
+            let Ok(part) = u32::try_from(known.parts.len()) else { break };
+            let name = path.strip_prefix(store.root()).unwrap_or(&path).display().to_string();
+            let FileLines { mut lines, bytes, standing, damaged } = lines_of((part, &name), &file, &known.hasher, &mut known.sure);
+            if standing == Standing::Other {
+                // Left by a run that was cut short. Of a unit's lines the last one
+                // that is whole counts, so all of them are read.
+                lines = lines.into_par_iter().filter(|line| read(&file, line).is_some_and(|line| parsed(&line).is_some())).collect();
+                in_file_order = Standing::Other;
+            }
+            if shard == known.own {
+                known.standing = standing;
+            }
+            known.lines.extend(lines);
+            known.damaged.extend(damaged);
+            known.parts.push(Part { path, shard, file, bytes });
         }
-        if standing == Standing::Other {
-            // Left by a run that was cut short. Of a unit's lines the last one
-            // that is whole counts, so all of them are read.
-            lines = lines.into_par_iter().filter(|line| read(&file, line).is_some_and(|line| parsed(&line).is_some())).collect();
-            in_order(&mut lines);
+        if known.own.is_none() && known.parts.iter().any(|part| part.shard.is_some()) {
+            // They all become one file.
+            known.standing = Standing::Other;
         }
-        let by_unit = by_unit(&lines, &hasher);
-        Receipts { file: Some(file), bytes, lines, by_unit, changed: BTreeMap::new(), standing, damaged, hasher }
+        if in_file_order == Standing::Other || known.parts.len() > 1 {
+            let before = known.lines_of_own();
+            in_order(&mut known.lines);
+            if known.lines_of_own() != before {
+                // Another file has a newer receipt of one of its units.
+                known.standing = Standing::Other;
+            }
+        }
+        known.by_unit = by_unit(&known.lines, &known.hasher);
+        known
+    }
+
+    /// How many lines the file has that is written.
+    fn lines_of_own(&self) -> usize {
+        self.own_part().map_or(0, |own| self.lines.iter().filter(|line| line.part == own).count())
+    }
+
+    /// The place of the file that is written, in the list of files.
+    fn own_part(&self) -> Option<u32> {
+        self.parts.iter().position(|part| part.shard == self.own).and_then(|place| u32::try_from(place).ok())
+    }
+
+    /// How many units have a receipt, those aside that were put and not saved.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.lines.len()
+    }
+
+    /// Tells whether no unit has one.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.lines.is_empty()
     }
 
     /// Tells whether the store has no file of receipts that can be read.
     #[must_use]
     pub fn are_absent(&self) -> bool {
-        self.file.is_none()
+        self.parts.is_empty()
     }
 
     /// Returns the lines that are not as they were written.
@@ -175,12 +143,40 @@ impl Receipts {
         &self.damaged
     }
 
-    /// Whether the file is still the one that was read.
+    /// Returns those of them that the run at hand has to report: of a part of a
+    /// larger run those of its own file, and those of its sessions that no other
+    /// file has a receipt of.
+    pub fn damaged_of_own(&self) -> impl Iterator<Item = &DamagedLine> {
+        let own_file = self.own_part().and_then(|own| self.parts.get(own as usize));
+        self.damaged.iter().filter(move |damaged| {
+            let Some(own) = self.own else { return true };
+            let part = self.parts.iter().find(|part| part.path.ends_with(&damaged.file));
+            // What another part appends at this moment may be there by half.
+            let is_beside = part.and_then(|part| part.shard).is_some_and(|shard| own.is_beside(shard));
+            let is_own_file = own_file.is_some_and(|own| own.path.ends_with(&damaged.file));
+            let is_lost = match &damaged.unit {
+                Some(unit) => self.place_of(unit).is_none() && own.takes(&Store::log_name(&RelPath::from_key(unit)).to_string()),
+                None => own.is_first(),
+            };
+            is_own_file || (!is_beside && is_lost)
+        })
+    }
+
+    /// Whether the files are still those that were read; for a part of a larger run
+    /// it does not matter what the parts beside it write.
     #[must_use]
     pub fn are_those_of(&self, store: &Store) -> bool {
         let state = |meta: Metadata| (meta.ino(), meta.len(), mtime_ns(&meta));
-        let now = store.receipts().metadata().ok().map(state);
-        now == self.file.as_ref().and_then(|file| file.metadata().ok()).map(state) && now.is_none_or(|(_, bytes, _)| bytes == self.bytes)
+        let is_of_others = |shard: Option<Shard>| self.own.zip(shard).is_some_and(|(own, shard)| own.is_beside(shard));
+        let now = files_of(store).into_iter().filter(|(shard, _)| !is_of_others(*shard));
+        let now: Vec<_> = now.filter_map(|(_, path)| path.metadata().ok().map(|meta| (path, state(meta)))).collect();
+        let then = self.parts.iter().filter(|part| !is_of_others(part.shard));
+        let then: Vec<_> = then.map(|part| (&part.path, part.file.metadata().ok().map(state), part.bytes)).collect();
+        let is_same = |((path, now), (was, then, bytes)): (&(PathBuf, _), &(&PathBuf, _, u64))| {
+            let now: &(u64, u64, i64) = now;
+            path == *was && Some(*now) == *then && now.1 == *bytes
+        };
+        now.len() == then.len() && now.iter().zip(&then).all(is_same)
     }
 
     /// A unit's receipt.
@@ -189,10 +185,18 @@ impl Receipts {
         parsed(&self.line_of(&unit.key())?)
     }
 
+    /// When the file was written that has a unit's receipt, in nanoseconds since the
+    /// epoch.
+    #[must_use]
+    pub fn written_ns(&self, unit: &RelPath) -> Option<i64> {
+        let part = self.parts.get(self.place_of(&unit.key())?.part as usize)?;
+        part.path.symlink_metadata().map(|meta| mtime_ns(&meta)).ok()
+    }
+
     /// Receipts of units that are asked for in order.
     #[must_use]
     pub fn in_order(&self) -> InOrder<'_> {
-        InOrder { receipts: self, piece: Vec::new(), at: 0 }
+        InOrder { receipts: self, piece: Vec::new(), part: 0, at: 0 }
     }
 
     /// Whether a session of this format was recognised for sure when this file
@@ -204,7 +208,7 @@ impl Receipts {
         let said = format!("{{\"path\":{path},\"size\":{},\"mtime_ns\":{}", listed.size, listed.mtime_ns);
         let hash = self.hasher.hash_one((format.as_bytes(), said.as_bytes()));
         let line = unit.as_text().and_then(|unit| self.place_of(unit));
-        listed.kind == ListedKind::File && line.is_some_and(|line| line.sure_of.contains(&hash))
+        listed.kind == ListedKind::File && line.is_some_and(|line| line.sure_of(&self.sure).contains(&hash))
     }
 
     /// All of them, by unit.
@@ -236,7 +240,43 @@ impl Receipts {
     /// Replaces the line of a unit.
     pub fn put_line(&mut self, unit: String, line: Vec<u8>) {
         self.standing = Standing::Other;
+        let line = self.as_written(&unit, line);
         self.changed.insert(unit, line);
+    }
+
+    /// A unit's new line as the file that is written has it.
+    fn as_written(&self, unit: &str, line: Vec<u8>) -> Vec<u8> {
+        if self.own.is_none() {
+            return line;
+        }
+        let changed = self.changed.get(unit).map(|line| Revision::of(line));
+        let now = changed.or_else(|| self.place_of(unit).map(|line| line.revision));
+        now.unwrap_or_default().next().stamp(&line)
+    }
+
+    /// Adds lines at the end of the file while a run goes on, so that a run that is
+    /// cut short need not be done again; the end of the run sorts them in.
+    ///
+    /// # Errors
+    /// When they cannot be written.
+    pub fn append(&self, store: &Store, disk: &dyn Disk, lines: Vec<(String, Vec<u8>)>) -> Result<Vec<Line>, StoreError> {
+        let as_written = |(unit, line): (String, Vec<u8>)| {
+            let line = self.as_written(&unit, line);
+            (unit, line)
+        };
+        let lines: Vec<(String, Vec<u8>)> = lines.into_iter().map(as_written).collect();
+        let path = store.own_receipts();
+        // What went wrong the last time may have left a part of it.
+        let at = size_of(&path)?;
+        let all: Vec<u8> = lines.iter().flat_map(|(_, line)| line).copied().collect();
+        if let Err(error) = disk.append(&path, &all) {
+            // Half a line would count as a damaged receipt in the next run.
+            if matches!(error, StoreError::Io { .. }) && path.exists() {
+                let _ = disk.truncate(&path, at);
+            }
+            return Err(error);
+        }
+        Ok(lines::places_of(&lines, at))
     }
 
     /// Takes in what was added to the file since.
@@ -247,11 +287,16 @@ impl Receipts {
         if added.is_empty() {
             return Ok(());
         }
-        if self.file.is_none() {
-            self.file = Some(disk::open(&store.receipts())?);
-        }
+        let part = match self.own_part() {
+            Some(part) => part,
+            None => {
+                let path = store.own_receipts();
+                self.parts.push(Part { file: disk::open(&path)?, path, shard: self.own, bytes: 0 });
+                self.own_part().unwrap_or_default()
+            }
+        };
         self.standing = Standing::Other;
-        self.lines.extend(added);
+        self.lines.extend(added.into_iter().map(|line| Line { part, ..line }));
         in_order(&mut self.lines);
         self.by_unit = by_unit(&self.lines, &self.hasher);
         Ok(())
@@ -270,7 +315,8 @@ impl Receipts {
         Ok(before)
     }
 
-    /// Writes them as one file, sorted, if that changes anything.
+    /// Writes them as one file, sorted, if that changes anything; a part of a larger
+    /// run writes those of its own file.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -279,24 +325,53 @@ impl Receipts {
         if self.standing == Standing::Written {
             return Ok(());
         }
-        let temporary = temporary_in(disk, &store.private())?;
+        let path = store.own_receipts();
+        let own = self.own_part();
+        let temporary = temporary_for(store, disk, &store.private())?;
         let mut piece = Vec::new();
-        for (unit, line) in self.each(|_| true) {
+        for (unit, line) in self.each(|line| self.own.is_none() || Some(line.part) == own) {
             // Somebody else has written to it.
             if unit_of(&line).as_deref() != Some(unit) {
-                return Err(StoreError::Unsteady { path: store.receipts() });
+                return Err(StoreError::Unsteady { path });
             }
-            piece.extend_from_slice(line.strip_suffix(b"\n").unwrap_or(&line));
-            piece.push(b'\n');
+            match self.own {
+                // What parts have counted ends with their files.
+                None if Revision::of(&line) > Revision::default() => piece.extend_from_slice(&Revision::default().stamp(&line)),
+                None | Some(_) => {
+                    piece.extend_from_slice(line.strip_suffix(b"\n").unwrap_or(&line));
+                    piece.push(b'\n');
+                }
+            }
             if piece.len() >= PIECE {
                 temporary.fill(&piece)?;
                 piece.clear();
             }
         }
         temporary.fill(&piece)?;
-        temporary.replace(&store.receipts())?;
+        temporary.replace(&path)?;
         disk.sync(&store.private())?;
         self.standing = Standing::Written;
+        Ok(())
+    }
+
+    /// Makes one file of those that parts of larger runs have written, and removes
+    /// these. Cut short, what is left of them says the same. The store must be
+    /// locked, and not for a part.
+    ///
+    /// # Errors
+    /// When the file cannot be written, or another one not removed.
+    pub fn compact(&mut self, store: &Store, disk: &dyn Disk) -> Result<(), StoreError> {
+        let files = store.receipts_of_parts().into_iter().chain(store.locks_of_parts()).map(|(_, path)| path);
+        let mut files: Vec<PathBuf> = files.collect();
+        if files.is_empty() {
+            return Ok(());
+        }
+        self.save(store, disk)?;
+        files.extend([store.shared_lock()].into_iter().filter(|path| path.is_file()));
+        // Nobody waits for these locks: who takes one has a share in the store's first.
+        files.iter().try_for_each(|file| disk.remove(file))?;
+        disk.sync(&store.private())?;
+        *self = Receipts::load(store);
         Ok(())
     }
 
@@ -305,7 +380,11 @@ impl Receipts {
         if let Some(line) = self.changed.get(unit) {
             return Some(Cow::Borrowed(line));
         }
-        read(self.file.as_ref()?, self.place_of(unit)?).map(Cow::Owned)
+        self.read(self.place_of(unit)?).map(Cow::Owned)
+    }
+
+    fn read(&self, line: &Line) -> Option<Vec<u8>> {
+        read(&self.parts.get(line.part as usize)?.file, line)
     }
 
     fn place_of(&self, unit: &str) -> Option<&Line> {
@@ -326,8 +405,7 @@ impl Receipts {
                 }
                 None => {
                     let line = lines.next()?;
-                    let bytes = self.file.as_ref().and_then(|file| read(file, line)).unwrap_or_default();
-                    Some((&*line.unit, Cow::Owned(bytes)))
+                    Some((&*line.unit, Cow::Owned(self.read(line).unwrap_or_default())))
                 }
             }
         })
@@ -338,8 +416,10 @@ impl Receipts {
 #[derive(Debug)]
 pub struct InOrder<'r> {
     receipts: &'r Receipts,
-    /// The piece of the file that was read last, and where it begins.
+    /// The piece of a file that was read last, which file it is of, and where it
+    /// begins.
     piece: Vec<u8>,
+    part: u32,
     at: u64,
 }
 
@@ -352,43 +432,29 @@ impl InOrder<'_> {
         }
         let line = self.receipts.place_of(&unit)?;
         if self.read(line).is_none() {
-            self.at = line.at;
-            self.receipts.file.as_ref()?.fill_at(&mut self.piece, line.at, AHEAD.max(line.bytes as usize)).ok()?;
+            (self.part, self.at) = (line.part, line.at);
+            // The next unit's line may be in any of several files.
+            let ahead = if self.receipts.parts.len() > 1 && self.receipts.own.is_none() { 0 } else { AHEAD };
+            let file = &self.receipts.parts.get(line.part as usize)?.file;
+            file.fill_at(&mut self.piece, line.at, ahead.max(line.bytes as usize)).ok()?;
         }
         parsed(self.read(line)?)
     }
 
     fn read(&self, line: &Line) -> Option<&[u8]> {
+        if line.part != self.part {
+            return None;
+        }
         let from = usize::try_from(line.at.checked_sub(self.at)?).ok()?;
         self.piece.get(from..from + line.bytes as usize)
     }
 }
 
-/// Adds lines at the end of the file while a run goes on, so that a run that is
-/// cut short need not be done again; the end of the run sorts them in.
-///
-/// # Errors
-/// When they cannot be written.
-pub fn append(store: &Store, disk: &dyn Disk, lines: &[(String, Vec<u8>)]) -> Result<Vec<Line>, StoreError> {
-    let path = store.receipts();
-    // What went wrong the last time may have left a part of it.
-    let mut at = size_of(&path)?;
-    let all: Vec<u8> = lines.iter().flat_map(|(_, line)| line).copied().collect();
-    if let Err(error) = disk.append(&path, &all) {
-        // Half a line would count as a damaged receipt in the next run.
-        if matches!(error, StoreError::Io { .. }) && path.exists() {
-            let _ = disk.truncate(&path, at);
-        }
-        return Err(error);
-    }
-    // Discovery is over by now.
-    let look = Look::new(None);
-    let places = lines.iter().filter_map(|(_, line)| {
-        let place = look.at(at, line);
-        at += line.len() as u64;
-        place
-    });
-    Ok(places.collect())
+/// The files of receipts that a store may have: the one of runs that are no part,
+/// then those of parts.
+fn files_of(store: &Store) -> Vec<(Option<Shard>, PathBuf)> {
+    let parts = store.receipts_of_parts().into_iter().map(|(shard, path)| (Some(shard), path));
+    std::iter::once((None, store.receipts())).chain(parts).collect()
 }
 
 fn size_of(path: &Path) -> Result<u64, StoreError> {
@@ -399,68 +465,6 @@ fn size_of(path: &Path) -> Result<u64, StoreError> {
     }
 }
 
-/// Where each line of a file stands, as far as it has a unit and is as it was
-/// written; and the lines that are not.
-fn lines_of(file: &File, hasher: &RandomState) -> (Vec<Line>, u64, Standing, Vec<DamagedLine>) {
-    let mut reader = BufReader::with_capacity(PIECE, file);
-    let (mut lines, mut standing, mut at) = (Vec::new(), Standing::Written, 0);
-    let (mut damaged, mut number) = (Vec::new(), 0);
-    let (look, mut line) = (Look::new(Some(hasher)), Vec::new());
-    // What cannot be read to its end is judged by what there is.
-    while reader.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
-        number += 1;
-        if line.len() as u64 == LONGEST_LINE && !line.ends_with(b"\n") {
-            damaged.push(DamagedLine { line: number, unit: unit_of(&line) });
-            let size = file.metadata().map_or(at, |meta| meta.len());
-            return (lines, size, Standing::Other, damaged);
-        }
-        let is_whole = is_as_written(&line);
-        if !is_whole && !line.trim_ascii().is_empty() {
-            damaged.push(DamagedLine { line: number, unit: unit_of(&line) });
-        }
-        let found = if is_whole { look.at(at, &line) } else { None };
-        if found.is_none() || !line.ends_with(b"\n") {
-            standing = Standing::Other;
-        }
-        lines.extend(found);
-        at += line.len() as u64;
-        line.clear();
-    }
-    (lines, at, standing, damaged)
-}
-
-/// Tells whether a line is a receipt as it was written.
-fn is_as_written(line: &[u8]) -> bool {
-    match line_checksum::check(line.strip_suffix(b"\n").unwrap_or(line)) {
-        LineChecksum::Intact => true,
-        LineChecksum::Wrong => false,
-        // Earlier releases wrote no checksum. A flipped bit in the name of the
-        // checksum's member looks the same, but for a member that no release had.
-        LineChecksum::Absent => Receipt::has_only_known_members(line) && parsed(line).is_some(),
-    }
-}
-
-/// The unit of a line. Whether the rest of it is a receipt is not looked at.
-fn unit_of(line: &[u8]) -> Option<String> {
-    let plain = line.strip_prefix(BEGINNING).and_then(|rest| {
-        let end = memchr::memchr2(b'"', b'\\', rest).filter(|end| rest[*end] == b'"')?;
-        std::str::from_utf8(&rest[..end]).ok()
-    });
-    plain.map_or_else(|| parsed(line).map(|receipt| receipt.unit), |unit| Some(unit.to_owned()))
-}
-
-fn read(file: &File, line: &Line) -> Option<Vec<u8>> {
-    let mut bytes = Vec::new();
-    file.fill_at(&mut bytes, line.at, line.bytes as usize).ok()?;
-    Some(bytes)
-}
-
-/// The receipt that a line is.
-fn parsed(line: &[u8]) -> Option<Receipt> {
-    // As one text: otherwise each text in it is looked through by itself.
-    serde_json::from_str(std::str::from_utf8(line).ok()?).ok()
-}
-
 /// The numbers of lines, by unit.
 fn by_unit(lines: &[Line], hasher: &RandomState) -> HashTable<u32> {
     let mut numbers = HashTable::with_capacity(lines.len());
@@ -469,13 +473,6 @@ fn by_unit(lines: &[Line], hasher: &RandomState) -> HashTable<u32> {
         numbers.insert_unique(hash_of(&n), n, hash_of);
     }
     numbers
-}
-
-/// Sorts lines by unit; of those of one unit the last one stays.
-fn in_order(lines: &mut Vec<Line>) {
-    lines.reverse();
-    lines.sort_by(|a, b| a.unit.cmp(&b.unit));
-    lines.dedup_by(|later, first| later.unit == first.unit);
 }
 
 #[cfg(test)]

@@ -8,9 +8,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::model::shard::Shard;
+
 use super::disk::{Disk, Look, folder_of};
 use super::error::StoreError;
-use super::layout::TEMPORARY;
+use super::layout::{Store, TEMPORARY};
 
 /// A file on its way to a name; without one it is removed again.
 #[derive(Debug)]
@@ -117,11 +119,27 @@ static NEXT: AtomicU64 = AtomicU64::new(0);
 /// # Errors
 /// When it cannot.
 pub fn temporary_in<'d>(disk: &'d dyn Disk, folder: &Path) -> Result<Temporary<'d>, StoreError> {
+    temporary_of(None, disk, folder)
+}
+
+/// Creates a temporary in a folder of a store, for the run that writes to the
+/// store: one that is a part of a larger run has its part in the name, so that the
+/// parts beside it leave the temporary alone.
+///
+/// # Errors
+/// When it cannot.
+pub fn temporary_for<'d>(store: &Store, disk: &'d dyn Disk, folder: &Path) -> Result<Temporary<'d>, StoreError> {
+    temporary_of(store.shard(), disk, folder)
+}
+
+fn temporary_of<'d>(shard: Option<Shard>, disk: &'d dyn Disk, folder: &Path) -> Result<Temporary<'d>, StoreError> {
+    let part = shard.map(|shard| format!("{}.", shard.in_names())).unwrap_or_default();
     for _ in 0..NAMES_TRIED {
-        let path = folder.join(format!(".{}-{}{TEMPORARY}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed)));
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let path = folder.join(format!(".{part}{}-{number}{TEMPORARY}", std::process::id()));
         match disk.create_private(&path) {
             Ok(file) => return Ok(Temporary { file, path: Some(path), disk }),
-            // Left by a process that had our number.
+            // Left by a process that had our number, or of one on another machine.
             Err(StoreError::Exists { .. }) => {}
             Err(error) => return Err(error),
         }
@@ -184,20 +202,43 @@ pub fn commit(disk: &dyn Disk, root: &Path, ready: &[Ready]) -> Result<(), Store
 /// # Errors
 /// When it cannot; the name then has its old file.
 pub fn put(disk: &dyn Disk, path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+    put_of(None, disk, path, bytes)
+}
+
+/// Puts bytes under a name in a store, for the run that writes to the store.
+///
+/// # Errors
+/// When it cannot; the name then has its old file.
+pub fn put_for(store: &Store, disk: &dyn Disk, path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+    put_of(store.shard(), disk, path, bytes)
+}
+
+fn put_of(shard: Option<Shard>, disk: &dyn Disk, path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     let folder = folder_of(path);
-    let temporary = temporary_in(disk, folder)?;
+    let temporary = temporary_of(shard, disk, folder)?;
     temporary.fill(bytes)?;
     temporary.replace(path)?;
     disk.sync(folder)
 }
 
-/// Whether a name is that of a temporary.
-fn is_temporary(name: &[u8]) -> bool {
-    // Exactly as `temporary_in` makes them: a person's file may end like that.
-    let number = |part: &[u8]| !part.is_empty() && part.iter().all(u8::is_ascii_digit);
-    let own = name.strip_prefix(b".").and_then(|name| name.strip_suffix(TEMPORARY.as_bytes()));
-    let parts = own.and_then(|own| memchr::memchr(b'-', own).map(|at| (&own[..at], &own[at + 1..])));
-    parts.is_some_and(|(process, count)| number(process) && number(count))
+/// Whose a temporary is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Left {
+    /// A run's that was alone.
+    Alone,
+    /// A part's of a larger run.
+    Part(Shard),
+}
+
+/// Whose temporary has this name, if it is one's.
+fn temporary(name: &[u8]) -> Option<Left> {
+    // Exactly as `temporary_of` makes them: a person's file may end like that.
+    let own = std::str::from_utf8(name).ok()?.strip_prefix('.')?.strip_suffix(TEMPORARY)?;
+    let (part, own) = own.split_once('.').map_or((None, own), |(part, own)| (Some(part), own));
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    let (process, count) = own.split_once('-')?;
+    let left = part.map_or(Some(Left::Alone), |part| Shard::from_name(part).map(Left::Part))?;
+    (is_number(process) && is_number(count)).then_some(left)
 }
 
 /// Removes what runs that were cut short have left in one folder.
@@ -207,15 +248,30 @@ fn is_temporary(name: &[u8]) -> bool {
 pub(super) fn sweep_one(disk: &dyn Disk, folder: &Path) -> Result<(), StoreError> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let is_file = |entry: &std::fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_file());
-    let left = entries.filter(|entry| is_temporary(entry.file_name().as_encoded_bytes()) && is_file(entry));
+    let left = entries.filter(|entry| temporary(entry.file_name().as_encoded_bytes()).is_some() && is_file(entry));
     left.map(|entry| entry.path()).try_for_each(|path| disk.remove(&path))
 }
 
-/// Removes what runs that were cut short have left below a store.
+/// Removes what runs that were cut short have left below a folder.
 ///
 /// # Errors
 /// When something cannot be removed.
 pub fn sweep(disk: &dyn Disk, root: &Path) -> Result<usize, StoreError> {
+    sweep_those(disk, root, |_| true)
+}
+
+/// Removes what runs that were cut short have left in a store that is locked.
+/// What the other parts of a larger run have there may be in use.
+///
+/// # Errors
+/// When something cannot be removed.
+pub fn sweep_store(store: &Store, disk: &dyn Disk) -> Result<usize, StoreError> {
+    // The lock keeps runs away that are no parts, and parts of another number.
+    let is_in_use = |left| matches!((left, store.shard()), (Left::Part(other), Some(own)) if own.is_beside(other));
+    sweep_those(disk, store.root(), |left| !is_in_use(left))
+}
+
+fn sweep_those(disk: &dyn Disk, root: &Path, is_meant: impl Fn(Left) -> bool) -> Result<usize, StoreError> {
     let mut swept = 0;
     let mut folders = vec![root.to_owned()];
     while let Some(folder) = folders.pop() {
@@ -224,10 +280,9 @@ pub fn sweep(disk: &dyn Disk, root: &Path) -> Result<usize, StoreError> {
             let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
             let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
             let name = entry.file_name();
-            let name = name.as_encoded_bytes();
             if is_folder {
                 folders.push(entry.path());
-            } else if is_file && is_temporary(name) {
+            } else if is_file && temporary(name.as_encoded_bytes()).is_some_and(&is_meant) {
                 disk.remove(&entry.path())?;
                 swept += 1;
             }

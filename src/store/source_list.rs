@@ -93,7 +93,7 @@ impl SourceList {
         let written = Written { schema: SCHEMA, sources };
         let mut text = serde_json::to_vec_pretty(&written).map_err(|error| StoreError::io("write", &store.sources())(error.into()))?;
         text.push(b'\n');
-        replace::put(disk, &store.sources(), &text)
+        replace::put_for(store, disk, &store.sources(), &text)
     }
 
     /// Returns the sources.

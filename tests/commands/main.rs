@@ -34,6 +34,7 @@ mod restore_missing;
 mod retire;
 mod root;
 mod search;
+mod shards;
 mod show;
 mod sources;
 mod stats;

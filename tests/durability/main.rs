@@ -12,4 +12,5 @@ mod power_cut;
 mod prune_killed;
 mod repair_killed;
 mod retire_crash;
+mod shards;
 mod together;

@@ -74,6 +74,7 @@ impl<'a> Bench<'a> {
             mode: Mode::Replace,
             sources: Sources::Stay,
             live: Live::Refused,
+            shard: None,
             trust: Trust::SizeAndTime,
             jobs: 1,
             stop: &stop,

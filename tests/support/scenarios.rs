@@ -169,6 +169,7 @@ fn migrate_shared(
         mode: Mode::Replace,
         sources,
         live: Live::Refused,
+        shard: None,
         trust: Trust::SizeAndTime,
         jobs: 1,
         stop: &stop,

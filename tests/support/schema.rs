@@ -9,9 +9,9 @@ use std::path::Path;
 
 /// The commands that print objects of their own with `--json`. `replay` and `show`
 /// print flat messages.
-pub const COMMANDS: [&str; 20] = [
+pub const COMMANDS: [&str; 21] = [
     "audit", "contains", "detect", "diff", "explain", "export", "fork", "formats", "html", "ls", "migrate", "prune", "repair", "replay",
-    "restore", "search", "stats", "tree", "turns", "verify",
+    "restore", "search", "stats", "store", "tree", "turns", "verify",
 ];
 
 /// Fails where a line that a command printed with `--json` is not as its schema

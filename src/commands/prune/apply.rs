@@ -141,6 +141,7 @@ fn why(error: &StoreError) -> Stay {
         StoreError::NoMemory { .. } => StayCode::Unreadable,
         StoreError::Io { .. }
         | StoreError::Locked { .. }
+        | StoreError::OtherShards { .. }
         | StoreError::Exists { .. }
         | StoreError::Planted { .. }
         | StoreError::NoRoom { .. }

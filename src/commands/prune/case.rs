@@ -3,7 +3,6 @@
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use crate::adapters::format;
 use crate::commands::audit::of_unit;
@@ -177,7 +176,7 @@ impl<'a> Cases<'a> {
         let listed = self.source.listing.get(&share.file.below(&unit.found.root))?;
         if let Some(receipt) = self.receipts.get(&unit.name)
             && proof == Proof::Noted
-            && *known.is_as_noted.get_or_init(|| is_as_noted(&receipt, self.store))
+            && *known.is_as_noted.get_or_init(|| is_as_noted(&receipt, &self.receipts, self.store))
             && is_proven(&receipt, &log_path, share, listed)
         {
             return None;
@@ -235,10 +234,9 @@ enum Proof {
 
 /// Whether a log is the one of its receipt, and nobody wrote to it since that
 /// was noted. Damage in its middle leaves its size and its end.
-fn is_as_noted(receipt: &Receipt, store: &Store) -> bool {
-    let written = |path: &Path| path.symlink_metadata().map(|meta| mtime_ns(&meta)).ok();
-    let log = written(&store.path(&RelPath::from_key(&receipt.log)));
-    log_state(receipt, store) == LogState::Intact && log.is_some() && log <= written(&store.receipts())
+fn is_as_noted(receipt: &Receipt, receipts: &Receipts, store: &Store) -> bool {
+    let log = store.path(&RelPath::from_key(&receipt.log)).symlink_metadata().map(|meta| mtime_ns(&meta)).ok();
+    log_state(receipt, store) == LogState::Intact && log.is_some() && log <= receipts.written_ns(&RelPath::from_key(&receipt.unit))
 }
 
 /// Whether a file has the size and time, and as far as it is known the bytes,

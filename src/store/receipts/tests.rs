@@ -106,8 +106,8 @@ fn what_is_added_to_the_file_is_sorted_in() {
     let line = |unit: &str, log_bytes: u64| (unit.to_owned(), Receipt { log_bytes, ..receipt(unit) }.line().unwrap());
     let (_folder, store) = store_with(&line("b", 0).1);
     let mut known = Receipts::load(&store);
-    let mut added = append(&store, &RealDisk, &[line("c", 1), line("a", 2)]).unwrap();
-    added.extend(append(&store, &RealDisk, &[line("b", 3)]).unwrap());
+    let mut added = known.append(&store, &RealDisk, vec![line("c", 1), line("a", 2)]).unwrap();
+    added.extend(known.append(&store, &RealDisk, vec![line("b", 3)]).unwrap());
     assert!(!known.are_those_of(&store));
     known.take_in(&store, added).unwrap();
     known.put(&Receipt { log_bytes: 4, ..receipt("c") }).unwrap();
@@ -164,4 +164,64 @@ fn a_file_is_known_by_its_size_and_time_where_its_session_was_sure() {
     ] {
         assert!(!knows("s", "flat", "main", &other), "{other:?}");
     }
+}
+
+#[test]
+fn of_the_receipts_of_several_parts_the_one_that_was_written_with_the_others_known_counts() {
+    let line = |unit: &str, log_bytes: u64| (unit.to_owned(), Receipt { log_bytes, ..receipt(unit) }.line().unwrap());
+    let (folder, alone) = store_with(&[line("a", 0).1, line("b", 0).1, line("c", 0).1].concat());
+    let part = |number, of| Store::at(folder.path()).for_shard(Shard::new(number, of));
+    let write = |store: &Store, unit: &str, log_bytes: u64| {
+        let mut known = Receipts::load(store);
+        known.put(&Receipt { log_bytes, ..receipt(unit) }).unwrap();
+        known.save(store, &RealDisk).unwrap();
+    };
+    // Whichever number of parts writes, and in whichever order the files are read.
+    for (log_bytes, store) in (1..).zip([part(2, 3), part(1, 2), part(2, 3), part(5, 9), part(1, 2)]) {
+        write(&store, "b", log_bytes);
+        for reader in [&alone, &store, &part(3, 3)] {
+            let known = Receipts::load(reader);
+            let found: Vec<(String, u64)> = known.iter().map(|receipt| (receipt.unit, receipt.log_bytes)).collect();
+            assert_eq!(found, [("a".to_owned(), 0), ("b".to_owned(), log_bytes), ("c".to_owned(), 0)], "{log_bytes}");
+        }
+    }
+    // Appended and not sorted in, as a run leaves it that was cut short.
+    let known = Receipts::load(&part(2, 3));
+    known.append(&part(2, 3), &RealDisk, vec![line("b", 8), line("d", 8)]).unwrap();
+    assert_eq!(Receipts::load(&alone).get(&RelPath::new("b")).unwrap().log_bytes, 8);
+    // A part has one line of each unit that it has written, and a single run all of
+    // them, as it would have written them itself.
+    let mut known = Receipts::load(&part(2, 3));
+    known.save(&part(2, 3), &RealDisk).unwrap();
+    let text = String::from_utf8(disk::read(&alone.receipts_of(Shard::new(2, 3).unwrap())).unwrap()).unwrap();
+    let revisions: Vec<&str> = text.lines().map(|line| line.split("\"revision\":").nth(1).unwrap().split(',').next().unwrap()).collect();
+    assert_eq!(revisions, ["6", "1"]);
+    Receipts::load(&alone).compact(&alone, &RealDisk).unwrap();
+    let saved = disk::read(&alone.receipts()).unwrap();
+    assert_eq!(saved, [line("a", 0).1, line("b", 8).1, line("c", 0).1, line("d", 8).1].concat());
+    assert!(alone.receipts_of_parts().is_empty());
+}
+
+#[test]
+fn what_is_left_of_a_compaction_that_was_cut_short_says_the_same() {
+    let line = |unit: &str, log_bytes: u64| Receipt { log_bytes, ..receipt(unit) }.line().unwrap();
+    let (folder, alone) = store_with(&line("a", 0));
+    for (number, unit) in [(1, "a"), (2, "b")] {
+        let store = Store::at(folder.path()).for_shard(Shard::new(number, 2));
+        let mut known = Receipts::load(&store);
+        known.put(&Receipt { log_bytes: 7, ..receipt(unit) }).unwrap();
+        known.save(&store, &RealDisk).unwrap();
+    }
+    let parts: Vec<PathBuf> = alone.receipts_of_parts().into_iter().map(|(_, path)| path).collect();
+    let kept: Vec<Vec<u8>> = parts.iter().map(|path| disk::read(path).unwrap()).collect();
+    Receipts::load(&alone).compact(&alone, &RealDisk).unwrap();
+    let whole = disk::read(&alone.receipts()).unwrap();
+    assert_eq!(whole, [line("a", 7), line("b", 7)].concat());
+    for (path, bytes) in parts.iter().zip(&kept) {
+        RealDisk.append(path, bytes).unwrap();
+        let found: Vec<u64> = Receipts::load(&alone).iter().map(|receipt| receipt.log_bytes).collect();
+        assert_eq!(found, [7, 7], "with {}", path.display());
+    }
+    Receipts::load(&alone).compact(&alone, &RealDisk).unwrap();
+    assert_eq!(disk::read(&alone.receipts()).unwrap(), whole);
 }
