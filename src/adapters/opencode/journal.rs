@@ -13,8 +13,7 @@ use crate::model::stream::StreamError;
 use crate::runtimes::javascript::{self, decode_utf8, parse_date, stringify, to_iso_string};
 
 use super::facts::ROWID;
-use super::messages::{Origin, Source};
-use super::read::Reader;
+use super::reader::{Origin, Reader, Source};
 use super::record::Record;
 use super::text::{Columns, RowsText, quoted, row};
 
