@@ -111,7 +111,8 @@ fn a_restored_database_has_the_schema_the_settings_and_the_row_numbers() {
         let all = |database: &Connection, sql: &str| -> Vec<String> {
             let mut statement = database.prepare(sql).unwrap();
             let columns = statement.column_count();
-            let row = |row: &rusqlite::Row<'_>| Ok((0..columns).map(|n| format!("{:?}", row.get_ref(n).unwrap())).collect::<Vec<_>>().join("|"));
+            let row =
+                |row: &rusqlite::Row<'_>| Ok((0..columns).map(|n| format!("{:?}", row.get_ref(n).unwrap())).collect::<Vec<_>>().join("|"));
             statement.query_map([], row).unwrap().map(Result::unwrap).collect()
         };
         let mut queries = vec!["SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY type, name".to_owned()];
@@ -120,7 +121,9 @@ fn a_restored_database_has_the_schema_the_settings_and_the_row_numbers() {
             queries.push(format!("SELECT rowid, * FROM {table} ORDER BY rowid"));
         }
         if case != "older" {
-            queries.extend(["event", "migration", "session_input", "permission"].map(|table| format!("SELECT rowid, * FROM {table} ORDER BY rowid")));
+            queries.extend(
+                ["event", "migration", "session_input", "permission"].map(|table| format!("SELECT rowid, * FROM {table} ORDER BY rowid")),
+            );
         }
         for query in queries {
             assert_eq!(all(&back, &query), all(&original, &query), "{case}: {query}");
@@ -140,10 +143,16 @@ fn session(bench: &Bench, id: &str, says: &str) {
     put(
         bench,
         &format!("session/p/{id}.json"),
-        &format!("{{\"id\":\"{id}\",\"slug\":\"s\",\"projectID\":\"p\",\"directory\":\"/d\",\"title\":\"t\",\"version\":\"1\",\"time\":{{\"created\":1,\"updated\":2}}}}"),
+        &format!(
+            "{{\"id\":\"{id}\",\"slug\":\"s\",\"projectID\":\"p\",\"directory\":\"/d\",\"title\":\"t\",\"version\":\"1\",\"time\":{{\"created\":1,\"updated\":2}}}}"
+        ),
     );
     let message = id.replace("ses_", "msg_");
-    put(bench, &format!("message/{id}/{message}.json"), &format!("{{\"id\":\"{message}\",\"sessionID\":\"{id}\",\"role\":\"user\",\"time\":{{\"created\":1}}}}"));
+    put(
+        bench,
+        &format!("message/{id}/{message}.json"),
+        &format!("{{\"id\":\"{message}\",\"sessionID\":\"{id}\",\"role\":\"user\",\"time\":{{\"created\":1}}}}"),
+    );
     let part = id.replace("ses_", "prt_");
     let text = format!("{{\"id\":\"{part}\",\"sessionID\":\"{id}\",\"messageID\":\"{message}\",\"type\":\"text\",\"text\":\"{says}\"}}");
     put(bench, &format!("part/{message}/{part}.json"), &text);
@@ -151,7 +160,9 @@ fn session(bench: &Bench, id: &str, says: &str) {
 
 fn import(database: &Connection, id: &str, says: &str) {
     let (message, part) = (id.replace("ses_", "msg_"), id.replace("ses_", "prt_"));
-    database.execute("INSERT OR IGNORE INTO project(id, worktree, time_created, time_updated, sandboxes) VALUES ('p', '/d', 1, 1, '[]')", []).unwrap();
+    database
+        .execute("INSERT OR IGNORE INTO project(id, worktree, time_created, time_updated, sandboxes) VALUES ('p', '/d', 1, 1, '[]')", [])
+        .unwrap();
     database
         .execute("INSERT INTO session(id, project_id, slug, directory, title, version, time_created, time_updated) VALUES (?1, 'p', 's', '/d', 't', '1', 1, 2)", [id])
         .unwrap();
@@ -166,7 +177,11 @@ fn an_audit_compares_the_tree_with_the_database_session_by_session() {
     for id in ["ses_same", "ses_lost", "ses_other", "ses_torn", "ses_taken"] {
         session(&bench, id, "as it was");
     }
-    put(&bench, "part/msg_gone/prt_gone.json", "{\"id\":\"prt_gone\",\"sessionID\":\"ses_taken\",\"messageID\":\"msg_gone\",\"type\":\"text\",\"text\":\"taken back\"}");
+    put(
+        &bench,
+        "part/msg_gone/prt_gone.json",
+        "{\"id\":\"prt_gone\",\"sessionID\":\"ses_taken\",\"messageID\":\"msg_gone\",\"type\":\"text\",\"text\":\"taken back\"}",
+    );
     let database = bench.database();
     import(&database, "ses_same", "as it was");
     import(&database, "ses_other", "as it is not");
@@ -189,7 +204,9 @@ fn an_audit_compares_the_tree_with_the_database_session_by_session() {
     assert_eq!((only.len(), &only[0]["sessions"], &only[0]["file"]), (1, &Value::from(2), &Value::from("opencode.db")), "{only:?}");
 
     // A database that cannot be read, or is of another program, is said to be so.
-    for bytes in [vec![7; 4096], fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/hermes-state-db/tour/input/state.db")).unwrap()] {
+    for bytes in
+        [vec![7; 4096], fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/hermes-state-db/tour/input/state.db")).unwrap()]
+    {
         fs::write(bench.at("input/opencode.db"), bytes).unwrap();
         let (_, said, _) = bench.run(&["audit", "HERE/input/storage", "--json"]);
         assert_eq!(said.iter().filter(|item| item["code"] == "state_db_unreadable").count(), 1, "{said:?}");

@@ -183,7 +183,8 @@ impl Messages {
             known.insert(id, node);
         }
         if count > 0 {
-            let message = format!("messages that were removed, or have no readable row: {count}; they are kept, hidden from opencode's loader");
+            let message =
+                format!("messages that were removed, or have no readable row: {count}; they are kept, hidden from opencode's loader");
             reader.to.findings.add(FindingCode::LinesSkipped, Location::file(reader.path.to_string()), message);
         }
         Ok(())

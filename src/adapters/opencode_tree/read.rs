@@ -7,7 +7,9 @@ use crate::adapters::format::{Check, ReadSummary};
 use crate::adapters::kit::conversion::Conversion;
 use crate::adapters::kit::document::{Document, DocumentPiece, Frame};
 use crate::adapters::kit::mapping::To;
-use crate::adapters::kit::part_records::{COMPACT, Content, MESSAGE, Normal, Owner, WRITER, member, normal, render, render_part, role_of, without_record};
+use crate::adapters::kit::part_records::{
+    COMPACT, Content, MESSAGE, Normal, Owner, WRITER, member, normal, render, render_part, role_of, without_record,
+};
 use crate::json::{self, Dialect, Separators, Style};
 use crate::model::event::{EventKind, Outcome, Session, SessionKind};
 use crate::model::files::{Entry, Files, RelPath};

@@ -6,7 +6,9 @@ use crate::model::files::{RelPath, SourceFile};
 /// What is shown of a session with these rows: id, time and data of messages, then id,
 /// message and data of parts, as JSON.
 fn shown(messages: &[&str], parts: &[&str]) -> Result<Vec<String>, String> {
-    let header = |table: &str, columns: &str| format!("{{\"rows\":{{\"table\":\"{table}\",\"columns\":[{columns}],\"all\":[\"session_id\",\"ses_a\"]}}}}\n");
+    let header = |table: &str, columns: &str| {
+        format!("{{\"rows\":{{\"table\":\"{table}\",\"columns\":[{columns}],\"all\":[\"session_id\",\"ses_a\"]}}}}\n")
+    };
     let mut text = header("message", "\"id\",\"session_id\",\"time_created\",\"data\"");
     messages.iter().for_each(|row| text.push_str(&format!("[{row}]\n")));
     text.push_str(&header("part", "\"id\",\"message_id\",\"session_id\",\"data\""));
