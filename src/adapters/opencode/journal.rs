@@ -13,8 +13,7 @@ use crate::model::stream::StreamError;
 use crate::runtimes::javascript::{self, decode_utf8, parse_date, stringify, to_iso_string};
 
 use super::facts::ROWID;
-use super::messages::{Origin, Source};
-use super::read::Reader;
+use super::reader::{Origin, Reader, Source};
 use super::record::Record;
 use super::text::{Columns, RowsText, quoted, row};
 
@@ -67,10 +66,7 @@ pub(super) struct Gone {
 
 /// The messages that the journal has and that are not among these.
 pub(super) fn gone(text: &RowsText<'_>, live: &HashSet<&str>) -> BTreeMap<String, Gone> {
-    let number = |columns: &Columns<'_, '_>| match columns.get("seq") {
-        Some(RowValue::Integer(number)) => number,
-        _ => 0,
-    };
+    let number = |columns: &Columns<'_, '_>| if let Some(RowValue::Integer(number)) = columns.get("seq") { number } else { 0 };
     let mut events: Vec<(i64, usize)> = text.rows_of(TABLE).map(|(line, columns)| (number(&columns), line)).collect();
     events.sort_unstable();
     let mut gone: BTreeMap<String, Gone> = BTreeMap::new();

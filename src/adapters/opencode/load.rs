@@ -156,3 +156,6 @@ impl Loader for Session<'_> {
         LoadOutcome { active: head.is_none().then_some(main), error: error.map(str::to_owned), ..LoadOutcome::default() }
     }
 }
+
+#[cfg(test)]
+mod tests;

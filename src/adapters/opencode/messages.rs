@@ -17,7 +17,7 @@ use crate::model::stream::StreamError;
 use crate::runtimes::javascript::{self, decode_utf8};
 
 use super::journal::{self, Gone};
-use super::read::Reader;
+use super::reader::{Origin, Reader, Source};
 use super::record::{DATA, NoRecord, Record};
 use super::text::{Columns, RowsText, quoted};
 use super::write::{message_row, part_row};
@@ -26,26 +26,6 @@ use super::write::{message_row, part_row};
 const REMOVED: &str = "removed";
 /// Why a message is not seen of which only parts are in a table.
 const NO_ROW: &str = "its own row is gone or not readable";
-
-/// Where the text of a message or part of the log is from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Origin {
-    /// The row at this line.
-    Row(usize),
-    /// The event at this line.
-    Event(usize),
-}
-
-/// A message or part that is in the log.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Source {
-    pub(super) node: Seq,
-    /// The element of the content that a part begins with.
-    pub(super) at: Option<usize>,
-    pub(super) origin: Origin,
-    /// Whether the log gives that text back to the byte.
-    pub(super) is_exact: bool,
-}
 
 /// The rows of messages and parts by number of line, in the order of the program.
 pub(super) struct Messages {

@@ -10,6 +10,7 @@ mod layout;
 mod load;
 mod messages;
 mod read;
+mod reader;
 mod record;
 mod text;
 mod write;

@@ -113,24 +113,23 @@ impl Rows {
 
 impl RecordRenderer for Rows {
     fn render(&mut self, log: &mut dyn LogAccess, seq: Seq, out: &mut dyn RecordSink) -> Result<(), StreamError> {
-        match log.kind(seq) {
-            EventKind::Row => {
-                let event = log.event(seq)?;
-                let line = rows::line_of(event.payload);
-                if let Some(RowsLine::Rows(header)) = RowsLine::read(line) {
-                    self.header = Some(header);
-                }
-                out.record(line)
+        let kind = log.kind(seq);
+        if kind == EventKind::Row {
+            let event = log.event(seq)?;
+            let line = rows::line_of(event.payload);
+            if let Some(RowsLine::Rows(header)) = RowsLine::read(line) {
+                self.header = Some(header);
             }
-            EventKind::Meta | EventKind::Custom => {
-                let header = self.header()?;
-                match self.fact(log, seq, &header)? {
-                    Some(row) => out.record(&row),
-                    None => Err(StreamError::log(seq, "is not a row of its table")),
-                }
-            }
-            // Messages stand between the rows; each is named by a piece of its own.
-            _ => Ok(()),
+            return out.record(line);
+        }
+        // Messages stand between the rows; each is named by a piece of its own.
+        if !matches!(kind, EventKind::Meta | EventKind::Custom) {
+            return Ok(());
+        }
+        let header = self.header()?;
+        match self.fact(log, seq, &header)? {
+            Some(row) => out.record(&row),
+            None => Err(StreamError::log(seq, "is not a row of its table")),
         }
     }
 
