@@ -63,7 +63,8 @@ fn claim(folder: &FolderView<'_>, name: &[u8]) -> Option<UnitClaim> {
         let message = "memory that SQLite shares between programs; it holds no rows".to_owned();
         left_out.push((RelPath::new(&shared), FindingCode::LockFile, message));
     }
-    let scratch = if name.starts_with(FOLDER.as_bytes()) { folder.beginning(FOLDER).collect() } else { folder.direct().collect::<Vec<_>>() };
+    let scratch =
+        if name.starts_with(FOLDER.as_bytes()) { folder.beginning(FOLDER).collect() } else { folder.direct().collect::<Vec<_>>() };
     let is_scratch = |path: &[u8]| path.strip_prefix(name).is_some_and(|rest| SCRATCH.iter().any(|end| rest.starts_with(end.as_bytes())));
     for (path, _) in scratch.into_iter().filter(|(path, entry)| entry.kind == ListedKind::File && is_scratch(path)) {
         let message = "a lock or a half-made index of OpenClaw; it belongs to no session".to_owned();

@@ -35,10 +35,7 @@ pub(super) fn role_of(entry: &Entry<'_>) -> Role {
         let is_placed = is_nullable_text(parent);
         let kind = get(members, "type").filter(|kind| json::kind_of(kind) == Kind::String).map(js::decode);
         let kind = kind.as_deref().unwrap_or_default();
-        let is_node = has_id
-            && (parent.is_none() || is_placed)
-            && get(members, "timestamp").is_none_or(is_text)
-            && is_known(kind, members);
+        let is_node = has_id && (parent.is_none() || is_placed) && get(members, "timestamp").is_none_or(is_text) && is_known(kind, members);
         match kind {
             b"reset" if is_node => Role::Reset,
             _ if is_node => Role::Node,
@@ -122,7 +119,8 @@ fn is_message(message: &[u8]) -> bool {
 /// Whether a content is a text, or a list of parts that say what they are.
 fn is_content(content: &[u8]) -> bool {
     let is_part = |part: &[u8]| {
-        json::kind_of(part) == Kind::Object && json::members(part).filter(|member| member.name() == "type").last().is_some_and(|kind| is_text(kind.value))
+        json::kind_of(part) == Kind::Object
+            && json::members(part).filter(|member| member.name() == "type").last().is_some_and(|kind| is_text(kind.value))
     };
     is_text(content) || (json::kind_of(content) == Kind::Array && json::elements(content).all(is_part))
 }

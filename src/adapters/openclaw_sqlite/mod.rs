@@ -56,7 +56,6 @@ impl Format for OpenClawSqlite {
         discover::discover(folder)
     }
 
-
     fn database(&self) -> Option<&'static dyn DatabaseFormat> {
         Some(&layout::AgentDatabase)
     }

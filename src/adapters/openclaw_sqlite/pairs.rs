@@ -63,7 +63,8 @@ fn calls_of(entry: &Entry<'_>) -> Vec<Vec<u8>> {
     let Some(content) = of_message(entry, "content").filter(|content| json::kind_of(content) == Kind::Array) else { return Vec::new() };
     let id_of = |part: &[u8]| {
         let members = json::all_members(part);
-        let is_call = get(&members, "type").is_some_and(|kind| ["toolCall", "toolUse", "functionCall"].iter().any(|name| js::is_text(kind, name)));
+        let is_call =
+            get(&members, "type").is_some_and(|kind| ["toolCall", "toolUse", "functionCall"].iter().any(|name| js::is_text(kind, name)));
         let id = get(&members, "id").filter(|id| is_call && json::kind_of(id) == Kind::String)?;
         Some(js::decode(id).into_owned()).filter(|id| !id.is_empty())
     };

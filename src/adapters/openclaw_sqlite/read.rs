@@ -16,7 +16,7 @@ use crate::model::heads::{HeadKind, HeadName, HeadOp};
 use crate::model::ids::Seq;
 use crate::model::location::Location;
 use crate::model::recipe::RecipeBuilder;
-use crate::model::rows::{RowValue, RowsHeader, RowsLine, lines};
+use crate::model::rows::{LeftOut, RowValue, RowsHeader, RowsLine, lines};
 use crate::model::stream::{EventSink, StreamError};
 use crate::runtimes::javascript as js;
 
@@ -46,6 +46,7 @@ pub(super) fn read(files: &Files, check: Check, events: &mut dyn EventSink, find
     let to = Conversion::new(files, check, events, findings);
     let mut unit = Unit { reader: Reader::new(to), path, tables: &tables, said: HashMap::new(), of_file: None, texts: HashMap::new() };
     let judged = place::judge(&main);
+    unit.note_left_out();
     unit.session(&main, &judged)?;
     let ending = unit.conversation(&main, &judged)?;
     unit.beside(&waiting, &archives)?;
@@ -83,6 +84,15 @@ struct Ending {
 }
 
 impl<'a> Unit<'a, '_> {
+    /// Names the tables whose rows a restored database will lack.
+    fn note_left_out(&mut self) {
+        for left_out in &self.tables.left_out {
+            let LeftOut { table, rows, why } = left_out;
+            let message = format!("the rows of the table {table} are left out, {rows} in number: {why}");
+            self.reader.to.findings.add(FindingCode::RowsLeftOut, Location::of_path(self.path), message);
+        }
+    }
+
     /// Puts what the log says of itself, and the session's entry in the list of sessions.
     fn session(&mut self, main: &Transcript<'a>, judged: &Judged) -> Result<(), StreamError> {
         let depth = self.path.folders().count() as u32;
@@ -149,7 +159,8 @@ impl<'a> Unit<'a, '_> {
             }
         }
         for n in &main.broken {
-            let message = "a row of the transcript whose text is not JSON; the program cannot load the session, and the row is carried as it is";
+            let message =
+                "a row of the transcript whose text is not JSON; the program cannot load the session, and the row is carried as it is";
             self.reader.to.findings.add(FindingCode::NotJson, Location::of_path(self.path), format!("{message} (number {})", n + 1));
         }
         let mut ending = Ending { error: judged.error, ..Ending::default() };

@@ -22,7 +22,8 @@ pub(super) fn show(shown: &Shown<'_>, shapes: &Shapes, hand_on: &mut dyn FnMut(&
         return show::show(shown, shapes, SCHEMA, hand_on);
     }
     show::show(shown, shapes, SCHEMA, &mut |line| {
-        let is_plain = ["excludeFromContext", "providerReplay", "\"custom\""].iter().all(|name| memchr::memmem::find(line, name.as_bytes()).is_none());
+        let is_plain =
+            ["excludeFromContext", "providerReplay", "\"custom\""].iter().all(|name| memchr::memmem::find(line, name.as_bytes()).is_none());
         if is_plain {
             return hand_on(line);
         }

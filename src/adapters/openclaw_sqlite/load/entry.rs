@@ -38,7 +38,13 @@ impl Kind {
         match known {
             Some(known) => known,
             None if kind.is("session") => Kind::Nothing,
-            None if kind.is("leaf") => if has_id && has_parent && is_leaf(event) { Kind::Leaf } else { Kind::Nothing },
+            None if kind.is("leaf") => {
+                if has_id && has_parent && is_leaf(event) {
+                    Kind::Leaf
+                } else {
+                    Kind::Nothing
+                }
+            }
             None if has_id && has_parent => Kind::Linked,
             None => Kind::Nothing,
         }

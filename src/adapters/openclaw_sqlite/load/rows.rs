@@ -110,7 +110,9 @@ fn from_cold(row: &Row<'_>, files: &Files) -> Option<Vec<Vec<u8>>> {
         let row = record.get("row");
         let text = row.get("event_json").text().filter(|_| record.get("kind").is("event"));
         let seq = row.get("seq").token();
-        events.extend(text.map(|text| (std::str::from_utf8(seq).ok().and_then(|seq| seq.parse().ok()).unwrap_or_default(), text.into_owned())));
+        events.extend(
+            text.map(|text| (std::str::from_utf8(seq).ok().and_then(|seq| seq.parse().ok()).unwrap_or_default(), text.into_owned())),
+        );
     }
     events.sort_by_key(|(seq, _): &(i64, Vec<u8>)| *seq);
     Some(events.into_iter().map(|(_, text)| text).collect())

@@ -304,7 +304,8 @@ impl Tree {
             facts.insert("leaf".to_owned(), lossy(&self.events[leaf].id));
         }
         let is_named = |event: &&Event| event.kind == Kind::SessionInfo;
-        let name = self.events.iter().rev().find(is_named).and_then(|event| event.value().get("name").text().map(|name| lossy(trim(&name))));
+        let name =
+            self.events.iter().rev().find(is_named).and_then(|event| event.value().get("name").text().map(|name| lossy(trim(&name))));
         facts.extend(name.filter(|name| !name.is_empty()).map(|name| ("name".to_owned(), name)));
         if !self.labels.is_empty() {
             let mut json = b"{".to_vec();
