@@ -137,7 +137,7 @@ codes! {
     UnknownFile Info "A file that belongs to no session.",
     LinkSkipped Warn "A link that leads out of the source; what it leads to is not looked at.",
     PerhapsSession Warn "A file with the name of a session that no format recognises: it may be damaged.",
-    TableLeftOut Info "A table whose rows are not carried: they open accounts.",
+    RowsLeftOut Info "Rows of a database that are not carried.",
     DatabaseSkipped Warn "A database whose messages are not compared.",
     ReceiptDamaged Warn "A receipt that is not as it was written.",
     StoreSkipped Info "A folder of logs, which is not a source.",

@@ -75,6 +75,8 @@ pub struct DatabaseBuilder {
     later: Vec<SchemaEntry>,
     /// The tables by their names, each with its number of rows so far.
     rows: HashMap<String, u64>,
+    /// The tables of SQLite's own that the schema names.
+    own_tables: Vec<String>,
     header: Option<(RowsHeader, String)>,
     /// Rows of the last header that wait to be put in together.
     waiting: Vec<u8>,
@@ -112,6 +114,7 @@ impl DatabaseBuilder {
             settings: None,
             later: Vec::new(),
             rows: HashMap::new(),
+            own_tables: Vec::new(),
             header: None,
             waiting: Vec::new(),
             is_begun: false,
@@ -179,6 +182,7 @@ impl DatabaseBuilder {
             _ if name.starts_with("sqlite_stat") => "ANALYZE sqlite_schema",
             _ => return Err(line(format!("the table {name} is not known to SQLite"))),
         };
+        self.own_tables.push(name.to_owned());
         self.run(sql, name)
     }
 
@@ -272,8 +276,11 @@ impl DatabaseBuilder {
         for name in ["sqlite_sequence", "sqlite_stat1", "sqlite_stat4"].iter().filter(|name| !self.rows.contains_key(**name)) {
             let has_it = "SELECT count(*) FROM sqlite_master WHERE name = ?1";
             let found: i64 = self.connection.query_row(has_it, [name], |row| row.get(0)).map_err(refused(*name))?;
-            if found > 0 {
-                self.run(&format!("DELETE FROM {name}"), name)?;
+            // Another build of SQLite keeps fewer statistics.
+            let is_named = self.own_tables.iter().any(|own| own == name);
+            let verb = if is_named { "DELETE FROM" } else { "DROP TABLE" };
+            if found > 0 && (is_named || *name != "sqlite_sequence") {
+                self.run(&format!("{verb} {name}"), name)?;
             }
         }
         for (table, rows) in &self.rows {

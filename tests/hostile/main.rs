@@ -3,6 +3,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod agent_databases;
 mod bombs;
 mod controls;
 mod databases;

@@ -57,13 +57,19 @@ pub(in crate::adapters) fn put_line(to: &mut Conversion<'_, '_>, line: &[u8]) ->
     if line.starts_with(b"[") {
         return to.put(EventKind::Row, None, None, &[ROW_BEFORE, line, b"}"].concat());
     }
-    if let Some(RowsLine::LeftOut(LeftOut { table, rows, why })) = RowsLine::read(line)
-        && rows > 0
-    {
-        let message = format!("the rows of the table {table} are left out, because {why}: {rows}");
-        to.findings.add(FindingCode::TableLeftOut, Location::file(to.files.name().to_owned()), message);
+    if let Some(RowsLine::LeftOut(left_out)) = RowsLine::read(line) {
+        note_left_out(to, &left_out);
     }
     to.put(EventKind::Row, None, None, line)
+}
+
+/// Names a table whose rows a restored database will lack.
+pub(in crate::adapters) fn note_left_out(to: &mut Conversion<'_, '_>, left_out: &LeftOut) {
+    let LeftOut { table, rows, why } = left_out;
+    if *rows > 0 {
+        let message = format!("the rows of the table {table} are left out, {rows} in number: {why}");
+        to.findings.add(FindingCode::RowsLeftOut, Location::file(to.files.name().to_owned()), message);
+    }
 }
 
 /// The line that was put as it is.

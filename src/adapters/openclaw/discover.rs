@@ -67,8 +67,7 @@ fn databases(folder: &FolderView<'_>, direct: &[(String, &Listed)], found: &mut 
     for (name, _) in direct.iter().filter(|(name, _)| name.ends_with(".sqlite") && name.starts_with("openclaw")) {
         let path = names::path_of(name);
         if let Some(version) = names::database_version(&folder.first_bytes(&path)) {
-            let message =
-                format!("an OpenClaw database, schema {version}: sessions since 2026.8 are kept in it, which are not converted yet");
+            let message = format!("an OpenClaw database, schema {version}, without sessions that are known here");
             found.strays.push(Stray { path, code: FindingCode::UnsupportedVersion, message });
         }
     }

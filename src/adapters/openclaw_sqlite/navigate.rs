@@ -57,6 +57,8 @@ struct Names {
     /// Where walks over links ended the last time, and how often links had changed.
     shortcut: Vec<(Id, u32)>,
     changes: u32,
+    /// The number of the empty text, which is the id of nothing.
+    empty: Id,
 }
 
 impl Names {
@@ -71,6 +73,9 @@ impl Names {
             self.link.push(None);
             self.logical.push(None);
             self.shortcut.push((None, 0));
+            if value.len() == 2 {
+                self.empty = Some(number);
+            }
         }
         Some(number)
     }
@@ -97,8 +102,8 @@ impl Names {
         self.node[id as usize] = Some(node);
     }
 
-    /// The first node from an id upwards; a walk leaves shortcuts to its end, so that
-    /// a long chain is walked once.
+    /// The first node from an id upwards, or the empty id, at which the program stops; a
+    /// walk leaves shortcuts to its end, so that a long chain is walked once.
     fn resolve(&mut self, from: Id) -> Id {
         let mut way = Vec::new();
         let mut passed = HashSet::new();
@@ -119,7 +124,7 @@ impl Names {
         for name in way {
             self.shortcut[name as usize] = (end, self.changes);
         }
-        end.filter(|name| self.node[*name as usize].is_some())
+        end.filter(|name| self.node[*name as usize].is_some() || self.empty == Some(*name))
     }
 }
 

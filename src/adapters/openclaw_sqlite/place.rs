@@ -104,7 +104,7 @@ pub(super) fn judge(transcript: &Transcript<'_>) -> Judged {
         placed: Placed {
             schema: SCHEMA,
             parents,
-            is_node: roles.iter().map(|role| *role != Role::Inert).collect(),
+            is_node: roles.iter().zip(entries).map(|(role, entry)| *role != Role::Inert || entry.kind == Record::Header).collect(),
             is_named: navigation.is_node.clone(),
             first_kept,
         },

@@ -7,6 +7,7 @@ use crate::adapters::format::{Check, ReadSummary};
 use crate::adapters::kit::conversion::Conversion;
 use crate::adapters::kit::entries::facts;
 use crate::adapters::kit::entries::schema::{EntrySchema, Reader};
+use crate::adapters::kit::rows;
 use crate::adapters::kit::tree::schema::TreeSchema;
 use crate::json::{self, Dialect, Escapes, Value};
 use crate::model::event::{EventKind, Fidelity, Outcome, Session, SessionKind};
@@ -46,6 +47,7 @@ pub(super) fn read(files: &Files, check: Check, events: &mut dyn EventSink, find
     let to = Conversion::new(files, check, events, findings);
     let mut unit = Unit { reader: Reader::new(to), path, tables: &tables, said: HashMap::new(), of_file: None, texts: HashMap::new() };
     let judged = place::judge(&main);
+    tables.left_out.iter().for_each(|left_out| rows::note_left_out(&mut unit.reader.to, left_out));
     unit.session(&main, &judged)?;
     let ending = unit.conversation(&main, &judged)?;
     unit.beside(&waiting, &archives)?;

@@ -4,7 +4,7 @@
 use crate::json::{self, Value};
 use crate::model::files::{Entry, Files};
 use crate::model::packing::unpack;
-use crate::model::rows::{RowValue, RowsHeader, RowsLine, lines};
+use crate::model::rows::{LeftOut, RowValue, RowsHeader, RowsLine, lines};
 use crate::runtimes::javascript as js;
 
 /// A text that a row holds.
@@ -60,6 +60,8 @@ pub(super) struct Tables {
     pub(super) cold: Option<Packed>,
     /// Whether a cold archive is named that cannot be read.
     pub(super) lacks_cold: bool,
+    /// Tables whose rows are not carried.
+    pub(super) left_out: Vec<LeftOut>,
 }
 
 /// The values of a row by their columns.
@@ -107,7 +109,8 @@ impl Tables {
                         tables.row(n, header, &Cells { values }, files);
                     }
                 }
-                Some(RowsLine::Schema(_) | RowsLine::LeftOut(_)) | None => {}
+                Some(RowsLine::LeftOut(left_out)) => tables.left_out.push(left_out),
+                Some(RowsLine::Schema(_)) | None => {}
             }
         }
         tables.transcript.sort_by_key(|text| text.seq);

@@ -98,17 +98,14 @@ impl Tree {
         self.opaque.insert(id, parent);
     }
 
-    /// `resolveSessionCanonicalParentId`, with the empty string for no entry at all.
+    /// `resolveSessionCanonicalParentId`, which stops at the empty string.
     fn resolve(&self, from: &Id) -> Id {
         let mut at = from.clone();
         let mut way: Vec<Vec<u8>> = Vec::new();
         let mut seen: HashSet<Vec<u8>> = HashSet::new();
         let end = loop {
             let Some(id) = at else { break None };
-            if id.is_empty() {
-                break None;
-            }
-            if self.by_id.contains_key(&id) {
+            if id.is_empty() || self.by_id.contains_key(&id) {
                 break Some(id);
             }
             if let Some(end) = self.ends.borrow().get(&id) {
@@ -243,8 +240,10 @@ impl Tree {
         if !self.opaque.contains_key(&named) {
             return None;
         }
-        let found =
-            self.resolve(&Some(named.clone())).or_else(|| self.below_boundary(boundary, &named)).or_else(|| self.first_below(&named));
+        if let Some(found) = self.resolve(&Some(named.clone())) {
+            return self.by_id.get(&found).copied();
+        }
+        let found = self.below_boundary(boundary, &named).or_else(|| self.first_below(&named));
         found.and_then(|id| self.by_id.get(&id).copied()).or_else(|| self.above(boundary))
     }
 
