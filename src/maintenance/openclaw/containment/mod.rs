@@ -9,17 +9,19 @@ mod rescue;
 mod rows;
 
 use std::cell::RefCell;
+use std::collections::{BTreeMap, HashSet};
+use std::ops::Range;
 
 use crate::adapters::containment::{
     Answer, Containment, Found, Judged, JudgedFile, NewStore, OldStore, RecordPlace, Rescue, StoreFiles, Verdict,
 };
 use crate::model::database::{Cell, Query, Tables, TablesError};
-use crate::model::digest::half_digest;
+use crate::model::digest::{HalfDigest, half_digest};
 use crate::model::packing;
 use crate::runtimes::javascript::{Value, stringify};
 
 use crate::maintenance::elsewhere::Elsewhere;
-use crate::maintenance::records::{Outcome, Reading, Record, judge};
+use crate::maintenance::records::{Outcome, Reading, Record, Rows, judge};
 use crate::maintenance::value_loss::lost;
 
 use files::{Named, Packing, Transcript};
@@ -113,8 +115,11 @@ struct JudgedTranscript<'b> {
     version: Version,
     records: Vec<(Record, Outcome)>,
     /// Complete entries inside of unreadable lines that the database does not have.
-    salvaged: Vec<(u64, std::ops::Range<usize>)>,
+    salvaged: Salvaged,
 }
+
+/// Where entries are inside of unreadable lines, by the number of the line.
+type Salvaged = BTreeMap<u64, Vec<Range<usize>>>;
 
 fn judge_file<'b>(
     file: &Transcript,
@@ -182,7 +187,7 @@ fn header_id(text: &[u8]) -> Option<String> {
 
 /// The texts under which a record is looked for elsewhere: another spelling is the same
 /// record only where it says the same.
-fn texts_of(record: &Record, text: &[u8]) -> Vec<crate::model::digest::HalfDigest> {
+fn texts_of(record: &Record, text: &[u8]) -> Vec<HalfDigest> {
     match record.reading {
         Reading::Value { printed } if lost(text).is_empty() => vec![record.text, printed],
         Reading::Value { .. } | Reading::Unreadable { .. } => vec![record.text],
@@ -190,35 +195,29 @@ fn texts_of(record: &Record, text: &[u8]) -> Vec<crate::model::digest::HalfDiges
 }
 
 /// Says of each unreadable line how many complete entries are inside of it, and how many
-/// of them the database has. Returns those that it does not have, by their lines.
-fn salvage(
-    file: &[u8],
-    records: &[Record],
-    outcomes: &mut [Outcome],
-    rows: &dyn crate::maintenance::records::Rows,
-) -> Result<Vec<(u64, std::ops::Range<usize>)>, TablesError> {
-    let mut inside = Vec::new();
+/// of them the database has. Returns those that it does not have.
+fn salvage(file: &[u8], records: &[Record], outcomes: &mut [Outcome], rows: &dyn Rows) -> Result<Salvaged, TablesError> {
+    let mut inside: BTreeMap<usize, Vec<(Range<usize>, Option<HalfDigest>)>> = BTreeMap::new();
     for (n, record) in records.iter().enumerate().filter(|(_, record)| matches!(record.reading, Reading::Unreadable { .. })) {
         for piece in lines::salvage(&file[record.at.clone()]) {
             let at = record.at.start + piece.start..record.at.start + piece.end;
             let printed = Value::parse(&file[at.clone()]).map(|value| half_digest(&stringify(value.token())));
-            inside.push((n, at, printed));
+            inside.entry(n).or_default().push((at, printed));
         }
     }
     if inside.is_empty() {
-        return Ok(Vec::new());
+        return Ok(Salvaged::new());
     }
-    let mut known = std::collections::HashSet::new();
+    let mut known = HashSet::new();
     rows.each(&mut |row| {
         known.insert(half_digest(row.text));
     })?;
-    let is_known = |(_, _, printed): &&(usize, _, Option<_>)| printed.is_some_and(|printed| known.contains(&printed));
-    for (n, outcome) in outcomes.iter_mut().enumerate() {
-        let here = inside.iter().filter(|(line, _, _)| *line == n);
-        let (all, there) = (here.clone().count(), here.filter(is_known).count());
-        if all > 0 {
-            outcome.why.push(format!("{all} complete inside, {there} of them in the database"));
-        }
+    let mut salvaged = Salvaged::new();
+    for (n, mut pieces) in inside {
+        let all = pieces.len();
+        pieces.retain(|(_, printed)| !printed.is_some_and(|printed| known.contains(&printed)));
+        outcomes[n].why.push(format!("{all} complete inside, {} of them in the database", all - pieces.len()));
+        salvaged.insert(records[n].line, pieces.into_iter().map(|(at, _)| at).collect());
     }
-    Ok(inside.iter().filter(|piece| !is_known(piece)).map(|(n, at, _)| (records[*n].line, at.clone())).collect())
+    Ok(salvaged)
 }
