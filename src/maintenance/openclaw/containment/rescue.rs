@@ -16,9 +16,9 @@ use crate::runtimes::javascript::{Type, Value, parse_date, push_string, stringif
 
 use crate::maintenance::records::Reading;
 
-use super::JudgedTranscript;
 use super::files::Transcript;
 use super::importer::Version;
+use super::transcript::JudgedTranscript;
 
 /// What is being written out.
 #[derive(Default)]
