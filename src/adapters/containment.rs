@@ -159,6 +159,10 @@ pub trait Answer {
     /// Returns an error when it cannot be kept, which ends the comparison.
     fn rescued(&mut self, file: Rescued) -> Result<(), TablesError>;
 
+    /// Receives a row of a session that is in the old store, too, when no record of the
+    /// old store is that row: the database may be the only place that has it.
+    fn only_in_new(&mut self, session: &str, row: i64);
+
     /// Receives what of the new store could not be read, so that nothing was found
     /// there.
     fn unread(&mut self, what: String);

@@ -128,6 +128,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         &[
             ("May this folder be deleted?", "everlog contains ~/sessions history"),
             ("Is an old backup in the store?", "everlog contains backup/sessions history --json"),
+            ("What of old transcripts is in a database?", "everlog contains sessions agent.sqlite --rescue missing"),
         ],
     ),
     (

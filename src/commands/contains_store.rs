@@ -75,6 +75,9 @@ struct Totals {
     files: u64,
     #[serde(skip_serializing_if = "is_zero")]
     files_contained: u64,
+    /// Rows of the sessions of OLD that no record of it is.
+    #[serde(skip_serializing_if = "is_zero")]
+    only_in_new: u64,
     /// Records that were written out.
     #[serde(skip_serializing_if = "Option::is_none")]
     rescued: Option<u64>,
@@ -202,6 +205,13 @@ impl Answer for Report<'_> {
         })
     }
 
+    fn only_in_new(&mut self, session: &str, row: i64) {
+        self.totals.only_in_new += 1;
+        if self.out.form() == Form::Json {
+            self.out.object(&serde_json::json!({ "schema": 1, "only_in_new": { "session": session, "row": row } }));
+        }
+    }
+
     fn unread(&mut self, what: String) {
         self.out.complain(&format!("warning: {} cannot be read: nothing was found in it", visible(&what)));
     }
@@ -301,6 +311,9 @@ impl Totals {
         if self.files > 0 {
             let contained = text::thousands(self.files_contained);
             lines.push(format!("{contained} of {} contained entirely", text::count(self.files, "file")));
+        }
+        if self.only_in_new > 0 {
+            lines.push(format!("{} of these sessions only in the database", text::count(self.only_in_new, "row")));
         }
         lines.join("\n")
     }

@@ -34,15 +34,16 @@ impl Elsewhere {
         self.open == 0
     }
 
-    /// Tells whether a record is still looked for that this text would be.
+    /// Tells whether records are looked for that this text would be.
     pub(super) fn wants(&self, text: &HalfDigest) -> bool {
-        self.by_text.get(text).is_some_and(|all| all.iter().any(|n| self.waiting[*n].found == Found::Nowhere))
+        self.by_text.contains_key(text)
     }
 
     /// Notes where a text was found, for all records that it is.
     pub(super) fn found(&mut self, text: &HalfDigest, found: Found, place: &str) {
-        for n in self.by_text.get(text).into_iter().flatten() {
-            let judged = &mut self.waiting[*n];
+        // The first place is enough, and a text may occur a million times.
+        for n in self.by_text.remove(text).into_iter().flatten() {
+            let judged = &mut self.waiting[n];
             if judged.found == Found::Nowhere {
                 (judged.found, judged.found_in) = (found, Some(place.to_owned()));
                 self.open -= 1;

@@ -254,3 +254,72 @@ impl UnlikeRows {
         Outcome { verdict: Verdict::Changed, found: Found::Nowhere, why: importer.differing(record, &row.text) }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A program whose import shouts, and whose records are named by their first letter.
+    struct Shouting;
+
+    impl Importer for Shouting {
+        fn rewritten(&self, record: &[u8]) -> Vec<Rewriting> {
+            vec![Rewriting { form: record.to_ascii_uppercase(), rules: vec!["shout"] }]
+        }
+
+        fn forms(&self, row: &[u8]) -> Vec<Vec<u8>> {
+            vec![row.to_vec()]
+        }
+
+        fn id(&self, text: &[u8]) -> Option<Vec<u8>> {
+            text.first().map(|first| first.to_ascii_uppercase()).map(|first| vec![first])
+        }
+
+        fn differing(&self, _: &[u8], row: &[u8]) -> Vec<String> {
+            vec![String::from_utf8_lossy(row).into_owned()]
+        }
+    }
+
+    /// Rows that are all live.
+    struct Listed(&'static [&'static str]);
+
+    impl Rows for Listed {
+        fn each(&self, take: &mut dyn FnMut(Row<'_>)) -> Result<(), TablesError> {
+            self.0.iter().for_each(|row| take(Row { text: row.as_bytes(), found: Found::Live }));
+            Ok(())
+        }
+    }
+
+    /// Judges words, which print without their dots.
+    fn verdicts(words: &[&str], rows: &'static [&'static str]) -> Vec<(Verdict, String)> {
+        let file = words.join(" ");
+        let mut at = 0;
+        let records: Vec<Record> = (1..)
+            .zip(words)
+            .map(|(line, word)| {
+                let start = at;
+                at += word.len() + 1;
+                let printed = half_digest(word.replace('.', "").as_bytes());
+                Record { line, at: start..start + word.len(), text: half_digest(word.as_bytes()), reading: Reading::Value { printed } }
+            })
+            .collect();
+        let judged = judge(file.as_bytes(), &records, &Listed(rows), &Shouting).unwrap();
+        judged.into_iter().map(|outcome| (outcome.verdict, outcome.why.join(","))).collect()
+    }
+
+    #[test]
+    fn all_records_are_tried_by_one_rule_before_the_next() {
+        use Verdict::{Changed, Identical, Missing, Repeated, Respelled, Rewritten};
+        let judged = |words: &[&str], rows| verdicts(words, rows).into_iter().map(|(verdict, _)| verdict).collect::<Vec<_>>();
+        // The second is the row itself, so that the first cannot use it up.
+        assert_eq!(judged(&["a.b", "ab"], &["ab"]), [Repeated, Identical]);
+        assert_eq!(judged(&["a.b", "ab"], &["ab", "ab"]), [Respelled, Identical]);
+        assert_eq!(judged(&["cd", "c.d", "cd"], &["CD", "cd"]), [Identical, Repeated, Rewritten]);
+        assert_eq!(judged(&["cd", "cd"], &["CD"]), [Rewritten, Repeated]);
+        assert_eq!(judged(&["ab", "ax", "x"], &["ab"]), [Identical, Changed, Missing]);
+        // An unused row of the same name says more than one that another record has.
+        assert_eq!(verdicts(&["ab", "ax"], &["ab", "ay"])[1], (Changed, "ay".to_owned()));
+        // The same content in its rewritten form is there already.
+        assert_eq!(judged(&["AB", "ab"], &["AB"]), [Identical, Repeated]);
+    }
+}

@@ -143,6 +143,71 @@ fn nothing_to_compare_is_no_answer() {
     assert!(code(&done) == Some(2) && stderr(&done).contains("no record of the database's program"), "{}", stderr(&done));
 }
 
+#[test]
+fn files_of_the_tree_are_rescued_with_those_that_an_import_needs() {
+    let moved = Moved::new();
+    let session = |id: &str, project: &str| {
+        moved.file(
+            &format!("session/{project}/{id}.json"),
+            &format!(r#"{{"id":"{id}","projectID":"{project}","directory":"/d","title":"T","version":"1","time":{{"created":5}}}}"#),
+        );
+        moved.database.execute("INSERT INTO session VALUES (?1, ?2, NULL, '', '/d', 'T', '1', 5)", [id, project]).unwrap();
+    };
+    session("ses_1", "p");
+    session("ses_2", "gone");
+    moved.file("project/p.json", r#"{"id":"p","worktree":"/w"}"#);
+    moved.database.execute("INSERT INTO project VALUES ('p', '/w', NULL)", []).unwrap();
+    for (message, session) in [("msg_1", "ses_1"), ("msg_2", "ses_2")] {
+        moved.file(&format!("message/{session}/{message}.json"), &format!(r#"{{"id":"{message}","sessionID":"{session}","role":"user"}}"#));
+    }
+    moved.message("msg_1", "ses_1", r#"{"role":"user"}"#);
+    for message in ["msg_1", "msg_gone"] {
+        moved.file(&format!("part/{message}/prt_{message}.json"), r#"{"id":"x","type":"text","text":"said"}"#);
+    }
+    moved.file("message/ses_1/msg_3.json", "{\"torn");
+    let rescue = moved.scratch.path().join("rescue");
+    let done =
+        everlog(&["contains", moved.old().to_str().unwrap(), moved.new_database().to_str().unwrap(), "--rescue", rescue.to_str().unwrap()]);
+    assert_eq!(code(&done), Some(1), "{}", stderr(&done));
+    let rescued = support::tree(&rescue);
+    let wanted = [
+        "storage/message/ses_1/msg_1.json",
+        "storage/message/ses_2/msg_2.json",
+        "storage/part/msg_1/prt_msg_1.json",
+        "storage/part/msg_gone/prt_msg_gone.json",
+        "storage/project/gone.json",
+        "storage/project/p.json",
+        "storage/session/gone/ses_2.json",
+        "storage/session/p/ses_1.json",
+    ];
+    assert_eq!(rescued.keys().collect::<Vec<_>>(), wanted);
+    for name in wanted.iter().filter(|name| !name.ends_with("gone.json")) {
+        assert_eq!(fs::read(rescue.join(name)).unwrap(), fs::read(moved.scratch.path().join("old").join(name)).unwrap(), "{name}");
+    }
+    let made: Value = serde_json::from_slice(&fs::read(rescue.join("storage/project/gone.json")).unwrap()).unwrap();
+    assert_eq!((&made["id"], &made["worktree"], &made["time"]["created"]), (&"gone".into(), &"/d".into(), &5.into()));
+    let said = stderr(&done);
+    assert!(
+        said.contains("its message file is gone")
+            && said.contains("was made from the folder")
+            && said.contains("rescued 3 records in 8 files"),
+        "{said}"
+    );
+}
+
+#[test]
+fn messages_of_hermes_are_not_rescued_and_the_reason_is_said() {
+    let scratch = TempDir::new().unwrap();
+    let path = scratch.path().join("state.db");
+    state(&path, &[]);
+    put(&scratch.path().join("old/new.json"), r#"{"session_id": "new", "messages": [{"role": "user", "content": "x"}]}"#);
+    let rescue = scratch.path().join("rescue");
+    let old = scratch.path().join("old");
+    let done = everlog(&["contains", old.to_str().unwrap(), path.to_str().unwrap(), "--rescue", rescue.to_str().unwrap()]);
+    assert!(code(&done) == Some(2) && stderr(&done).contains("no single messages"), "{}", stderr(&done));
+    assert!(!rescue.exists());
+}
+
 const STATE: &str = "
     CREATE TABLE schema_version (version INTEGER);
     CREATE TABLE sessions (id TEXT PRIMARY KEY, parent_session_id TEXT);
@@ -178,6 +243,9 @@ fn a_sidecars_messages_are_rows_of_its_session_or_its_lineage() {
     put(&scratch.path().join("old/sessions/_index.json"), r#"{"messages": ["no session"]}"#);
     let done = everlog(&["contains", scratch.path().join("old").to_str().unwrap(), path.to_str().unwrap(), "--json"]);
     let rows: Vec<Value> = stdout(&done).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    support::schema::check("contains", &done.stdout);
+    let only_in_new: Vec<i64> = rows.iter().filter_map(|row| row["only_in_new"]["row"].as_i64()).collect();
+    assert_eq!(only_in_new, [4], "a row of the session that no message of the sidecar is");
     let judged: Vec<(&str, u64)> = rows.iter().filter_map(|row| Some((row["verdict"].as_str()?, row["index"].as_u64()?))).collect();
     assert_eq!(judged, [("changed", 3), ("missing", 4)]);
     let summary = &rows.last().unwrap()["summary"];

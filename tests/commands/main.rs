@@ -12,6 +12,7 @@ mod compare;
 mod compare_facts;
 mod compare_whole;
 mod contains_store;
+mod contains_transcripts;
 mod exit_codes;
 mod fork;
 mod html;

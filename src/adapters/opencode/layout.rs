@@ -63,7 +63,7 @@ impl DatabaseFormat for Database {
         })?;
         sessions.sort_by(|a, b| a.0.partial_cmp(&b.0).unwrap_or(Ordering::Equal).then_with(|| a.1.cmp(&b.1)));
         let sessions = sessions.into_iter().map(|(_, id)| DatabaseSession { id, files: Vec::new() }).collect();
-        let left_out = SECRET.iter().map(|table| ((*table).to_owned(), "credentials".to_owned())).collect();
+        let left_out = SECRET.iter().map(|table| ((*table).to_owned(), "it holds credentials".to_owned())).collect();
         Ok(DatabaseLayout { version, sessions, owned: OWNED.to_vec(), left_out })
     }
 }

@@ -1,11 +1,12 @@
 //! Which messages of sidecars, or of another database, are in the agent's database.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use crate::adapters::containment::{Answer, Containment, Found, Judged, NewStore, OldStore, RecordPlace, Rescue, StoreFiles, Verdict};
 use crate::json::{self, Dialect, Value};
 use crate::model::database::{Cell, Query, Tables, TablesError};
-use crate::model::digest::sha256_hex;
+use crate::model::digest::{HalfDigest, half_digest};
+use crate::runtimes::python::text::strip_str;
 
 use super::spoken::{LIST, texts_of_list};
 
@@ -24,37 +25,76 @@ impl Containment for InStateDatabase {
     }
 
     fn judge(&self, old: OldStore<'_>, new: NewStore<'_>, _: Rescue, answer: &mut dyn Answer) -> Result<(), TablesError> {
-        let out = &mut |judged| answer.judged(judged);
         match old {
-            OldStore::Files(files) => sidecars(files, new.tables, out),
-            OldStore::Database(old) => database(old, new.tables, out),
+            OldStore::Files(files) => sidecars(files, new.tables, answer),
+            OldStore::Database(old) => database(old, new.tables, &mut |judged| answer.judged(judged)),
         }
     }
 }
 
-/// Judges every row of an old database by all columns but its number.
+/// Judges every row of an old database by all columns but its number, session by
+/// session: no more than the rows of one is in memory, as their digests.
 fn database(old: &dyn Tables, new: &dyn Tables, out: &mut dyn FnMut(Judged)) -> Result<(), TablesError> {
     let known = new.columns("messages");
-    let shared: Vec<String> = old.columns("messages").into_iter().filter(|name| name != "id" && known.contains(name)).collect();
-    if !shared.iter().any(|name| name == "session_id") {
+    let is_shared = |name: &String| name != "id" && name != "session_id" && known.contains(name);
+    let columns = old.columns("messages");
+    if !["id", "session_id"].iter().all(|name| columns.iter().any(|column| column == name)) {
         return Err(TablesError("the old database has no table of messages that is known".to_owned()));
     }
-    let columns: Vec<&str> = std::iter::once("id").chain(shared.iter().map(String::as_str)).collect();
-    let query = Query { table: "messages", columns: &columns, only: None, order: &["id"] };
-    // The ids of the rows with the same values, the last one first.
-    let mut there: HashMap<String, Vec<i64>> = HashMap::new();
-    new.rows(&query, &mut |cells| there.entry(digest(&cells[1..])).or_default().push(id_of(&cells[0])))?;
-    there.values_mut().for_each(|ids| ids.reverse());
+    let shared: Vec<String> = columns.into_iter().filter(is_shared).collect();
+    let columns: Vec<&str> = ["id", "session_id"].into_iter().chain(shared.iter().map(String::as_str)).collect();
+    let query = Query { table: "messages", columns: &columns, only: None, order: &["session_id", "id"] };
+    let mut there = SessionRows::default();
+    let mut failed = None;
     old.rows(&query, &mut |cells| {
+        if failed.is_none()
+            && !there.is_of(&cells[1])
+            && let Err(error) = there.read(&cells[1], new, &columns)
+        {
+            failed = Some(error);
+        }
         let id = id_of(&cells[0]);
-        let verdict = match there.get_mut(&digest(&cells[1..])).and_then(Vec::pop) {
+        let verdict = match there.take(cells) {
             Some(same) if same == id => Verdict::Identical,
             Some(_) => Verdict::Renumbered,
             None => Verdict::Missing,
         };
         let found = if verdict.is_contained() { Found::Live } else { Found::Nowhere };
         out(Judged { verdict, file: None, place: RecordPlace::Row(id), found, found_in: None, why: Vec::new() });
-    })
+    })?;
+    failed.map_or(Ok(()), Err)
+}
+
+/// The rows of one session of the new database that are not used up.
+#[derive(Default)]
+struct SessionRows {
+    session: Option<Cell>,
+    /// The ids of the rows with the same values, the last one first.
+    rows: HashMap<HalfDigest, Vec<i64>>,
+}
+
+impl SessionRows {
+    fn is_of(&self, session: &Cell) -> bool {
+        self.session.as_ref() == Some(session)
+    }
+
+    fn read(&mut self, session: &Cell, new: &dyn Tables, columns: &[&str]) -> Result<(), TablesError> {
+        self.rows.clear();
+        // A session that is not named by a text has to be picked out of all rows.
+        let only = session.text().map(|id| ("session_id", id));
+        new.rows(&Query { table: "messages", columns, only, order: &["id"] }, &mut |cells| {
+            if cells[1] == *session {
+                self.rows.entry(digest(&cells[2..])).or_default().push(id_of(&cells[0]));
+            }
+        })?;
+        self.rows.values_mut().for_each(|ids| ids.reverse());
+        self.session = Some(session.clone());
+        Ok(())
+    }
+
+    fn take(&mut self, cells: &[Cell]) -> Option<i64> {
+        self.rows.get_mut(&digest(&cells[2..])).and_then(Vec::pop)
+    }
 }
 
 fn id_of(cell: &Cell) -> i64 {
@@ -66,7 +106,7 @@ fn id_of(cell: &Cell) -> i64 {
 
 /// The values of a row with their classes, hashed: a row may be large, and there are
 /// many.
-fn digest(cells: &[Cell]) -> String {
+fn digest(cells: &[Cell]) -> HalfDigest {
     let mut bytes = Vec::new();
     for cell in cells {
         let (class, value): (u8, &[u8]) = match cell {
@@ -80,11 +120,12 @@ fn digest(cells: &[Cell]) -> String {
         bytes.extend_from_slice(&(value.len() as u64).to_be_bytes());
         bytes.extend_from_slice(value);
     }
-    sha256_hex(&bytes)
+    half_digest(&bytes)
 }
 
 /// A row of the database, as far as a sidecar can be compared with it.
 struct Row {
+    id: i64,
     role: String,
     text: String,
     timestamp: Option<f64>,
@@ -92,8 +133,10 @@ struct Row {
 }
 
 /// Judges the messages of all sidecars in a folder.
-fn sidecars(files: &dyn StoreFiles, tables: &dyn Tables, out: &mut dyn FnMut(Judged)) -> Result<(), TablesError> {
+fn sidecars(files: &dyn StoreFiles, tables: &dyn Tables, answer: &mut dyn Answer) -> Result<(), TablesError> {
     let lineage = Lineage::of(tables)?;
+    // The rows that some sidecar has, and the sessions that have one.
+    let (mut used, mut sessions) = (HashSet::new(), BTreeSet::new());
     for path in files.paths() {
         let name = path.as_bytes().rsplit(|b| *b == b'/').next().unwrap_or_default();
         if !name.ends_with(b".json") || name.starts_with(b"_") {
@@ -103,7 +146,7 @@ fn sidecars(files: &dyn StoreFiles, tables: &dyn Tables, out: &mut dyn FnMut(Jud
         let bytes = match files.read(&path) {
             Ok(bytes) => bytes,
             Err(error) => {
-                out(Judged {
+                answer.judged(Judged {
                     verdict: Verdict::Unreadable,
                     file,
                     place: RecordPlace::File,
@@ -117,7 +160,14 @@ fn sidecars(files: &dyn StoreFiles, tables: &dyn Tables, out: &mut dyn FnMut(Jud
         let scanned = json::validate(&bytes, Dialect::Python);
         let Ok(sidecar) = scanned.map(|scan| scan.value) else {
             let why = vec!["not JSON".to_owned()];
-            out(Judged { verdict: Verdict::Unreadable, file, place: RecordPlace::File, found: Found::Nowhere, found_in: None, why });
+            answer.judged(Judged {
+                verdict: Verdict::Unreadable,
+                file,
+                place: RecordPlace::File,
+                found: Found::Nowhere,
+                found_in: None,
+                why,
+            });
             continue;
         };
         let Some(messages) = Some(sidecar).filter(|value| value.is_object()).and_then(|value| value.get("messages")) else { continue };
@@ -129,8 +179,20 @@ fn sidecars(files: &dyn StoreFiles, tables: &dyn Tables, out: &mut dyn FnMut(Jud
         let mut rows = Rows::of(&lineage.of_session(&session), tables)?;
         for (n, message) in messages.elements().enumerate() {
             let (verdict, found, why) = rows.judge(message);
-            out(Judged { verdict, file: file.clone(), place: RecordPlace::Index(n as u64), found, found_in: None, why });
+            answer.judged(Judged { verdict, file: file.clone(), place: RecordPlace::Index(n as u64), found, found_in: None, why });
         }
+        used.extend(rows.rows.iter().zip(&rows.is_used).filter(|(_, is_used)| **is_used).map(|(row, _)| row.id));
+        sessions.insert(session);
+    }
+    // What was undone, cleared or lost in a crash is often only in the database.
+    for session in sessions {
+        let query = Query { table: "messages", columns: &["id"], only: Some(("session_id", &session)), order: &["id"] };
+        tables.rows(&query, &mut |cells| {
+            let id = id_of(&cells[0]);
+            if !used.contains(&id) {
+                answer.only_in_new(&session, id);
+            }
+        })?;
     }
     Ok(())
 }
@@ -182,22 +244,24 @@ struct Rows {
 impl Rows {
     fn of(sessions: &[String], tables: &dyn Tables) -> Result<Rows, TablesError> {
         let has_active = tables.columns("messages").iter().any(|name| name == "active");
-        let columns: &[&str] = if has_active { &["role", "content", "timestamp", "active"] } else { &["role", "content", "timestamp"] };
+        let columns: &[&str] =
+            if has_active { &["id", "role", "content", "timestamp", "active"] } else { &["id", "role", "content", "timestamp"] };
         let mut rows = Vec::new();
         for session in sessions {
             let query = Query { table: "messages", columns, only: Some(("session_id", session)), order: &["id"] };
             tables.rows(&query, &mut |cells| {
-                let content = match &cells[1] {
+                let content = match &cells[2] {
                     Cell::Text(text) => text.clone(),
                     Cell::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
                     Cell::Null | Cell::Integer(_) | Cell::Real(_) => String::new(),
                 };
                 let said = content.strip_prefix(LIST).map_or_else(|| content.clone(), texts_of_list);
                 rows.push(Row {
-                    role: cells[0].text().unwrap_or_default().to_owned(),
-                    text: said.trim().to_owned(),
-                    timestamp: cells[2].number(),
-                    is_active: cells.get(3).is_none_or(|active| *active == Cell::Integer(1)),
+                    id: id_of(&cells[0]),
+                    role: cells[1].text().unwrap_or_default().to_owned(),
+                    text: strip_str(&said).to_owned(),
+                    timestamp: cells[3].number(),
+                    is_active: cells.get(4).is_none_or(|active| *active == Cell::Integer(1)),
                 });
             })?;
         }
@@ -217,7 +281,7 @@ impl Rows {
             Some(list) if list.is_array() => texts_of_list(&String::from_utf8_lossy(list.text())),
             Some(_) | None => String::new(),
         };
-        let key = (role, text.trim().to_owned());
+        let key = (role, strip_str(&text).to_owned());
         if let Some(n) = self.by_text.get_mut(&key).and_then(Vec::pop) {
             self.is_used[n] = true;
             // What the program shows no more is in the database all the same.

@@ -7,25 +7,18 @@ mod importer;
 mod lines;
 mod rescue;
 mod rows;
+mod transcript;
 
 use std::cell::RefCell;
 
-use crate::adapters::containment::{
-    Answer, Containment, Found, Judged, JudgedFile, NewStore, OldStore, RecordPlace, Rescue, StoreFiles, Verdict,
-};
+use crate::adapters::containment::{Answer, Containment, NewStore, OldStore, Rescue};
 use crate::model::database::{Cell, Query, Tables, TablesError};
-use crate::model::digest::half_digest;
-use crate::model::packing;
-use crate::runtimes::javascript::{Value, stringify};
 
 use crate::maintenance::elsewhere::Elsewhere;
-use crate::maintenance::records::{Outcome, Reading, Record, judge};
-use crate::maintenance::value_loss::lost;
 
-use files::{Named, Packing, Transcript};
-use importer::{Import, Version};
+use files::Named;
 use rescue::Rescuer;
-use rows::{Events, SessionRows};
+use rows::Events;
 
 /// Transcripts in the database.
 pub(super) struct TranscriptsInDatabase;
@@ -59,8 +52,8 @@ impl Containment for TranscriptsInDatabase {
         let mut elsewhere = Elsewhere::default();
         let mut rescuer = (rescue == Rescue::Wanted).then(Rescuer::default);
         for file in files::transcripts(&paths) {
-            let bytes = read(files, &file);
-            let judged = judge_file(&file, &bytes, &named, events, &mut elsewhere, answer)?;
+            let bytes = transcript::read(files, &file);
+            let judged = transcript::judge_file(&file, &bytes, &named, events, &mut elsewhere, answer)?;
             if let (Some(rescuer), Some(judged)) = (&mut rescuer, judged) {
                 rescuer.take(&file, &judged, answer)?;
             }
@@ -95,130 +88,4 @@ fn refuse_unknown_schema(tables: &dyn Tables) -> Result<(), TablesError> {
         ))),
         Some(_) | None => Ok(()),
     }
-}
-
-/// Reads a transcript; what is wrong with it where it cannot be read.
-fn read(files: &dyn StoreFiles, file: &Transcript) -> Result<Vec<u8>, String> {
-    let bytes = files.read(&file.path).map_err(|error| error.0)?;
-    match file.packing {
-        Packing::Plain => Ok(bytes),
-        Packing::Zstd => packing::unpack(&bytes).ok_or_else(|| "not a complete Zstandard file".to_owned()),
-    }
-}
-
-/// A transcript whose records are judged.
-struct JudgedTranscript<'b> {
-    bytes: &'b [u8],
-    session: String,
-    version: Version,
-    records: Vec<(Record, Outcome)>,
-    /// Complete entries inside of unreadable lines that the database does not have.
-    salvaged: Vec<(u64, std::ops::Range<usize>)>,
-}
-
-fn judge_file<'b>(
-    file: &Transcript,
-    read: &'b Result<Vec<u8>, String>,
-    named: &Named,
-    events: Events<'_>,
-    elsewhere: &mut Elsewhere,
-    answer: &mut dyn Answer,
-) -> Result<Option<JudgedTranscript<'b>>, TablesError> {
-    let path = file.path.to_string();
-    let bytes = match read {
-        Ok(bytes) => bytes,
-        Err(why) => {
-            let judged = Judged {
-                verdict: Verdict::Unreadable,
-                file: Some(path.clone()),
-                place: RecordPlace::File,
-                found: Found::Nowhere,
-                found_in: None,
-                why: vec![why.clone()],
-            };
-            answer.judged(judged);
-            return Ok(None);
-        }
-    };
-    let records = lines::records(bytes);
-    let texts = || records.iter().filter(|record| matches!(record.reading, Reading::Value { .. })).map(|record| &bytes[record.at.clone()]);
-    let header = texts().find_map(header_id);
-    let mut exists = |id: &str| {
-        let mut has_rows = false;
-        events.live(Some(id), &mut |_, _| has_rows = true).is_ok() && has_rows
-    };
-    // A file that nothing names is of no session: none of its records is anywhere.
-    let session = named.session(file, header, &mut exists).unwrap_or_default();
-    let version = Version::of(texts());
-    let importer = Import { session: &session, version };
-    let rows = SessionRows { events, session: &session };
-    let mut outcomes = judge(bytes, &records, &rows, &importer)?;
-    let salvaged = salvage(bytes, &records, &mut outcomes, &rows)?;
-    let lacking = outcomes.iter().filter(|outcome| !outcome.verdict.is_contained()).count() as u64;
-    for (record, outcome) in records.iter().zip(&outcomes) {
-        let judged = Judged {
-            verdict: outcome.verdict,
-            file: Some(path.clone()),
-            place: RecordPlace::Line(record.line),
-            found: outcome.found,
-            found_in: None,
-            why: outcome.why.clone(),
-        };
-        if outcome.verdict.is_contained() {
-            answer.judged(judged);
-        } else {
-            elsewhere.add(judged, &texts_of(record, &bytes[record.at.clone()]));
-        }
-    }
-    answer.file(JudgedFile { file: path, session: session.clone(), records: records.len() as u64, lacking });
-    Ok(Some(JudgedTranscript { bytes, session, version, records: records.into_iter().zip(outcomes).collect(), salvaged }))
-}
-
-/// Returns the id that a header has.
-fn header_id(text: &[u8]) -> Option<String> {
-    let header = Value::parse(text).filter(|value| value.get("type").is("session"))?;
-    header.get("id").lossy().or_else(|| header.get("sessionId").lossy()).filter(|id| !id.is_empty())
-}
-
-/// The texts under which a record is looked for elsewhere: another spelling is the same
-/// record only where it says the same.
-fn texts_of(record: &Record, text: &[u8]) -> Vec<crate::model::digest::HalfDigest> {
-    match record.reading {
-        Reading::Value { printed } if lost(text).is_empty() => vec![record.text, printed],
-        Reading::Value { .. } | Reading::Unreadable { .. } => vec![record.text],
-    }
-}
-
-/// Says of each unreadable line how many complete entries are inside of it, and how many
-/// of them the database has. Returns those that it does not have, by their lines.
-fn salvage(
-    file: &[u8],
-    records: &[Record],
-    outcomes: &mut [Outcome],
-    rows: &dyn crate::maintenance::records::Rows,
-) -> Result<Vec<(u64, std::ops::Range<usize>)>, TablesError> {
-    let mut inside = Vec::new();
-    for (n, record) in records.iter().enumerate().filter(|(_, record)| matches!(record.reading, Reading::Unreadable { .. })) {
-        for piece in lines::salvage(&file[record.at.clone()]) {
-            let at = record.at.start + piece.start..record.at.start + piece.end;
-            let printed = Value::parse(&file[at.clone()]).map(|value| half_digest(&stringify(value.token())));
-            inside.push((n, at, printed));
-        }
-    }
-    if inside.is_empty() {
-        return Ok(Vec::new());
-    }
-    let mut known = std::collections::HashSet::new();
-    rows.each(&mut |row| {
-        known.insert(half_digest(row.text));
-    })?;
-    let is_known = |(_, _, printed): &&(usize, _, Option<_>)| printed.is_some_and(|printed| known.contains(&printed));
-    for (n, outcome) in outcomes.iter_mut().enumerate() {
-        let here = inside.iter().filter(|(line, _, _)| *line == n);
-        let (all, there) = (here.clone().count(), here.filter(is_known).count());
-        if all > 0 {
-            outcome.why.push(format!("{all} complete inside, {there} of them in the database"));
-        }
-    }
-    Ok(inside.iter().filter(|piece| !is_known(piece)).map(|(n, at, _)| (records[*n].line, at.clone())).collect())
 }

@@ -16,9 +16,9 @@ use crate::runtimes::javascript::{Type, Value, parse_date, push_string, stringif
 
 use crate::maintenance::records::Reading;
 
-use super::JudgedTranscript;
 use super::files::Transcript;
 use super::importer::Version;
+use super::transcript::JudgedTranscript;
 
 /// What is being written out.
 #[derive(Default)]
@@ -84,7 +84,7 @@ fn pieces<'b>(judged: &JudgedTranscript<'b>) -> Vec<Piece<'b>> {
                 pieces.push(Piece { index, text });
             }
             (Verdict::Unreadable, _) => {
-                let inside = judged.salvaged.iter().filter(|(line, _)| *line == record.line).map(|(_, at)| &judged.bytes[at.clone()]);
+                let inside = judged.salvaged.get(&record.line).into_iter().flatten().map(|at| &judged.bytes[at.clone()]);
                 let entries = inside.filter(|text| !Value::accepted(*text).get("type").is("session"));
                 pieces.extend(entries.map(|text| Piece { index, text }));
             }
@@ -139,8 +139,8 @@ fn quoted(text: &str) -> String {
 struct Entries<'p> {
     version: Version,
     session: &'p str,
-    /// The ids of entries that are written anywhere in the transcript.
-    ids: HashSet<String>,
+    /// The ids that entries have so far. A parent has to come before its children, or
+    /// two entries could become each other's parents.
     used: HashSet<String>,
     /// The entries of a linear file by the number of values before each: their places in
     /// the new one.
@@ -151,10 +151,8 @@ struct Entries<'p> {
 
 impl<'p> Entries<'p> {
     fn of(pieces: &[Piece<'_>], version: Version, session: &'p str) -> Entries<'p> {
-        let own = |piece: &Piece<'_>| Value::accepted(piece.text).get("id").lossy();
-        let ids = pieces.iter().filter_map(own).collect();
         let places = pieces.iter().enumerate().rev().map(|(n, piece)| (piece.index, n)).collect();
-        Entries { version, session, ids, used: HashSet::new(), places, last: None, last_time: 0 }
+        Entries { version, session, used: HashSet::new(), places, last: None, last_time: 0 }
     }
 
     fn push(&mut self, n: usize, piece: &Piece<'_>, out: &mut Vec<u8>) {
@@ -186,13 +184,13 @@ impl<'p> Entries<'p> {
             return edits.apply();
         }
         let Some(mut id) = value.get("id").lossy() else { return edits.apply() };
+        if value.get("parentId").lossy().is_some_and(|parent| !self.used.contains(&parent)) {
+            edits.set(value, "parentId", &last);
+        }
         if !self.used.insert(id.clone()) {
             // Of two entries with one id the import drops the second.
             id = derived_id(self.session, n);
             edits.set(value, "id", &quoted(&id));
-        }
-        if value.get("parentId").lossy().is_some_and(|parent| !self.ids.contains(&parent)) {
-            edits.set(value, "parentId", &last);
         }
         self.last = Some(id);
         edits.apply()
