@@ -15,6 +15,9 @@ pub mod error;
 mod evidence;
 pub mod explain;
 pub mod export;
+pub mod export_sqlite;
+#[cfg(feature = "parquet")]
+pub mod export_tables;
 pub mod fork;
 pub mod formats;
 pub mod golden;
@@ -44,6 +47,9 @@ pub mod search;
 pub mod sessions;
 pub mod show;
 pub mod stats;
+mod tables_listing;
+#[cfg(feature = "parquet")]
+mod tables_parts;
 pub mod tree;
 mod tree_line;
 mod tree_names;
@@ -55,5 +61,7 @@ mod verify_check;
 mod verify_job;
 mod verify_report;
 mod verify_store;
+#[cfg(feature = "parquet")]
+pub mod verify_tables;
 
 pub use error::CommandError;

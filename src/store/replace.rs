@@ -204,7 +204,7 @@ fn is_temporary(name: &[u8]) -> bool {
 ///
 /// # Errors
 /// When something cannot be removed.
-pub(super) fn sweep_one(disk: &dyn Disk, folder: &Path) -> Result<(), StoreError> {
+pub fn sweep_one(disk: &dyn Disk, folder: &Path) -> Result<(), StoreError> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let is_file = |entry: &std::fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_file());
     let left = entries.filter(|entry| is_temporary(entry.file_name().as_encoded_bytes()) && is_file(entry));
