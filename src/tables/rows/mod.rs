@@ -9,6 +9,7 @@ mod usage;
 
 use foldhash::fast::FixedState;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -67,8 +68,13 @@ impl Common {
     }
 }
 
-/// The number of each message on the branch that is shown.
-type Places = HashMap<Seq, u32, FixedState>;
+/// Where messages stand on the branch that is shown.
+#[derive(Debug, Default)]
+struct Places {
+    first: HashMap<Seq, u32, FixedState>,
+    /// The further places of messages that a program shows more than once.
+    further: HashMap<Seq, Vec<u32>, FixedState>,
+}
 
 /// Makes the rows of a session, and returns the hash of its log: the one in its seal,
 /// or of all its bytes where it has no good seal.
@@ -98,15 +104,22 @@ pub fn rows_of(subject: &Subject, sink: &mut dyn RowSink) -> Result<String, Tabl
             continue;
         }
         let event = view.event(seq).map_err(stream)?;
-        let place = places.get(&seq).copied();
+        let place = places.first.get(&seq).copied();
         if place.is_none() && event.is_hidden_from("loader") {
             continue;
         }
         let Some(message) = Message::of(&Shown::plain(event), place.unwrap_or(0).into()).map_err(stream)? else { continue };
-        said.note(&message, place);
+        said.note(&message);
         calls.note(&message, place, &common, sink)?;
         usage.note(&message, place);
         sink.row(TableName::Messages, messages::row(&message, place, &session, &common))?;
+        let further = places.further.get(&seq).into_iter().flatten().copied();
+        for place in place.into_iter().chain(further.clone()) {
+            said.note_place(&message, place);
+        }
+        for place in further {
+            sink.row(TableName::Messages, messages::row(&message, Some(place), &session, &common))?;
+        }
     }
     calls.close(&common, sink)?;
     usage.close(&common, sink)?;
@@ -145,7 +158,12 @@ fn places(view: &mut LogView<Arc<File>>) -> Result<Places, StreamError> {
     let mut next = 0;
     while let Some(shown) = projection.next_shown(view)? {
         if is_message(shown.event.kind) {
-            places.entry(shown.event.seq).or_insert(next);
+            match places.first.entry(shown.event.seq) {
+                Entry::Vacant(first) => {
+                    first.insert(next);
+                }
+                Entry::Occupied(_) => places.further.entry(shown.event.seq).or_default().push(next),
+            }
             next += 1;
         }
     }

@@ -23,10 +23,13 @@ pub(super) struct Said {
 }
 
 impl Said {
-    pub(super) fn note(&mut self, message: &Message, place: Option<u32>) {
+    pub(super) fn note(&mut self, message: &Message) {
+        self.all += u64::from(message.kind == MessageKind::Message);
+    }
+
+    /// Notes that it stands here on the branch that is shown.
+    pub(super) fn note_place(&mut self, message: &Message, place: u32) {
         let is_message = message.kind == MessageKind::Message;
-        self.all += u64::from(is_message);
-        let Some(place) = place else { return };
         self.shown += u64::from(is_message);
         self.turns += u64::from(is_message && message.role == Role::User);
         if let Some(ts) = &message.ts {
