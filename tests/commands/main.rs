@@ -37,5 +37,7 @@ mod search;
 mod show;
 mod sources;
 mod stats;
+#[cfg(feature = "parquet")]
+mod tables;
 mod tree;
 mod verify;
