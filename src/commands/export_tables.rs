@@ -13,7 +13,7 @@ use crate::report::printer::{Form, Printer};
 use crate::report::text;
 use crate::store::disk::{self, Disk};
 use crate::store::lock::FileLock;
-use crate::store::replace::{Ready, commit, put, sweep};
+use crate::store::replace::{Ready, commit, put, sweep, sweep_one};
 use crate::store::walk::real_path;
 use crate::store::{StoreError, walk};
 use crate::tables::manifest::{self, Header, Manifest, PartLine};
@@ -24,7 +24,7 @@ use crate::verify::difference::visible;
 
 use super::error::CommandError;
 use super::tables_listing;
-use super::tables_parts::{Before, Made, Maker, foreign};
+use super::tables_parts::{Before, Made, Maker, foreign, place};
 
 /// Of what to make tables, and where.
 #[derive(Debug)]
@@ -69,7 +69,9 @@ pub fn run(job: &TablesJob<'_>, out: &Printer) -> Result<ExitStatus, CommandErro
     let dest = real_path(&job.dest);
     job.disk.create_folders(&dest)?;
     let _lock = lock(&dest, job.disk)?;
-    sweep(job.disk, &dest)?;
+    // No further than our own folders: somebody may have more in this one.
+    sweep_one(job.disk, &dest)?;
+    TableName::ALL.iter().try_for_each(|table| sweep(job.disk, &dest.join(table.name())).map(|_| ()))?;
     let before = read(&dest)?.and_then(Result::ok);
     let old = before.as_ref().map(Manifest::bytes).transpose().map_err(unwritable(&dest))?;
     let before = Before::of(before);
@@ -79,7 +81,10 @@ pub fn run(job: &TablesJob<'_>, out: &Printer) -> Result<ExitStatus, CommandErro
     let progress = out.progress(parts.iter().map(bytes_of).sum(), listing.entries.len() as u64);
     let made = batch::each(&parts, job.jobs, |part| {
         let is_stopped = job.stop.load(Ordering::Relaxed);
-        let made = (!is_stopped).then(|| maker.make(part).and_then(|made| named_at_once(job.disk, &dest, made))).transpose();
+        // What reads Parquet may not be ready for every file that lies there.
+        let bug = |what: String| CommandError::Tables(TableError::File { path: place(&dest, &part.name, TableName::Sessions), what });
+        let make = || batch::caught(|| maker.make(part), bug).and_then(|made| named_at_once(job.disk, &dest, made));
+        let made = (!is_stopped).then(make).transpose();
         part.sessions.iter().for_each(|n| progress.session_done(listing.entries[*n].bytes));
         made
     });

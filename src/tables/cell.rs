@@ -118,6 +118,9 @@ fn all_say(mine: &[Cell], theirs: &[Cell]) -> bool {
 fn micros(utc: &str) -> Option<i64> {
     let (seconds, rest) = utc.split_at_checked(19)?;
     let seconds: jiff::civil::DateTime = seconds.parse().ok()?;
+    if seconds.year() < 1 {
+        return None;
+    }
     let fraction = rest.strip_suffix('Z')?;
     let digits = fraction.strip_prefix('.').unwrap_or(fraction);
     let kept: String = digits.chars().chain(std::iter::repeat('0')).take(6).collect();
@@ -146,6 +149,7 @@ mod tests {
             ("0001-01-01T00:00:00Z", Some(-62_135_596_800_000_000)),
             ("9999-12-31T23:59:59.999999Z", Some(253_402_300_799_999_999)),
             ("2026-01-02T08:00:03", None),
+            ("0000-12-31T23:59:59Z", None),
             ("yesterday", None),
         ] {
             assert_eq!(micros(text), expected, "{text}");

@@ -180,7 +180,11 @@ static MESSAGES: Table = Table {
         MONTH,
         LOG,
         SESSION,
-        always("seq", Kind::Integer, "The number of the message's event in the log; a message that is shown twice has two rows with one number."),
+        always(
+            "seq",
+            Kind::Integer,
+            "The number of the message's event in the log; a message that is shown twice has two rows with one number.",
+        ),
         PLACE,
         always("type", Kind::Text, "Whether it is a message, or a summary that stands among them."),
         TS,

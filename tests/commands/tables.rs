@@ -353,7 +353,9 @@ fn hostile_values_are_kept_or_null() {
         format!("{{\"role\": \"assistant\", \"content\": \"{content}\", \"timestamp\": \"{time}\"{more}}}\n")
     };
     let huge = "long ".repeat(800_000);
-    let usage = |cost: &str| format!(", \"metadata\": {{\"model\": \"m\", \"cost\": {cost}, \"usage\": {{\"input_tokens\": 18446744073709551615}}}}");
+    let usage = |cost: &str| {
+        format!(", \"metadata\": {{\"model\": \"m\", \"cost\": {cost}, \"usage\": {{\"input_tokens\": 18446744073709551615}}}}")
+    };
     let text = [
         line("a\\u0000b", "2026-01-01T00:00:00", ""),
         line("lone \\ud800 half", "0000-01-01T00:00:00+00:00", ""),

@@ -8,8 +8,8 @@ use crate::tables::cell::{Cell, Row};
 use crate::tables::error::TableError;
 use crate::tables::schema::TableName;
 
+use super::common::{Common, RowSink, place_cell, seq_cell};
 use super::messages::arguments;
-use super::{Common, RowSink, place_cell, seq_cell};
 
 /// The calls of a session so far.
 #[derive(Debug, Default)]

@@ -5,7 +5,7 @@ use crate::tables::cell::Cell;
 use crate::tables::error::TableError;
 use crate::tables::schema::TableName;
 
-use super::{Common, RowSink, word};
+use super::common::{Common, RowSink, word};
 
 pub(super) fn rows(findings: &[Finding], common: &Common, sink: &mut dyn RowSink) -> Result<(), TableError> {
     for finding in findings {

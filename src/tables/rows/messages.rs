@@ -4,7 +4,7 @@ use crate::api::{FlatFile, FlatMessage, FlatShell, FlatToolCall, FlatToolResult,
 use crate::tables::cell::{Cell, Row};
 use crate::tables::schema::TableName;
 
-use super::{Common, place_cell, seq_cell, word};
+use super::common::{Common, place_cell, seq_cell, word};
 
 pub(super) fn row(message: &Message, place: Option<u32>, session: &Session, common: &Common) -> Row {
     let flat = message.flat(session);

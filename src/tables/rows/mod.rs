@@ -2,6 +2,7 @@
 //! with the number of messages by a few bytes each, and never with what they say.
 
 mod calls;
+mod common;
 mod findings;
 mod messages;
 mod sessions;
@@ -11,62 +12,24 @@ use foldhash::fast::FixedState;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use crate::api::{Message, MessageKind, Session};
 use crate::log::{LogView, Projection, Reach, Salvage, SealState};
 use crate::model::digest::sha256_of;
 use crate::model::event::EventKind;
-use crate::model::finding::Finding;
 use crate::model::ids::Seq;
 use crate::model::shown::Shown;
 use crate::model::stream::{LogAccess, StreamError};
 use crate::store::{StoreError, disk};
 
-use super::cell::{Cell, Row};
+use super::cell::Cell;
 use super::error::TableError;
 use super::schema::TableName;
 
-/// A session to make rows of.
-#[derive(Debug, Clone)]
-pub struct Subject {
-    /// Where its log is.
-    pub path: PathBuf,
-    /// The log's name below its store, as a key.
-    pub log: String,
-    /// The month of its last message in UTC.
-    pub month: Option<String>,
-    /// What its receipt says was found.
-    pub findings: Vec<Finding>,
-}
-
-/// Takes rows, those of each table in their order.
-pub trait RowSink {
-    /// Takes one.
-    ///
-    /// # Errors
-    /// When it cannot be written.
-    fn row(&mut self, table: TableName, row: Row) -> Result<(), TableError>;
-}
-
-/// The columns that all tables begin with.
-#[derive(Debug, Clone)]
-struct Common {
-    format: Cell,
-    month: Cell,
-    log: Cell,
-    session: Cell,
-}
-
-impl Common {
-    /// The beginning of a row that will have so many cells.
-    fn row(&self, table: TableName) -> Row {
-        let mut row = Vec::with_capacity(table.table().columns.len());
-        row.extend([&self.format, &self.month, &self.log, &self.session].map(Clone::clone));
-        row
-    }
-}
+use common::Common;
+pub use common::{RowSink, Subject};
 
 /// Where messages stand on the branch that is shown.
 #[derive(Debug, Default)]
@@ -168,18 +131,4 @@ fn places(view: &mut LogView<Arc<File>>) -> Result<Places, StreamError> {
         }
     }
     Ok(places)
-}
-
-fn place_cell(place: Option<u32>) -> Cell {
-    place.map_or(Cell::Null, |place| Cell::Integer(place.into()))
-}
-
-fn seq_cell(seq: Seq) -> Cell {
-    Cell::Integer(seq.number().into())
-}
-
-/// The name of one of our words, as logs and receipts have it.
-fn word<T: serde::Serialize>(named: &T) -> Cell {
-    let name = serde_json::to_value(named).ok();
-    Cell::Text(name.as_ref().and_then(|name| name.as_str()).unwrap_or_default().to_owned())
 }

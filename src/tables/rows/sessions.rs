@@ -9,7 +9,7 @@ use crate::model::finding::Severity;
 use crate::tables::cell::{Cell, Row};
 use crate::tables::schema::TableName;
 
-use super::{Common, Subject, word};
+use super::common::{Common, Subject, word};
 
 /// What the messages of a session come to.
 #[derive(Debug, Default)]

@@ -8,8 +8,8 @@ use crate::tables::cell::Cell;
 use crate::tables::error::TableError;
 use crate::tables::schema::TableName;
 
+use super::common::{Common, RowSink, place_cell, seq_cell};
 use super::messages::{kind_cell, tokens};
-use super::{Common, RowSink, place_cell, seq_cell};
 
 /// The answers of a session so far.
 #[derive(Debug, Default)]
