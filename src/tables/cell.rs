@@ -1,6 +1,12 @@
 //! One value of a row, whatever file it is written to.
 
+use jiff::SignedDuration;
+use jiff::civil::{DateTime, date};
 use std::sync::Arc;
+
+/// Where microseconds are counted from. A time of the calendar, because a timestamp
+/// does not reach the end of the year 9999.
+const EPOCH: DateTime = date(1970, 1, 1).at(0, 0, 0, 0);
 
 /// One value.
 #[derive(Debug, Clone, PartialEq)]
@@ -117,21 +123,21 @@ fn all_say(mine: &[Cell], theirs: &[Cell]) -> bool {
 /// Microseconds since 1970 of `2026-01-02T08:00:03.000Z`; what is smaller is cut off.
 fn micros(utc: &str) -> Option<i64> {
     let (seconds, rest) = utc.split_at_checked(19)?;
-    let seconds: jiff::civil::DateTime = seconds.parse().ok()?;
+    let seconds: DateTime = seconds.parse().ok()?;
     if seconds.year() < 1 {
         return None;
     }
     let fraction = rest.strip_suffix('Z')?;
     let digits = fraction.strip_prefix('.').unwrap_or(fraction);
     let kept: String = digits.chars().chain(std::iter::repeat('0')).take(6).collect();
-    let since = seconds.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp().as_second();
+    let since = seconds.duration_since(EPOCH).as_secs();
     since.checked_mul(1_000_000)?.checked_add(kept.parse().ok()?)
 }
 
 /// The time of so many microseconds since 1970, in UTC with six digits.
 #[must_use]
 pub fn time_text(micros: i64) -> Option<String> {
-    let time = jiff::Timestamp::from_microsecond(micros).ok()?;
+    let time = EPOCH.checked_add(SignedDuration::from_micros(micros)).ok()?;
     Some(time.strftime("%Y-%m-%dT%H:%M:%S.%6fZ").to_string())
 }
 
@@ -156,6 +162,7 @@ mod tests {
         }
         assert_eq!(time_text(1_767_340_803_000_001).as_deref(), Some("2026-01-02T08:00:03.000001Z"));
         assert_eq!(time_text(-1).as_deref(), Some("1969-12-31T23:59:59.999999Z"));
+        assert_eq!(time_text(253_402_300_799_999_999).as_deref(), Some("9999-12-31T23:59:59.999999Z"));
     }
 
     #[test]
