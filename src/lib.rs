@@ -134,6 +134,8 @@ pub mod runtimes;
 #[doc(hidden)]
 pub mod store;
 #[doc(hidden)]
+pub mod tables;
+#[doc(hidden)]
 pub mod verify;
 
 #[doc = include_str!("log/FORMAT.md")]

@@ -192,7 +192,7 @@ impl FlatMessage<'_> {
 }
 
 impl<'a> FlatToolCall<'a> {
-    fn of(call: &'a super::part::ToolCall) -> FlatToolCall<'a> {
+    pub(crate) fn of(call: &'a super::part::ToolCall) -> FlatToolCall<'a> {
         let arguments = call.arguments.as_ref().and_then(|arguments| {
             let text = match (arguments.json(), arguments) {
                 (Some(json), _) => json.as_str().to_owned(),

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::json::{self, Dialect};
+use crate::json::{self, Dialect, Kind};
 use crate::log::edited_payload;
 use crate::model::event::EventKind;
 use crate::model::ids::Seq;
@@ -189,6 +189,17 @@ impl Message {
     #[must_use]
     pub fn time(&self) -> Option<String> {
         self.ts.as_deref().and_then(utc)
+    }
+
+    /// Returns the id of an answer at its provider, where the program keeps it.
+    pub(crate) fn answer_id(&self) -> Option<String> {
+        let payload = self.raw.as_str().as_bytes();
+        let ext = json::members(payload).find(|member| member.is("ext"))?.value;
+        if self.role != Role::Assistant || json::kind_of(ext) != Kind::Object {
+            return None;
+        }
+        let id = json::members(ext).find(|member| member.is("id"))?.value;
+        (json::kind_of(id) == Kind::String).then(|| json::unescape(id).into_owned())
     }
 
     /// Tells whether some text of it is only readable, and not what the source

@@ -243,6 +243,9 @@ pub struct Verify {
     /// Compare with the replays that `replay --all -o` wrote here.
     #[arg(long, value_name = "FOLDER")]
     pub golden: Option<PathBuf>,
+    /// Compare with the tables that `export --to parquet` wrote here, row by row.
+    #[arg(long, value_name = "FOLDER")]
+    pub tables: Option<PathBuf>,
     /// How much to check: `seal` (hashes, references, attachments), `restore` (also rebuild the files), `full` (also replay).
     #[arg(long, value_name = "LEVEL", value_parser = ["seal", "restore", "full"], default_value = "full")]
     pub level: String,
@@ -279,7 +282,7 @@ pub struct Verify {
 }
 
 /// How differences are shown.
-#[derive(Debug, ClapArgs)]
+#[derive(Debug, Clone, ClapArgs)]
 pub struct Showing {
     /// Show N bytes or characters around each difference.
     #[arg(long, alias = "context", value_name = "N", default_value_t = 40)]
@@ -503,12 +506,15 @@ pub struct Export {
     /// Logs, folders of logs, or sessions by id, title or @last.
     #[arg(required = true)]
     pub logs: Vec<PathBuf>,
-    /// Export to this format.
+    /// Export to this format, or to tables for queries: `parquet`, `sqlite`.
     #[arg(long, value_name = "FORMAT")]
     pub to: String,
-    /// Write into this folder, as into the one in which the program keeps its sessions; no file in it is overwritten.
+    /// Write into this folder, as into the one in which the program keeps its sessions; no file in it is overwritten. Tables: the folder of the Parquet files, or the SQLite file.
     #[arg(long, short, value_name = "FOLDER")]
     pub output: PathBuf,
+    /// Split Parquet tables into folders by these columns: month, format.
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    pub partition_by: Vec<String>,
     /// Export another head: a branch, or KIND:NAME (view:…, backup:…, events:…).
     #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
     pub head: Option<String>,

@@ -11,6 +11,7 @@ mod quantities;
 mod reading;
 mod resolve;
 mod sessions;
+mod tables;
 
 pub use args::Args;
 pub use choices::moment;

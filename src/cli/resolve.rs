@@ -43,7 +43,7 @@ use crate::store::walk::{real_folder_of, real_path};
 
 use super::args::{self, Args, Command};
 use super::choices::{Problem, STOP, adapters, beside, homes, now_ns, redactor, said, selection};
-use super::{config, help, migrate, places, prune, reading, sessions};
+use super::{config, help, migrate, places, prune, reading, sessions, tables};
 
 /// Parses, runs, and says how it ended.
 pub fn run(words: impl IntoIterator<Item = OsString>) -> ExitStatus {
@@ -113,7 +113,7 @@ fn dispatch(args: Args, out: &Printer) -> Result<ExitStatus, Problem> {
             migrate::run(args, jobs, out)
         }
         Command::Verify(args) if !args.merge_reports.is_empty() => Ok(verify_merge::run(&args.merge_reports, out)?),
-        Command::Verify(args) => Ok(verify::run(&verify_job(args, jobs)?, out)?),
+        Command::Verify(args) => run_verify(args, jobs, out),
         Command::Diff(args) => Ok(diff::run(&compare_job(args, jobs), out)?),
         Command::Contains(args) => {
             let rescue = args.rescue.as_deref().map(real_path);
@@ -149,6 +149,9 @@ fn dispatch(args: Args, out: &Printer) -> Result<ExitStatus, Problem> {
         }
         Command::Export(args) => {
             stop_politely();
+            if let Some(engine) = tables::Engine::named(&args.to) {
+                return tables::export(engine, &args, store, jobs, out);
+            }
             Ok(export::run(&sessions::export_job(args, store)?, out).map_err(explained)?)
         }
         Command::Audit { source, output, accept, format, chosen } => {
@@ -256,6 +259,16 @@ fn streams() -> Streams {
 fn showing(args: &args::Showing) -> Showing {
     let quoting = if args.no_content { Quoting::Nothing } else { Quoting::Windows };
     Showing { quoting, context: args.window }
+}
+
+/// Checks the logs, then the tables that were made of them.
+fn run_verify(mut args: args::Verify, jobs: usize, out: &Printer) -> Result<ExitStatus, Problem> {
+    let (tables, quoting) = (args.tables.take(), args.showing.clone());
+    let job = verify_job(args, jobs)?;
+    let logs = verify::run(&job, out)?;
+    let Some(tables) = tables else { return Ok(logs) };
+    let tables = tables::verify(job.logs, tables, &quoting, jobs, out)?;
+    Ok(if logs == ExitStatus::Well { tables } else { logs })
 }
 
 fn verify_job(args: args::Verify, jobs: usize) -> Result<VerifyJob, Problem> {

@@ -97,7 +97,7 @@ pub(super) fn export_job(args: args::Export, named: Option<&Path>) -> Result<Exp
     let targets = || ALL.iter().copied().filter(|format| format.exporter().is_some());
     let target = targets().find(|format| format.id() == args.to).ok_or_else(|| {
         let known: Vec<&str> = targets().map(|format| format.id()).collect();
-        Problem::Usage(format!("sessions cannot be exported to `{}`: the targets are {}", args.to, known.join(", ")))
+        Problem::Usage(format!("sessions cannot be exported to `{}`: the targets are {}, parquet, sqlite", args.to, known.join(", ")))
     })?;
     Ok(ExportJob {
         logs: args.logs.iter().map(|typed| logs(typed, named)).collect::<Result<_, _>>()?,

@@ -11,6 +11,7 @@ use crate::pipeline::open::LogError;
 use crate::pipeline::restore::RestoreError;
 use crate::report::text::shell_word;
 use crate::store::StoreError;
+use crate::tables::TableError;
 use crate::verify::difference::visible;
 
 /// What stopped a command.
@@ -33,6 +34,8 @@ pub enum CommandError {
         /// What is wrong with it.
         source: StreamError,
     },
+    /// Tables that cannot be made or read.
+    Tables(TableError),
     /// A session that is not exported.
     Export {
         /// Its log.
@@ -314,6 +317,8 @@ impl CommandError {
                 ExportError::Unproven { .. } => Some("nothing was written; please report this, it is a bug in everlog".to_owned()),
             },
             CommandError::Stream { .. } => Some("`everlog verify` says what else is wrong with it".to_owned()),
+            CommandError::Tables(error) if error.is_of_log() => Some("`everlog verify` says what else is wrong with the log".to_owned()),
+            CommandError::Tables(_) => Some("run `everlog export` into that folder again: it writes what is missing or not its own".to_owned()),
             CommandError::NothingRecognised { looked_for, .. } => Some(format!("looked for {}", looked_for.join("; "))),
             CommandError::NoLogs { .. } => Some("give a log (*.everlog.jsonl) or the folder that `everlog migrate` wrote".to_owned()),
             CommandError::NotAReport { .. } => {
@@ -430,6 +435,7 @@ impl fmt::Display for CommandError {
             CommandError::Store(error) => error.fmt(f),
             CommandError::Log { path, source } => write!(f, "{}: {source}", path.display()),
             CommandError::Stream { path, source } => write!(f, "{}: {source}", path.display()),
+            CommandError::Tables(error) => error.fmt(f),
             CommandError::NothingRecognised { path, .. } => write!(f, "no session found in {}", path.display()),
             CommandError::NoLogs { path } => write!(f, "no log found at {}", path.display()),
             CommandError::NotAReport { path, what } => write!(f, "{} cannot be merged: {what}", path.display()),
@@ -508,6 +514,7 @@ impl std::error::Error for CommandError {
             CommandError::Store(error) => error.source(),
             CommandError::Log { source, .. } => source.source(),
             CommandError::Stream { source, .. } => source.source(),
+            CommandError::Tables(error) => error.source(),
             CommandError::NotAllWritten { source, .. } => source.source(),
             CommandError::Export { source, .. } => source.source(),
             CommandError::NothingRecognised { .. }
@@ -559,6 +566,17 @@ impl From<LogError> for CommandError {
             LogError::Log { path, source } => CommandError::Log { path, source },
             LogError::Stream { path, source } => CommandError::Stream { path, source },
             LogError::UnknownFormat { format } => CommandError::UnknownFormat { format },
+        }
+    }
+}
+
+impl From<TableError> for CommandError {
+    fn from(error: TableError) -> Self {
+        match error {
+            TableError::Store(error) => CommandError::Store(error),
+            TableError::Log { path, source } => CommandError::Log { path, source },
+            TableError::Stream { path, source } => CommandError::Stream { path, source },
+            error @ (TableError::TooLong { .. } | TableError::File { .. }) => CommandError::Tables(error),
         }
     }
 }

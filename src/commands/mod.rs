@@ -17,6 +17,10 @@ pub mod error;
 mod evidence;
 pub mod explain;
 pub mod export;
+#[cfg(feature = "databases")]
+pub mod export_sqlite;
+#[cfg(feature = "parquet")]
+pub mod export_tables;
 pub mod fork;
 pub mod formats;
 pub mod golden;
@@ -48,6 +52,9 @@ pub mod sessions;
 pub mod show;
 pub mod stats;
 pub mod store;
+mod tables_listing;
+#[cfg(feature = "parquet")]
+mod tables_parts;
 pub mod tree;
 mod tree_line;
 mod tree_names;
@@ -60,5 +67,7 @@ mod verify_job;
 pub mod verify_merge;
 mod verify_report;
 mod verify_store;
+#[cfg(feature = "parquet")]
+pub mod verify_tables;
 
 pub use error::CommandError;

@@ -245,7 +245,7 @@ fn temporary(name: &[u8]) -> Option<Left> {
 ///
 /// # Errors
 /// When something cannot be removed.
-pub(super) fn sweep_one(disk: &dyn Disk, folder: &Path) -> Result<(), StoreError> {
+pub fn sweep_one(disk: &dyn Disk, folder: &Path) -> Result<(), StoreError> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let is_file = |entry: &std::fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_file());
     let left = entries.filter(|entry| temporary(entry.file_name().as_encoded_bytes()).is_some() && is_file(entry));

@@ -209,7 +209,7 @@ pub(super) fn place<'p>(doing: &'static str, path: &'p Path) -> Result<Place<'p>
 ///
 /// # Errors
 /// When something else does, there or on the way there.
-pub(super) fn is_folder(doing: &'static str, path: &Path) -> Result<bool, StoreError> {
+pub fn is_folder(doing: &'static str, path: &Path) -> Result<bool, StoreError> {
     match open_path(path, THROUGH | OFlags::DIRECTORY, Mode::empty()) {
         Ok(_) => Ok(true),
         Err(Errno::NOENT) => Ok(false),
@@ -221,7 +221,7 @@ pub(super) fn is_folder(doing: &'static str, path: &Path) -> Result<bool, StoreE
 ///
 /// # Errors
 /// When something else does, there or on the way there.
-pub(super) fn is_file(path: &Path) -> Result<bool, StoreError> {
+pub fn is_file(path: &Path) -> Result<bool, StoreError> {
     match open_file("open", path, OFlags::RDONLY) {
         Ok(_) => Ok(true),
         Err(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => Ok(false),

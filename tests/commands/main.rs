@@ -39,5 +39,7 @@ mod shards;
 mod show;
 mod sources;
 mod stats;
+#[cfg(feature = "parquet")]
+mod tables;
 mod tree;
 mod verify;

@@ -18,14 +18,30 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("pipeline", &["json", "model", "store", "adapters", "log", "maintenance", "verify"]),
     ("report", &["json", "model", "verify"]),
     ("api", &["json", "model", "store", "adapters", "log", "verify", "pipeline"]),
+    ("tables", &["model", "store", "log", "api"]),
     ("redact", &["json", "model", "api"]),
     ("export", &["json", "model", "adapters", "log", "verify", "api"]),
     ("html", &["model", "api"]),
     (
         "commands",
-        &["json", "model", "store", "adapters", "log", "maintenance", "verify", "pipeline", "api", "redact", "html", "export", "report"],
+        &[
+            "json",
+            "model",
+            "store",
+            "adapters",
+            "log",
+            "maintenance",
+            "verify",
+            "pipeline",
+            "api",
+            "tables",
+            "redact",
+            "html",
+            "export",
+            "report",
+        ],
     ),
-    ("cli", &["json", "model", "store", "adapters", "maintenance", "pipeline", "redact", "export", "report", "commands"]),
+    ("cli", &["json", "model", "store", "adapters", "maintenance", "pipeline", "tables", "redact", "export", "report", "commands"]),
 ];
 
 fn rust_files(folder: &Path) -> Vec<PathBuf> {

@@ -13,3 +13,4 @@ mod readme;
 mod recipes;
 mod schema;
 mod supply_chain;
+mod tables;

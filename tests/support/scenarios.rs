@@ -72,6 +72,11 @@ pub const SCENARIOS: &[Scenario] = &[
         change: ChangeOfFiles::OldOrNew,
     },
     Scenario { name: "prune of retired sessions", prepare: retired, run: prune_retired, change: ChangeOfFiles::OldOrNew },
+    #[cfg(feature = "parquet")]
+    Scenario { name: "export --to parquet", prepare: |at| converted(at, 4), run: export_tables, change: ChangeOfFiles::OldOrNew },
+    #[cfg(feature = "parquet")]
+    Scenario { name: "export --to parquet grown", prepare: exported_and_grown, run: export_tables, change: ChangeOfFiles::OldOrNew },
+    Scenario { name: "export --to sqlite", prepare: |at| converted(at, 4), run: export_sqlite, change: ChangeOfFiles::OldOrNew },
 ];
 
 /// Does something to each, two at a time, and says to which and with what result;
@@ -231,6 +236,31 @@ fn converted(at: &Path, messages: usize) {
 fn changed(at: &Path, before: usize, after: usize) {
     converted(at, before);
     source(at, after);
+}
+
+#[cfg(feature = "parquet")]
+fn export_tables(at: &Path, disk: &dyn Disk) -> Result<(), String> {
+    use everlog::commands::export_tables::{TablesJob, run};
+    use everlog::tables::plan::PartitionBy;
+    let stop = AtomicBool::new(false);
+    let by = vec![PartitionBy::Month];
+    let job = TablesJob { store: at.join("dest"), dest: at.join("tables"), by, jobs: 1, stop: &stop, disk };
+    run(&job, &quiet()).map(|_| ()).map_err(|error| error.to_string())
+}
+
+#[cfg(feature = "parquet")]
+fn exported_and_grown(at: &Path) {
+    converted(at, 3);
+    export_tables(at, &RealDisk).unwrap();
+    source(at, 5);
+    migrate_stay(at, &RealDisk).unwrap();
+}
+
+fn export_sqlite(at: &Path, disk: &dyn Disk) -> Result<(), String> {
+    use everlog::commands::export_sqlite::{SqliteJob, run};
+    let stop = AtomicBool::new(false);
+    let job = SqliteJob { store: at.join("dest"), file: at.join("tables.sqlite"), stop: &stop, disk };
+    run(&job, &quiet()).map(|_| ()).map_err(|error| error.to_string())
 }
 
 fn forked(at: &Path, before: usize, after: usize) {

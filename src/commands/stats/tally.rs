@@ -6,7 +6,6 @@ use std::ops::ControlFlow;
 use crate::api::{Message, MessageKind, Role, Usage};
 use crate::commands::error::CommandError;
 use crate::commands::sessions::SessionRow;
-use crate::json::{self, Kind};
 use crate::log::{decode_line, each_stretch};
 use crate::model::event::EventKind;
 use crate::model::shown::Shown;
@@ -171,7 +170,7 @@ impl Session {
             self.tally.models.entry(model.clone()).or_default().add(&counts);
         }
         if is_answer || message.usage.is_some() {
-            let id = answer_id(message).unwrap_or_else(|| {
+            let id = message.answer_id().unwrap_or_else(|| {
                 self.anonymous += 1;
                 // No id of a provider has a line end in it.
                 format!("\n{}", self.anonymous)
@@ -215,15 +214,4 @@ impl Session {
         tally.programs.insert(format.to_owned(), tally.all.clone());
         tally
     }
-}
-
-/// The id of an answer at its provider, where the program keeps it.
-fn answer_id(message: &Message) -> Option<String> {
-    let payload = message.raw.as_str().as_bytes();
-    let ext = json::members(payload).find(|member| member.is("ext"))?.value;
-    if message.role != Role::Assistant || json::kind_of(ext) != Kind::Object {
-        return None;
-    }
-    let id = json::members(ext).find(|member| member.is("id"))?.value;
-    (json::kind_of(id) == Kind::String).then(|| json::unescape(id).into_owned())
 }

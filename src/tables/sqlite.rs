@@ -1,0 +1,171 @@
+//! Tables as one SQLite database. What holds several values is JSON; a time is text.
+
+use rusqlite::types::Value;
+use rusqlite::{Connection, OpenFlags, params_from_iter};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use super::cell::{Cell, Row, time_text};
+use super::error::TableError;
+use super::rows::RowSink;
+use super::schema::{Column, Kind, Presence, TableName, VERSION};
+
+/// SQLite holds no longer value, unless it was built otherwise.
+const LONGEST: usize = 1_000_000_000;
+
+/// So many bytes of rows are put in together.
+const TOGETHER: usize = 4 << 20;
+
+/// A database that is being filled.
+#[derive(Debug)]
+pub struct DatabaseWriter {
+    connection: Connection,
+    path: PathBuf,
+    /// Rows that wait to be put in together.
+    waiting: BTreeMap<TableName, Vec<Row>>,
+    bytes: usize,
+}
+
+impl DatabaseWriter {
+    /// Makes the tables in an empty file that is there.
+    ///
+    /// # Errors
+    /// When it cannot.
+    pub fn at(path: &Path) -> Result<DatabaseWriter, TableError> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(path, flags).map_err(TableError::file(path))?;
+        // Nobody sees the file before it is whole and has its name; the journal in
+        // memory takes back a session that cannot be read to its end.
+        let settings = format!(
+            "PRAGMA journal_mode=MEMORY; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE; PRAGMA user_version={VERSION}; BEGIN"
+        );
+        connection.execute_batch(&settings).map_err(TableError::file(path))?;
+        for table in TableName::ALL {
+            connection.execute_batch(&create(table)).map_err(TableError::file(path))?;
+        }
+        Ok(DatabaseWriter { connection, path: path.to_owned(), waiting: BTreeMap::new(), bytes: 0 })
+    }
+
+    /// Puts in the rows of one session: all of them, or none where `fill` fails.
+    ///
+    /// # Errors
+    /// When `fill` fails, or the database does.
+    pub fn session<T>(&mut self, fill: impl FnOnce(&mut Self) -> Result<T, TableError>) -> Result<T, TableError> {
+        self.run("SAVEPOINT session")?;
+        match fill(self) {
+            Ok(done) => {
+                self.put_waiting()?;
+                self.run("RELEASE session")?;
+                Ok(done)
+            }
+            Err(error) => {
+                self.waiting.clear();
+                self.bytes = 0;
+                self.run("ROLLBACK TO session; RELEASE session")?;
+                Err(error)
+            }
+        }
+    }
+
+    /// Builds the indexes and closes the file.
+    ///
+    /// # Errors
+    /// When the database cannot.
+    pub fn finish(self) -> Result<(), TableError> {
+        for table in TableName::ALL {
+            self.run(&format!("CREATE INDEX {0}_log ON {0} (log)", table.name()))?;
+        }
+        self.run("COMMIT")?;
+        let DatabaseWriter { connection, path, .. } = self;
+        connection.close().map_err(|(_, error)| TableError::file(&path)(error))
+    }
+
+    fn run(&self, sql: &str) -> Result<(), TableError> {
+        self.connection.execute_batch(sql).map_err(TableError::file(&self.path))
+    }
+
+    fn put_waiting(&mut self) -> Result<(), TableError> {
+        self.bytes = 0;
+        for (table, rows) in std::mem::take(&mut self.waiting) {
+            let columns = table.table().columns;
+            let marks = vec!["?"; columns.len()].join(",");
+            let sql = format!("INSERT INTO {} VALUES ({marks})", table.name());
+            let mut statement = self.connection.prepare(&sql).map_err(TableError::file(&self.path))?;
+            for row in rows {
+                let values = row.into_iter().zip(columns).map(|(cell, column)| value(cell, column)).collect::<Result<Vec<_>, _>>()?;
+                statement.execute(params_from_iter(values)).map_err(TableError::file(&self.path))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl RowSink for DatabaseWriter {
+    fn row(&mut self, table: TableName, row: Row) -> Result<(), TableError> {
+        self.bytes += row.iter().map(Cell::bytes).sum::<usize>();
+        self.waiting.entry(table).or_default().push(row);
+        if self.bytes >= TOGETHER { self.put_waiting() } else { Ok(()) }
+    }
+}
+
+fn create(table: TableName) -> String {
+    let columns = table.table().columns.iter().map(|column| {
+        let kind = match column.kind {
+            Kind::Integer | Kind::Flag => "INTEGER",
+            Kind::Real => "REAL",
+            Kind::Text | Kind::LongText | Kind::Time | Kind::Texts | Kind::Record(_) | Kind::Records(_) => "TEXT",
+        };
+        let presence = match column.presence {
+            Presence::Always => " NOT NULL",
+            Presence::Perhaps => "",
+        };
+        format!("{} {kind}{presence}", column.name)
+    });
+    format!("CREATE TABLE {} ({}) STRICT", table.name(), columns.collect::<Vec<_>>().join(", "))
+}
+
+/// A cell as SQLite has it.
+fn value(cell: Cell, column: &Column) -> Result<Value, TableError> {
+    let members = match column.kind {
+        Kind::Record(members) | Kind::Records(members) => members,
+        Kind::Text | Kind::LongText | Kind::Integer | Kind::Real | Kind::Flag | Kind::Time | Kind::Texts => &[],
+    };
+    let value = match cell {
+        Cell::Null => Value::Null,
+        Cell::Text(text) => Value::Text(text),
+        Cell::Shared(text) => Value::Text(text.to_string()),
+        Cell::Integer(number) => Value::Integer(number),
+        Cell::Real(number) => Value::Real(number),
+        Cell::Flag(flag) => Value::Integer(flag.into()),
+        Cell::Time(micros) => time_text(micros).map_or(Value::Null, Value::Text),
+        Cell::Texts(texts) => Value::Text(serde_json::Value::from(texts).to_string()),
+        Cell::Record(cells) => Value::Text(record(&cells, members).to_string()),
+        Cell::Records(records) => {
+            let records: Vec<serde_json::Value> = records.iter().map(|cells| record(cells, members)).collect();
+            Value::Text(serde_json::Value::from(records).to_string())
+        }
+    };
+    match value {
+        Value::Text(text) if text.len() > LONGEST => Err(TableError::TooLong { column: column.name }),
+        value => Ok(value),
+    }
+}
+
+fn record(cells: &[Cell], members: &[Column]) -> serde_json::Value {
+    let members = cells.iter().zip(members).map(|(cell, member)| (member.name.to_owned(), json(cell)));
+    serde_json::Value::Object(members.collect())
+}
+
+/// The JSON of what stands in a record, which holds no records itself.
+fn json(cell: &Cell) -> serde_json::Value {
+    match cell {
+        Cell::Null | Cell::Record(_) | Cell::Records(_) => serde_json::Value::Null,
+        Cell::Text(text) => text.as_str().into(),
+        Cell::Shared(text) => text.as_ref().into(),
+        Cell::Integer(number) => (*number).into(),
+        Cell::Real(number) => (*number).into(),
+        Cell::Flag(flag) => (*flag).into(),
+        Cell::Time(micros) => time_text(*micros).into(),
+        Cell::Texts(texts) => texts.clone().into(),
+    }
+}
