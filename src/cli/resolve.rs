@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::commands::audit::{AuditJob, Covers, Judgement};
 use crate::commands::compare::CompareJob;
 use crate::commands::detect::DetectJob;
+use crate::commands::export_install::UndoJob;
 use crate::commands::fork::ForkJob;
 use crate::commands::golden::GoldenJob;
 use crate::commands::html::HtmlJob;
@@ -23,8 +24,8 @@ use crate::commands::sessions::explained;
 use crate::commands::tree::{Nodes, TreeJob};
 use crate::commands::verify::{Annotations, Level, Strictness, VerifyJob};
 use crate::commands::{
-    audit, contains, detect, diff, explain, export, fork, formats, golden, html, ls, repair, replay, restore, search, show, stats, tree,
-    turns, verify,
+    audit, contains, detect, diff, explain, export, export_install, fork, formats, golden, html, ls, repair, replay, restore, search, show,
+    stats, tree, turns, verify,
 };
 use crate::model::heads::HeadName;
 use crate::model::ids::Seq;
@@ -143,6 +144,9 @@ fn dispatch(args: Args, out: &Printer) -> Result<ExitStatus, Problem> {
         }
         Command::Export(args) => {
             stop_politely();
+            if let Some(receipt) = args.undo {
+                return Ok(export_install::undo(&UndoJob { receipt, homes: homes(), disk: &RealDisk }, out).map_err(explained)?);
+            }
             Ok(export::run(&sessions::export_job(args, store)?, out).map_err(explained)?)
         }
         Command::Audit { source, output, accept, format, chosen } => {

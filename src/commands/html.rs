@@ -165,7 +165,7 @@ fn report(log: &LogFile, name: &RelPath, rendered: &Rendered, state: State, out:
 }
 
 /// Lists what was taken out of a session, and where it was; never what it was.
-fn say_redactions(log: &str, redactions: &Redactions, out: &Printer) {
+pub(super) fn say_redactions(log: &str, redactions: &Redactions, out: &Printer) {
     if redactions.removed.iter().all(|one| one.count == 0) && redactions.left_out.is_empty() {
         return;
     }

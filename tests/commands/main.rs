@@ -13,6 +13,7 @@ mod compare_facts;
 mod compare_whole;
 mod contains_store;
 mod exit_codes;
+mod export;
 mod fork;
 mod html;
 mod logs;

@@ -19,7 +19,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("report", &["json", "model", "verify"]),
     ("api", &["json", "model", "store", "adapters", "log", "verify", "pipeline"]),
     ("redact", &["json", "model", "api"]),
-    ("export", &["json", "model", "adapters", "log", "verify", "api"]),
+    ("export", &["json", "model", "adapters", "log", "verify", "api", "redact"]),
     ("html", &["model", "api"]),
     (
         "commands",
