@@ -1,7 +1,7 @@
 """The real programs, by name and version, in a cache: installed once, with the usual package clients.
 
-A half-made folder of the cache is never taken for a finished one, and nothing of a package is run while it is
-installed, but for the two that fetch their binary that way.
+A half-made folder of the cache is never taken for a finished one, and nothing of an npm package is run while it is
+installed.
 """
 
 import os
@@ -28,8 +28,6 @@ PINNED = {
 FROM_PYPI = {"gptme", "hermes-agent"}
 # Their package is a bundle that needs none of its dependencies, some of which are not in the registry.
 BUNDLES = {"@earendil-works/pi-coding-agent"}
-# Their package holds a stub until its install script has run.
-WITH_SCRIPTS = {"@anthropic-ai/claude-code", "opencode-ai"}
 NODE = "24.21.0"
 DONE = ".complete"
 
@@ -39,7 +37,7 @@ class CannotRun(Exception):
 
 
 def cache():
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "everlog-oracle"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "everlog-oracle" / "programs"
 
 
 def client(*words, cwd=None, seconds=1200):
@@ -63,6 +61,10 @@ def cached(name, make):
         make(home)
         (home / DONE).touch()
     return home
+
+
+def machine():
+    return {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64", "arm64": "arm64"}.get(platform.machine().lower())
 
 
 def newest(package):
@@ -96,13 +98,22 @@ class Programs:
             return cached(name, lambda at: venv(at, f"{package}=={version}")) / "venv"
         if package in BUNDLES:
             return cached(name, lambda at: pack(at, f"{package}@{version}")) / "package"
-        return cached(name, lambda at: npm(at, f"{package}@{version}", package in WITH_SCRIPTS)) / "node_modules" / package
+        return cached(name, lambda at: npm(at, f"{package}@{version}")) / "node_modules" / package
 
     def python(self, package):
         return self.folder(package) / "bin" / "python"
 
+    def modules(self, package):
+        """The folder of npm packages in which this one is."""
+        return self.folder(package).parents[1 if package.startswith("@") else 0]
+
     def command(self, package, name):
-        return self.folder(package).parents[1 if not package.startswith("@") else 2] / "node_modules" / ".bin" / name
+        return (self.modules(package) / ".bin" / name).resolve()
+
+    def binary(self, package, name):
+        """A native program, which lies in a package for the machine beside the one that names it."""
+        system = {"Linux": "linux", "Darwin": "darwin"}.get(platform.system())
+        return self.modules(package) / f"{package}-{system}-{machine()}" / name
 
     def node(self):
         """A Node that all of them take: the machine's, or one from npm."""
@@ -112,18 +123,16 @@ class Programs:
             if major == 24:
                 return Path(found)
         system = {"Linux": "linux", "Darwin": "darwin"}.get(platform.system())
-        machine = {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64", "arm64": "arm64"}.get(platform.machine().lower())
-        if not system or not machine:
+        if not system or not machine():
             raise CannotRun("needs Node 24")
-        package = f"node-{system}-{machine}"
-        home = cached(f"{package}-{NODE}", lambda at: npm(at, f"{package}@{NODE}", False))
+        package = f"node-{system}-{machine()}"
+        home = cached(f"{package}-{NODE}", lambda at: npm(at, f"{package}@{NODE}"))
         return home / "node_modules" / package / "bin" / "node"
 
 
-def npm(at, what, runs_scripts):
+def npm(at, what):
     (at / "package.json").write_text('{"name":"oracle","version":"1.0.0","private":true}')
-    scripts = [] if runs_scripts else ["--ignore-scripts"]
-    client("npm", "install", "--prefix", at, "--no-audit", "--no-fund", "--silent", *scripts, what, cwd=at)
+    client("npm", "install", "--prefix", at, "--no-audit", "--no-fund", "--ignore-scripts", "--silent", what, cwd=at)
 
 
 def pack(at, what):

@@ -1,7 +1,7 @@
 //! `everlog export`: sessions as another program's own, which it lists, loads and
 //! continues, or as documents.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::PathBuf;
 
@@ -10,6 +10,7 @@ use crate::adapters::format::Format;
 use crate::export::document::{Document, Sharing, WantedDocument, export_document};
 use crate::export::{self, Export, ExportError, Extension, Wanted};
 use crate::log::SealState;
+use crate::model::files::RelPath;
 use crate::model::heads::HeadName;
 use crate::model::ids::Seq;
 use crate::pipeline::open::LogFile;
@@ -130,6 +131,8 @@ struct Run<'r> {
     folder: RestoreFolder<'r>,
     /// The file that all sessions share, where the target has one.
     shared: Option<SharedFile<'r>>,
+    /// The folders from which leftovers of a run that was cut short are removed.
+    swept: BTreeSet<Vec<u8>>,
     tally: Tally,
 }
 
@@ -147,13 +150,21 @@ pub fn run(job: &ExportJob<'_>, out: &Printer) -> Result<ExitStatus, CommandErro
     }
     let folder = RestoreFolder::at(&job.dest, job.disk)?;
     let shared = match job.target.sharing() {
-        Sharing::LineEach(name) => Some(SharedFile::new(&folder, name)?),
+        Sharing::LineEach(name) => {
+            folder.sweep([RelPath::new(name)].iter())?;
+            Some(SharedFile::new(&folder, name)?)
+        }
         Sharing::FileEach => None,
     };
-    let mut run = Run { job, out, folder, shared, tally: Tally::default() };
+    let mut run = Run { job, out, folder, shared, swept: BTreeSet::new(), tally: Tally::default() };
     found.iter().for_each(|log| run.session(log));
-    if let Some(shared) = run.shared.filter(|_| run.tally.done > 0) {
-        shared.done(&run.folder)?;
+    match run.shared {
+        // Not even its beginning: nobody would notice that the rest is missing.
+        Some(shared) if shared.is_cut() => {
+            run.tally.failed += std::mem::take(&mut run.tally.done);
+        }
+        Some(shared) if run.tally.done > 0 => shared.done(&run.folder)?,
+        Some(_) | None => {}
     }
     run.folder.sync()?;
     Ok(summary(job, &run.tally, out))
@@ -238,6 +249,14 @@ impl Run<'_> {
             shared.add(line, &self.folder)?;
             report.files = vec![shared.name()];
             return Ok(());
+        }
+        for (path, _) in &files {
+            let bytes = path.as_bytes();
+            let above = bytes.iter().rposition(|byte| *byte == b'/').map_or(&[][..], |at| &bytes[..at]);
+            // Once for each folder: thousands of documents lie in the same.
+            if self.swept.insert(above.to_vec()) {
+                self.folder.sweep([path].into_iter())?;
+            }
         }
         // Nothing is written where any of them cannot be.
         let missing = missing(&self.folder, &files)?;

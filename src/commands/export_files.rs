@@ -73,6 +73,8 @@ pub(super) struct SharedFile<'d> {
     file: Restoring<'d>,
     size: u64,
     hash: Sha256,
+    /// How many bytes it should have.
+    wanted: u64,
 }
 
 impl<'d> SharedFile<'d> {
@@ -82,7 +84,7 @@ impl<'d> SharedFile<'d> {
     /// When it cannot be made.
     pub(super) fn new(folder: &RestoreFolder<'d>, name: &str) -> Result<SharedFile<'d>, StoreError> {
         let path = RelPath::new(name);
-        Ok(SharedFile { file: folder.file(&path)?, path, size: 0, hash: Sha256::new() })
+        Ok(SharedFile { file: folder.file(&path)?, path, size: 0, hash: Sha256::new(), wanted: 0 })
     }
 
     /// Returns its name.
@@ -95,10 +97,16 @@ impl<'d> SharedFile<'d> {
     /// # Errors
     /// When it cannot be written.
     pub(super) fn add(&mut self, line: &[u8], folder: &RestoreFolder<'_>) -> Result<(), StoreError> {
+        self.wanted += line.len() as u64;
         self.file.bytes().write_all(line).map_err(StoreError::io("write below", folder.root()))?;
         self.size += line.len() as u64;
         self.hash.update(line);
         Ok(())
+    }
+
+    /// Tells whether a line could not be written.
+    pub(super) fn is_cut(&self) -> bool {
+        self.size < self.wanted
     }
 
     /// Gives the file its name, unless it stands there with the same bytes.

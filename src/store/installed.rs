@@ -127,6 +127,7 @@ impl InstallReceipt {
             return Ok(());
         }
         disk.create_folders(folder_of(path))?;
+        replace::sweep_one(disk, folder_of(path))?;
         let mut text = serde_json::to_vec_pretty(self).map_err(|error| StoreError::io("write", path)(error.into()))?;
         text.push(b'\n');
         replace::put(disk, path, &text)

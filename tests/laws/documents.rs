@@ -242,7 +242,7 @@ fn markdown_says_every_text_and_every_call() {
         for step in trajectories[name]["steps"].as_array().unwrap() {
             [&step["message"], &step["reasoning_content"]].into_iter().filter_map(Value::as_str).for_each(&mut look_for);
             for call in step["tool_calls"].as_array().into_iter().flatten() {
-// An id that was made up holds for one document.
+                // An id that was made up holds for one document.
                 let id = call["tool_call_id"].as_str().filter(|id| !id.starts_with("call_"));
                 call["function_name"].as_str().into_iter().chain(id).for_each(&mut look_for);
             }
