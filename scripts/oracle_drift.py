@@ -6,9 +6,11 @@ session is: what the conversion reports as unknown, and what it keeps beside the
 
 import json
 import shutil
+from pathlib import Path
 
+FIXTURES = Path(__file__).resolve().parent.parent / "fixtures"
 # Codes of findings that speak of something which the program wrote and everlog does not know.
-UNKNOWN = ("unknown", "new_", "unsupported", "unrecognised")
+UNKNOWN = {"unknown_record", "unknown_event", "unknown_field", "unsupported_version", "newer_version"}
 
 
 def drift_of(target, sessions, before, run, work):
@@ -20,26 +22,35 @@ def drift_of(target, sessions, before, run, work):
     found = []
     for row in filter(None, map(parsed, out.split("\n"))):
         for finding in row.get("findings") or []:
-            if finding.get("code", "").startswith(UNKNOWN):
+            if finding["code"] in UNKNOWN:
                 found.append(f"[{finding['code']}] {finding.get('message', '')}")
-        if row.get("verdict") == "failed" or row.get("error"):
-            found.append(f"its loader has changed: {row.get('error') or row.get('verdict')}")
-    return found + new_members(sessions, before)
+        if row.get("status") == "failed":
+            found.append(f"what it wrote cannot be proven: {row.get('error', 'the conversion failed')}")
+    return found + new_members(target, sessions, before)
 
 
-def new_members(sessions, before):
-    """Members and types of the records that were added, as far as no record of the export has them."""
+def new_members(target, sessions, before):
+    """Members and types of the records that were added, as far as no fixture of the format has them."""
     known, added = set(), set()
+    for path in (FIXTURES / target).glob("*/input/**/*.json*"):
+        names_of(path.read_bytes() if path.is_file() else b"", known)
     for path in sessions.rglob("*.jsonl"):
-        old = before.get(path, b"")
-        now = path.read_bytes()
-        if now == old or not now.startswith(old):
+        old, now = before.get(path, b""), path.read_bytes()
+        names_of(old, known)
+        if now.startswith(old):
+            names_of(now[len(old):], added)
+    return [f"it writes {name}, which no fixture has" for name in sorted(added - known)]
+
+
+def names_of(data, names):
+    """Collects the types of records, and their members with those one level below."""
+    for record in filter(None, map(parsed, data.split(b"\n"))):
+        if not isinstance(record, dict):
             continue
-        for lines, names in ((old, known), (now[len(old):], added)):
-            for record in filter(None, map(parsed, lines.split(b"\n"))):
-                if isinstance(record, dict):
-                    names |= {f"member {name}" for name in record} | {f"type {record.get('type')}"}
-    return [f"it writes a {name} that everlog's exports do not have" for name in sorted(added - known)]
+        names.add(f"the type {record.get('type')}")
+        for name, value in record.items():
+            names.add(f"the member {name}")
+            names |= {f"the member {name}.{inner}" for inner in value} if isinstance(value, dict) else set()
 
 
 def parsed(line):

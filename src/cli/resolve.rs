@@ -147,7 +147,7 @@ fn dispatch(args: Args, out: &Printer) -> Result<ExitStatus, Problem> {
             if let Some(receipt) = args.undo {
                 return Ok(export_install::undo(&UndoJob { receipt, homes: homes(), disk: &RealDisk }, out).map_err(explained)?);
             }
-            Ok(export::run(&sessions::export_job(args, store)?, out).map_err(explained)?)
+            Ok(export::run(&sessions::export_job(args, store, jobs)?, out).map_err(explained)?)
         }
         Command::Audit { source, output, accept, format, chosen } => {
             stop_politely();

@@ -95,7 +95,7 @@ pub(super) fn ls_job(args: args::Ls, named: Option<&Path>, terminal: Terminal) -
 }
 
 /// Settles what `everlog export` writes.
-pub(super) fn export_job(args: args::Export, named: Option<&Path>) -> Result<ExportJob<'static>, Problem> {
+pub(super) fn export_job(args: args::Export, named: Option<&Path>, jobs: usize) -> Result<ExportJob<'static>, Problem> {
     let target = export_target(args.to.as_deref().unwrap_or_default())?;
     let (dest, placing) = match (args.output, target) {
         (Some(output), _) => (output, Placing::InFolder),
@@ -123,6 +123,7 @@ pub(super) fn export_job(args: args::Export, named: Option<&Path>) -> Result<Exp
         extension: if args.bare { Extension::Bare } else { Extension::Carried },
         on_loss: if args.strict { OnLoss::Refuse } else { OnLoss::Report },
         redactor: redactor(&args.redact)?,
+        jobs,
         disk: &RealDisk,
     })
 }

@@ -13,6 +13,7 @@ use crate::log::SealState;
 use crate::model::files::RelPath;
 use crate::model::heads::HeadName;
 use crate::model::ids::Seq;
+use crate::pipeline::batch;
 use crate::pipeline::open::LogFile;
 use crate::redact::{Redactions, Redactor};
 use crate::report::exit::ExitStatus;
@@ -58,6 +59,8 @@ pub struct ExportJob<'a> {
     pub on_loss: OnLoss,
     /// What takes secrets out; nothing where they stay.
     pub redactor: Option<Redactor>,
+    /// How many sessions at once.
+    pub jobs: usize,
     /// The disk under it.
     pub disk: &'a dyn Disk,
 }
@@ -115,6 +118,17 @@ impl fmt::Debug for ExportTarget {
     }
 }
 
+/// So many bytes of logs are exported at once, where they are of several sessions.
+const TOGETHER: u64 = 16 * 1024 * 1024;
+
+/// What a session was made to, before it is written.
+struct Made {
+    export: Export,
+    redactions: Option<Redactions>,
+    /// What is wrong with the end of its log.
+    warning: Option<&'static str>,
+}
+
 /// How many sessions came to what.
 #[derive(Debug, Default)]
 struct Tally {
@@ -157,7 +171,11 @@ pub fn run(job: &ExportJob<'_>, out: &Printer) -> Result<ExitStatus, CommandErro
         Sharing::FileEach => None,
     };
     let mut run = Run { job, out, folder, shared, swept: BTreeSet::new(), tally: Tally::default() };
-    found.iter().for_each(|log| run.session(log));
+    for together in batches(&found) {
+        let made = batch::each(together, job.jobs, |log| batch::caught(|| made(job, log), CommandError::Bug));
+        // Written one after the other, in the order of the logs.
+        together.iter().zip(made).for_each(|(log, made)| run.session(log, made));
+    }
     match run.shared {
         // Not even its beginning: nobody would notice that the rest is missing.
         Some(shared) if shared.is_cut() => {
@@ -170,12 +188,32 @@ pub fn run(job: &ExportJob<'_>, out: &Printer) -> Result<ExitStatus, CommandErro
     Ok(summary(job, &run.tally, out))
 }
 
+/// Logs of which the exports may be in memory together.
+fn batches(found: &[LogFile]) -> Vec<&[LogFile]> {
+    let (mut batches, mut from, mut bytes) = (Vec::new(), 0, 0_u64);
+    for (at, log) in found.iter().enumerate() {
+        let more = log.bytes.unwrap_or(0);
+        if at > from && bytes.saturating_add(more) > TOGETHER {
+            batches.push(&found[from..at]);
+            (from, bytes) = (at, 0);
+        }
+        bytes = bytes.saturating_add(more);
+    }
+    batches.push(&found[from..]);
+    batches
+}
+
 impl Run<'_> {
-    /// Exports one session, and says what came of it.
-    fn session(&mut self, log: &LogFile) {
+    /// Writes what one session was made to, and says what came of it.
+    fn session(&mut self, log: &LogFile, made: Result<Option<Made>, CommandError>) {
         let mut report = ExportedLog::of(log);
-        match made(self.job, log, self.out) {
-            Ok(Some((export, redactions))) => self.settle(log, export, redactions, &mut report),
+        match made {
+            Ok(Some(Made { export, redactions, warning })) => {
+                if let Some(warning) = warning {
+                    self.out.complain(&format!("{warning}\n  at {}", visible(&log.name)));
+                }
+                self.settle(log, export, redactions, &mut report);
+            }
             // Lists and job files are no sessions.
             Ok(None) => {
                 self.tally.empty += 1;
@@ -290,14 +328,12 @@ fn summary(job: &ExportJob<'_>, tally: &Tally, out: &Printer) -> ExitStatus {
 
 /// Makes the export of one log; nothing where it is of no session, or of an empty
 /// one.
-fn made(job: &ExportJob<'_>, log: &LogFile, out: &Printer) -> Result<Option<(Export, Option<Redactions>)>, CommandError> {
+fn made(job: &ExportJob<'_>, log: &LogFile) -> Result<Option<Made>, CommandError> {
     let (mut view, adapter) = logs::open(&log.path, job.at)?;
     if !view.session.kind.is_session() {
         return Ok(None);
     }
-    if let Some(warning) = logs::seal_warning(view.seal()).filter(|_| !matches!(view.seal(), SealState::Good { .. })) {
-        out.complain(&format!("{warning}\n  at {}", visible(&log.name)));
-    }
+    let warning = logs::seal_warning(view.seal()).filter(|_| !matches!(view.seal(), SealState::Good { .. }));
     let (node, head) = match &job.leaf {
         Some(leaf) => {
             let node = nodes::named(&mut view, &log.path, leaf)?;
@@ -327,7 +363,7 @@ fn made(job: &ExportJob<'_>, log: &LogFile, out: &Printer) -> Result<Option<(Exp
         }
     };
     match export {
-        Ok(export) => Ok(Some((export, redactor.map(|redactor| redactor.redactions().clone())))),
+        Ok(export) => Ok(Some(Made { export, redactions: redactor.map(|redactor| redactor.redactions().clone()), warning })),
         Err(ExportError::Empty) => Ok(None),
         Err(source) => Err(CommandError::Export { path: log.path.clone(), source }),
     }

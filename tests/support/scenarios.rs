@@ -319,6 +319,7 @@ fn export(at: &Path, target: ExportTarget, dest: PathBuf, placing: Placing, disk
         extension: Extension::Carried,
         on_loss: OnLoss::Report,
         redactor: None,
+        jobs: 1,
         disk,
     };
     match everlog::commands::export::run(&job, &quiet()) {
