@@ -504,14 +504,20 @@ pub struct Replay {
 #[derive(Debug, ClapArgs)]
 pub struct Export {
     /// Logs, folders of logs, or sessions by id, title or @last.
-    #[arg(required = true)]
+    #[arg(required_unless_present = "undo")]
     pub logs: Vec<PathBuf>,
-    /// Export to this format, or to tables for queries: `parquet`, `sqlite`.
-    #[arg(long, value_name = "FORMAT")]
-    pub to: String,
+    /// Export to this format, or as documents: markdown, openai (chat messages for fine-tuning), atif (trajectories), or as tables for queries: parquet, sqlite.
+    #[arg(long, value_name = "FORMAT", required_unless_present = "undo")]
+    pub to: Option<String>,
     /// Write into this folder, as into the one in which the program keeps its sessions; no file in it is overwritten. Tables: the folder of the Parquet files, or the SQLite file.
-    #[arg(long, short, value_name = "FOLDER")]
-    pub output: PathBuf,
+    #[arg(long, short, value_name = "FOLDER", required_unless_present_any = ["install", "undo"])]
+    pub output: Option<PathBuf>,
+    /// Write where the program looks for its sessions on this machine, with a receipt for `--undo`.
+    #[arg(long, conflicts_with = "output")]
+    pub install: bool,
+    /// Take away what the export with this receipt installed, unless the program went on with it.
+    #[arg(long, value_name = "RECEIPT", conflicts_with_all = ["logs", "to", "output", "install", "head", "leaf", "at", "cwd", "model", "title", "strict", "bare", "redact"])]
+    pub undo: Option<PathBuf>,
     /// Split Parquet tables into folders by these columns: month, format.
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
     pub partition_by: Vec<String>,
@@ -539,6 +545,9 @@ pub struct Export {
     /// Leave out what the program cannot say, instead of carrying it along for the way back.
     #[arg(long)]
     pub bare: bool,
+    /// What is taken out; then nothing is carried along either.
+    #[command(flatten)]
+    pub redact: Redact,
 }
 
 /// `everlog prune`.

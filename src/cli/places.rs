@@ -41,6 +41,13 @@ fn of(places: &[DefaultPlace]) -> Vec<PathBuf> {
     if named.is_empty() { of_home.collect() } else { named }
 }
 
+/// Returns the folder in which a program keeps its sessions: the first of its
+/// places that exists, or else the first.
+pub(super) fn first(format: &dyn Format) -> Option<PathBuf> {
+    let places = of(format.default_places());
+    places.iter().find(|place| place.exists()).or(places.first()).cloned()
+}
+
 /// Finds the usual places and lists them.
 pub(super) fn listed(format: Option<&str>, out: &Printer) -> Result<Vec<UsualPlace>, Problem> {
     let found = find(&adapters(format)?);

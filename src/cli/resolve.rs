@@ -13,6 +13,7 @@ use crate::commands::audit::{AuditJob, Covers, Judgement};
 use crate::commands::compare::CompareJob;
 use crate::commands::contains::ContainsJob;
 use crate::commands::detect::DetectJob;
+use crate::commands::export_install::UndoJob;
 use crate::commands::fork::ForkJob;
 use crate::commands::golden::GoldenJob;
 use crate::commands::html::HtmlJob;
@@ -25,8 +26,8 @@ use crate::commands::store::CompactJob;
 use crate::commands::tree::{Nodes, TreeJob};
 use crate::commands::verify::{Annotations, Level, Strictness, VerifyJob};
 use crate::commands::{
-    audit, contains, detect, diff, explain, export, fork, formats, golden, html, ls, repair, replay, restore, search, show, stats, store,
-    tree, turns, verify, verify_merge,
+    audit, contains, detect, diff, explain, export, export_install, fork, formats, golden, html, ls, repair, replay, restore, search, show,
+    stats, store, tree, turns, verify, verify_merge,
 };
 use crate::model::heads::HeadName;
 use crate::model::ids::Seq;
@@ -149,10 +150,13 @@ fn dispatch(args: Args, out: &Printer) -> Result<ExitStatus, Problem> {
         }
         Command::Export(args) => {
             stop_politely();
-            if let Some(engine) = tables::Engine::named(&args.to) {
+            if let Some(receipt) = args.undo {
+                return Ok(export_install::undo(&UndoJob { receipt, homes: homes(), disk: &RealDisk }, out).map_err(explained)?);
+            }
+            if let Some(engine) = args.to.as_deref().and_then(tables::Engine::named) {
                 return tables::export(engine, &args, store, jobs, out);
             }
-            Ok(export::run(&sessions::export_job(args, store)?, out).map_err(explained)?)
+            Ok(export::run(&sessions::export_job(args, store, jobs)?, out).map_err(explained)?)
         }
         Command::Audit { source, output, accept, format, chosen } => {
             stop_politely();

@@ -4,11 +4,12 @@ use jiff::Timestamp;
 use std::path::{Path, PathBuf};
 
 use crate::adapters::ALL;
+use crate::adapters::format::Format;
 use crate::commands::CommandError;
-use crate::commands::export::{ExportJob, OnLoss};
+use crate::commands::export::{ExportJob, ExportTarget, OnLoss, Placing};
 use crate::commands::ls::{Damage, LsJob, Sort};
 use crate::commands::sessions::log_named;
-use crate::export::Extension;
+use crate::export::{Extension, document};
 use crate::model::heads::HeadName;
 use crate::model::ids::Seq;
 use crate::report::terminal::Terminal;
@@ -17,8 +18,9 @@ use crate::store::layout::Store;
 use crate::store::walk::real_path;
 
 use super::args;
-use super::choices::{Problem, adapters, said, since};
+use super::choices::{Problem, adapters, homes, redactor, said, since};
 use super::migrate::usual_store;
+use super::places;
 
 /// Returns the store that is meant where a command names none: that of
 /// `--store`, of `EVERLOG_STORE`, the one around the current folder, the one
@@ -93,16 +95,25 @@ pub(super) fn ls_job(args: args::Ls, named: Option<&Path>, terminal: Terminal) -
 }
 
 /// Settles what `everlog export` writes.
-pub(super) fn export_job(args: args::Export, named: Option<&Path>) -> Result<ExportJob<'static>, Problem> {
-    let targets = || ALL.iter().copied().filter(|format| format.exporter().is_some());
-    let target = targets().find(|format| format.id() == args.to).ok_or_else(|| {
-        let known: Vec<&str> = targets().map(|format| format.id()).collect();
-        Problem::Usage(format!("sessions cannot be exported to `{}`: the targets are {}, parquet, sqlite", args.to, known.join(", ")))
-    })?;
+pub(super) fn export_job(args: args::Export, named: Option<&Path>, jobs: usize) -> Result<ExportJob<'static>, Problem> {
+    let target = export_target(args.to.as_deref().unwrap_or_default())?;
+    let (dest, placing) = match (args.output, target) {
+        (Some(output), _) => (output, Placing::InFolder),
+        (None, ExportTarget::Program(format)) => {
+            let place = places::first(format).ok_or_else(|| {
+                Problem::Usage(format!("{} has no usual place for sessions on this machine: name a folder with `-o`", format.id()))
+            })?;
+            (place, Placing::Installed(homes()))
+        }
+        (None, ExportTarget::Document(document)) => {
+            return Err(Problem::Usage(format!("no program looks for {}: name a folder with `-o`", document.describes())));
+        }
+    };
     Ok(ExportJob {
         logs: args.logs.iter().map(|typed| logs(typed, named)).collect::<Result<_, _>>()?,
         target,
-        dest: args.output,
+        dest,
+        placing,
         head: args.head.as_deref().map(HeadName::parse),
         leaf: args.leaf,
         at: args.at.map(Seq::new),
@@ -111,6 +122,19 @@ pub(super) fn export_job(args: args::Export, named: Option<&Path>) -> Result<Exp
         title: args.title,
         extension: if args.bare { Extension::Bare } else { Extension::Carried },
         on_loss: if args.strict { OnLoss::Refuse } else { OnLoss::Report },
+        redactor: redactor(&args.redact)?,
+        jobs,
         disk: &RealDisk,
+    })
+}
+
+/// Returns the format or the kind of document with this name.
+fn export_target(word: &str) -> Result<ExportTarget, Problem> {
+    let programs = || ALL.iter().copied().filter(|format| format.exporter().is_some());
+    let program = programs().find(|format| format.id() == word).map(ExportTarget::Program);
+    let document = || document::ALL.iter().copied().find(|document| document.id() == word).map(ExportTarget::Document);
+    program.or_else(document).ok_or_else(|| {
+        let known: Vec<&str> = programs().map(Format::id).chain(document::ALL.iter().map(|document| document.id())).collect();
+        Problem::Usage(format!("sessions cannot be exported to `{word}`: the targets are {}, parquet, sqlite", known.join(", ")))
     })
 }

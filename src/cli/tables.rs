@@ -38,22 +38,24 @@ pub(super) fn export(engine: Engine, args: &args::Export, named: Option<&Path>, 
         || args.model.is_some()
         || args.title.is_some()
         || args.strict
-        || args.bare;
-    if is_of_sessions {
-        let what = format!("tables have everything that a store has: `--to {}` goes with `--output` and `--partition-by` alone", args.to);
+        || args.bare
+        || args.redact.redact;
+    let to = args.to.as_deref().unwrap_or_default();
+    let (Some(output), false) = (&args.output, is_of_sessions) else {
+        let what = format!("tables have everything that a store has: `--to {to}` goes with `--output` and `--partition-by` alone");
         return Err(Problem::Usage(what));
-    }
+    };
     let [typed] = args.logs.as_slice() else {
-        return Err(Problem::Usage(format!("`--to {}` makes tables of one store: name one", args.to)));
+        return Err(Problem::Usage(format!("`--to {to}` makes tables of one store: name one")));
     };
     let store = sessions::folder(Some(typed), named)?;
     let by = partition_by(&args.partition_by)?;
     match engine {
-        Engine::Parquet => parquet(store, args.output.clone(), by, jobs, out),
+        Engine::Parquet => parquet(store, output.clone(), by, jobs, out),
         Engine::Sqlite if !by.is_empty() => {
             Err(Problem::Usage("one file is not split: `--partition-by` goes with `--to parquet`".to_owned()))
         }
-        Engine::Sqlite => sqlite(store, args.output.clone(), out),
+        Engine::Sqlite => sqlite(store, output.clone(), out),
     }
 }
 

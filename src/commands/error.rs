@@ -11,6 +11,7 @@ use crate::pipeline::open::LogError;
 use crate::pipeline::restore::RestoreError;
 use crate::report::text::shell_word;
 use crate::store::StoreError;
+use crate::store::installed::UninstallError;
 use crate::tables::TableError;
 use crate::verify::difference::visible;
 
@@ -130,6 +131,15 @@ pub enum CommandError {
         /// The file that says so.
         file: PathBuf,
     },
+    /// The program that is exported to runs.
+    ProgramRuns {
+        /// Its process.
+        process: u32,
+        /// The file that says so.
+        file: PathBuf,
+    },
+    /// An installation that cannot be taken back.
+    Uninstall(UninstallError),
     /// A session that the store does not have.
     NoSuchSession {
         /// What was asked for.
@@ -352,6 +362,14 @@ impl CommandError {
                 store.join(".everlog/sources.json").display()
             )),
             CommandError::Live { .. } => Some("stop it first, or convert what is there now with `--allow-live`".to_owned()),
+            CommandError::ProgramRuns { .. } => Some("stop it first: a program that runs may not see the session, or write over it".to_owned()),
+            CommandError::Uninstall(error) => match error {
+                UninstallError::Store(error) => error.hint().map(str::to_owned),
+                UninstallError::NoReceipt { .. } => Some("name the receipt that `everlog export --install` printed".to_owned()),
+                UninstallError::WentOn { .. } => {
+                    Some("migrate the program's sessions first, so that nothing is lost; then remove the file yourself".to_owned())
+                }
+            },
             CommandError::NoSuchSession { store, .. } => Some(format!(
                 "`everlog ls {}` lists them; a session is named by its id, the beginning of its id, its title, or `@last`",
                 shell_word(&store.display().to_string())
@@ -464,6 +482,16 @@ impl fmt::Display for CommandError {
             CommandError::Live { process, file } => {
                 write!(f, "process {process} works on these sessions right now, says {}", file.display())
             }
+            CommandError::ProgramRuns { process, file } => {
+                write!(f, "process {process} works on the program's sessions right now, says {}", file.display())
+            }
+            CommandError::Uninstall(error) => match error {
+                UninstallError::Store(error) => error.fmt(f),
+                UninstallError::NoReceipt { path, why } => write!(f, "{} is not the receipt of an export: {why}", path.display()),
+                UninstallError::WentOn { path } => {
+                    write!(f, "{} has changed since it was exported, so that nothing is removed", path.display())
+                }
+            },
             CommandError::NoSuchSession { word, store } => write!(f, "no session {word:?} in {}", store.display()),
             CommandError::SeveralSessions { word, candidates } => write!(f, "{word:?} fits {} sessions", candidates.len()),
             CommandError::NoStoreNamed { word: None } => f.write_str("no store is named, and there is none around or beside this folder"),
@@ -531,6 +559,8 @@ impl std::error::Error for CommandError {
             | CommandError::OtherSource { .. }
             | CommandError::UnknownSource { .. }
             | CommandError::Live { .. }
+            | CommandError::ProgramRuns { .. }
+            | CommandError::Uninstall(_)
             | CommandError::NoSuchSession { .. }
             | CommandError::SeveralSessions { .. }
             | CommandError::NoStoreNamed { .. }
@@ -589,6 +619,12 @@ impl From<RestoreError> for CommandError {
             RestoreError::NoFiles { path } => CommandError::NoLogs { path },
             RestoreError::Bug(what) => CommandError::Bug(what),
         }
+    }
+}
+
+impl From<UninstallError> for CommandError {
+    fn from(error: UninstallError) -> Self {
+        CommandError::Uninstall(error)
     }
 }
 

@@ -1,44 +1,46 @@
 //! `everlog export`: sessions as another program's own, which it lists, loads and
-//! continues.
+//! continues, or as documents.
 
-use serde::Serialize;
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::path::PathBuf;
 
 use crate::adapters::exporter::ExportedSession;
 use crate::adapters::format::Format;
+use crate::export::document::{Document, Sharing, WantedDocument, export_document};
 use crate::export::{self, Export, ExportError, Extension, Wanted};
 use crate::log::SealState;
-use crate::model::digest::sha256_hex;
-use crate::model::export::loss::{LossCode, Losses};
 use crate::model::files::RelPath;
 use crate::model::heads::HeadName;
 use crate::model::ids::Seq;
+use crate::pipeline::batch;
 use crate::pipeline::open::LogFile;
+use crate::redact::{Redactions, Redactor};
 use crate::report::exit::ExitStatus;
 use crate::report::printer::{Form, Printer};
 use crate::report::text;
 use crate::store::StoreError;
 use crate::store::disk::Disk;
-use crate::store::restored::{Expected, RestoreFolder, Standing};
+use crate::store::installed::{self, InstallReceipt};
+use crate::store::restored::RestoreFolder;
 use crate::verify::difference::visible;
 
 use super::error::CommandError;
-use super::logs;
-use super::nodes;
-
-/// So many places of a loss are printed.
-const PLACES: usize = 5;
+use super::export_files::{Names, SharedFile, missing, named, write};
+use super::export_report::{ExportedLog, losses, print_losses};
+use super::{export_install, logs, nodes, redactions};
 
 /// What to export, and where to.
 #[derive(Debug)]
 pub struct ExportJob<'a> {
     /// Logs, or stores.
     pub logs: Vec<PathBuf>,
-    /// The format to export to.
-    pub target: &'static dyn Format,
+    /// What to export to.
+    pub target: ExportTarget,
     /// The folder that stands for the one in which the target keeps its sessions.
     pub dest: PathBuf,
+    /// Whether that is the folder in which the program looks.
+    pub placing: Placing,
     /// Another head than the one that is shown by default.
     pub head: Option<HeadName>,
     /// The path to this node instead of a head's.
@@ -55,8 +57,31 @@ pub struct ExportJob<'a> {
     pub extension: Extension,
     /// What to do with a session that loses something.
     pub on_loss: OnLoss,
+    /// What takes secrets out; nothing where they stay.
+    pub redactor: Option<Redactor>,
+    /// How many sessions at once.
+    pub jobs: usize,
     /// The disk under it.
     pub disk: &'a dyn Disk,
+}
+
+/// What to export to.
+#[derive(Clone, Copy)]
+pub enum ExportTarget {
+    /// The format of a program.
+    Program(&'static dyn Format),
+    /// A kind of document.
+    Document(&'static dyn Document),
+}
+
+/// Where exported files go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Placing {
+    /// Into a folder that a person named.
+    InFolder,
+    /// Where the program looks, with a receipt. The folders are those that
+    /// environment variables name, in which a program may say that it runs.
+    Installed(BTreeMap<&'static str, PathBuf>),
 }
 
 /// What to do with a session that loses something.
@@ -68,27 +93,61 @@ pub enum OnLoss {
     Refuse,
 }
 
-/// One session's line in the report.
-#[derive(Debug, Serialize)]
-struct ExportedLog {
-    log: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    session: Option<String>,
-    files: Vec<String>,
-    records: usize,
-    losses: Vec<Loss>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    continue_with: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<String>,
+impl ExportTarget {
+    /// Returns its name on the command line.
+    #[must_use]
+    pub fn id(self) -> &'static str {
+        match self {
+            ExportTarget::Program(format) => format.id(),
+            ExportTarget::Document(document) => document.id(),
+        }
+    }
+
+    /// Tells whether its sessions share a file.
+    fn sharing(self) -> Sharing {
+        match self {
+            ExportTarget::Program(_) => Sharing::FileEach,
+            ExportTarget::Document(document) => document.sharing(),
+        }
+    }
 }
 
-/// One entry of the loss list.
-#[derive(Debug, Serialize)]
-struct Loss {
-    code: &'static str,
-    count: usize,
-    places: Vec<Seq>,
+impl fmt::Debug for ExportTarget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.id())
+    }
+}
+
+/// So many bytes of logs are exported at once, where they are of several sessions.
+const TOGETHER: u64 = 16 * 1024 * 1024;
+
+/// What a session was made to, before it is written.
+struct Made {
+    export: Export,
+    redactions: Option<Redactions>,
+    /// What is wrong with the end of its log.
+    warning: Option<&'static str>,
+}
+
+/// How many sessions came to what.
+#[derive(Debug, Default)]
+struct Tally {
+    done: u64,
+    failed: u64,
+    lossy: u64,
+    empty: u64,
+}
+
+/// A run that is under way.
+struct Run<'r> {
+    job: &'r ExportJob<'r>,
+    out: &'r Printer,
+    folder: RestoreFolder<'r>,
+    /// The file that all sessions share, where the target has one.
+    shared: Option<SharedFile<'r>>,
+    /// The folders from which leftovers of a run that was cut short are removed.
+    swept: BTreeSet<Vec<u8>>,
+    tally: Tally,
 }
 
 /// Runs the command.
@@ -100,92 +159,181 @@ pub fn run(job: &ExportJob<'_>, out: &Printer) -> Result<ExitStatus, CommandErro
     for path in &job.logs {
         found.extend(logs::find_all(path)?.0);
     }
+    if let Placing::Installed(homes) = &job.placing {
+        export_install::refuse_running(job.target.id(), &job.dest, homes)?;
+    }
     let folder = RestoreFolder::at(&job.dest, job.disk)?;
-    let (mut done, mut failed, mut lossy, mut empty) = (0_u64, 0_u64, 0_u64, 0_u64);
-    for log in &found {
-        let mut report = ExportedLog {
-            log: log.name.clone(),
-            session: None,
-            files: Vec::new(),
-            records: 0,
-            losses: Vec::new(),
-            continue_with: None,
-            error: None,
-        };
-        match one(job, log, out) {
-            Ok(Some(export)) => {
-                lossy += u64::from(!export.losses.is_empty());
-                report.losses = losses(&export.losses);
-                report.records = export.records;
-                let is_refused = job.on_loss == OnLoss::Refuse && !export.losses.is_empty();
-                let written = if is_refused { Err(None) } else { write(&folder, &export.session).map_err(Some) };
-                print_losses(log, &report.losses, job.target, out);
-                match written {
-                    Ok(files) => {
-                        done += 1;
-                        report.files = files;
-                        out.say(&format!(
-                            "{}: {}\n  continue with: {}",
-                            visible(&log.name),
-                            report.files.join(", "),
-                            visible(&export.session.go_on)
-                        ));
-                        report.session = Some(export.session.name);
-                        report.continue_with = Some(export.session.go_on);
-                    }
-                    Err(error) => {
-                        failed += 1;
-                        let what = error
-                            .as_ref()
-                            .map_or_else(|| "--strict refuses an export that loses something".to_owned(), ToString::to_string);
-                        let hint = error.as_ref().map_or(
-                            "leave out `--strict`, or see what each code means in `docs/src/reference/losses.md`",
-                            |_| "export into another folder, or move the existing file away: it is never overwritten",
-                        );
-                        out.complain(&format!("error: {what}\n  at {}\nhint: {hint}", visible(&log.name)));
-                        report.error = Some(what);
-                    }
+    let shared = match job.target.sharing() {
+        Sharing::LineEach(name) => {
+            folder.sweep([RelPath::new(name)].iter())?;
+            Some(SharedFile::new(&folder, name)?)
+        }
+        Sharing::FileEach => None,
+    };
+    let mut run = Run { job, out, folder, shared, swept: BTreeSet::new(), tally: Tally::default() };
+    for together in batches(&found) {
+        let made = batch::each(together, job.jobs, |log| batch::caught(|| made(job, log), CommandError::Bug));
+        // Written one after the other, in the order of the logs.
+        together.iter().zip(made).for_each(|(log, made)| run.session(log, made));
+    }
+    match run.shared {
+        // Not even its beginning: nobody would notice that the rest is missing.
+        Some(shared) if shared.is_cut() => {
+            run.tally.failed += std::mem::take(&mut run.tally.done);
+        }
+        Some(shared) if run.tally.done > 0 => shared.done(&run.folder)?,
+        Some(_) | None => {}
+    }
+    run.folder.sync()?;
+    Ok(summary(job, &run.tally, out))
+}
+
+/// Logs of which the exports may be in memory together.
+fn batches(found: &[LogFile]) -> Vec<&[LogFile]> {
+    let (mut batches, mut from, mut bytes) = (Vec::new(), 0, 0_u64);
+    for (at, log) in found.iter().enumerate() {
+        let more = log.bytes.unwrap_or(0);
+        if at > from && bytes.saturating_add(more) > TOGETHER {
+            batches.push(&found[from..at]);
+            (from, bytes) = (at, 0);
+        }
+        bytes = bytes.saturating_add(more);
+    }
+    batches.push(&found[from..]);
+    batches
+}
+
+impl Run<'_> {
+    /// Writes what one session was made to, and says what came of it.
+    fn session(&mut self, log: &LogFile, made: Result<Option<Made>, CommandError>) {
+        let mut report = ExportedLog::of(log);
+        match made {
+            Ok(Some(Made { export, redactions, warning })) => {
+                if let Some(warning) = warning {
+                    self.out.complain(&format!("{warning}\n  at {}", visible(&log.name)));
                 }
+                self.settle(log, export, redactions, &mut report);
             }
             // Lists and job files are no sessions.
             Ok(None) => {
-                empty += 1;
-                continue;
+                self.tally.empty += 1;
+                return;
             }
             Err(error) => {
-                failed += 1;
-                out.complain(&text::error(&error, Some(&log.name), error.hint().as_deref()));
+                self.tally.failed += 1;
+                self.out.complain(&text::error(&error, Some(&log.name), error.hint().as_deref()));
                 report.error = Some(error.to_string());
             }
         }
-        if out.form() == Form::Json {
-            out.object(&report);
+        if self.out.form() == Form::Json {
+            self.out.object(&report);
         }
     }
-    folder.sync()?;
-    let mut summary = format!("{} exported to {} as {}", text::count(done, "session"), job.dest.display(), job.target.id());
-    for (count, words) in [(lossy, "with losses"), (empty, "without messages"), (failed, "failed")] {
+
+    fn settle(&mut self, log: &LogFile, export: Export, redactions: Option<Redactions>, report: &mut ExportedLog) {
+        let (job, out) = (self.job, self.out);
+        let is_lossless = export.losses.is_empty();
+        self.tally.lossy += u64::from(!is_lossless);
+        report.losses = losses(&export.losses);
+        report.records = export.records;
+        print_losses(log, &report.losses, job.target.id(), out);
+        if let Some(redactions) = &redactions {
+            redactions::say(&log.name, redactions, out);
+        }
+        report.redactions = redactions;
+        if job.on_loss == OnLoss::Refuse && !is_lossless {
+            self.tally.failed += 1;
+            let what = "--strict refuses an export that loses something";
+            let hint = "leave out `--strict`, or see what each code means in `docs/src/reference/losses.md`";
+            out.complain(&format!("error: {what}\n  at {}\nhint: {hint}", visible(&log.name)));
+            report.error = Some(what.to_owned());
+            return;
+        }
+        let (name, go_on) = (export.session.name.clone(), export.session.go_on.clone());
+        match self.written(log, export.session, report) {
+            Ok(()) => {
+                self.tally.done += 1;
+                let mut said = format!("{}: {}", visible(&log.name), report.files.join(", "));
+                if let Some(receipt) = &report.receipt {
+                    said += &format!("\n  to undo: everlog export --undo {}", text::shell_word(receipt));
+                }
+                if !go_on.is_empty() {
+                    said += &format!("\n  continue with: {}", visible(&go_on));
+                    (report.session, report.continue_with) = (Some(name), Some(go_on));
+                }
+                out.say(&said);
+            }
+            Err(error) => {
+                self.tally.failed += 1;
+                let hint = "export into another folder, or move the existing file away: it is never overwritten";
+                out.complain(&format!("error: {error}\n  at {}\nhint: {hint}", visible(&log.name)));
+                report.error = Some(error.to_string());
+            }
+        }
+    }
+
+    /// Writes the files of a session; one that has its bytes already is left as it
+    /// is.
+    fn written(&mut self, log: &LogFile, session: ExportedSession, report: &mut ExportedLog) -> Result<(), StoreError> {
+        let job = self.job;
+        let files = match job.target {
+            ExportTarget::Program(_) => session.files,
+            ExportTarget::Document(document) => {
+                let names = if job.redactor.is_some() { Names::Hashed } else { Names::OfLogs };
+                named(session.files, log, document, names)
+            }
+        };
+        if let (Some(shared), Some((_, line))) = (&mut self.shared, files.first()) {
+            shared.add(line, &self.folder)?;
+            report.files = vec![shared.name()];
+            return Ok(());
+        }
+        for (path, _) in &files {
+            let bytes = path.as_bytes();
+            let above = bytes.iter().rposition(|byte| *byte == b'/').map_or(&[][..], |at| &bytes[..at]);
+            // Once for each folder: thousands of documents lie in the same.
+            if self.swept.insert(above.to_vec()) {
+                self.folder.sweep([path].into_iter())?;
+            }
+        }
+        // Nothing is written where any of them cannot be.
+        let missing = missing(&self.folder, &files)?;
+        if job.placing != Placing::InFolder {
+            let path = installed::receipt_of(&log.path, self.folder.root(), job.target.id(), &files);
+            if !missing.is_empty() {
+                InstallReceipt::of(job.target.id(), &log.name, &session.name, self.folder.root(), &missing).write(&path, job.disk)?;
+            }
+            report.receipt = path.exists().then(|| path.display().to_string());
+        }
+        write(&self.folder, &missing)?;
+        report.files = files.iter().map(|(path, _)| path.to_string()).collect();
+        Ok(())
+    }
+}
+
+fn summary(job: &ExportJob<'_>, tally: &Tally, out: &Printer) -> ExitStatus {
+    let mut summary = format!("{} exported to {} as {}", text::count(tally.done, "session"), job.dest.display(), job.target.id());
+    for (count, words) in [(tally.lossy, "with losses"), (tally.empty, "without messages"), (tally.failed, "failed")] {
         if count > 0 {
             summary += &format!("; {count} {words}");
         }
     }
     out.summary(&summary);
-    Ok(match (done, failed) {
+    match (tally.done, tally.failed) {
         (_, 0) => ExitStatus::Well,
         (0, _) => ExitStatus::Failed,
         (_, _) => ExitStatus::Found,
-    })
+    }
 }
 
-/// Exports one log; nothing where it is of no session, or of an empty one.
-fn one(job: &ExportJob<'_>, log: &LogFile, out: &Printer) -> Result<Option<Export>, CommandError> {
+/// Makes the export of one log; nothing where it is of no session, or of an empty
+/// one.
+fn made(job: &ExportJob<'_>, log: &LogFile) -> Result<Option<Made>, CommandError> {
     let (mut view, adapter) = logs::open(&log.path, job.at)?;
     if !view.session.kind.is_session() {
         return Ok(None);
     }
-    if let Some(warning) = logs::seal_warning(view.seal()).filter(|_| !matches!(view.seal(), SealState::Good { .. })) {
-        out.complain(&format!("{warning}\n  at {}", visible(&log.name)));
-    }
+    let warning = logs::seal_warning(view.seal()).filter(|_| !matches!(view.seal(), SealState::Good { .. }));
     let (node, head) = match &job.leaf {
         Some(leaf) => {
             let node = nodes::named(&mut view, &log.path, leaf)?;
@@ -202,56 +350,21 @@ fn one(job: &ExportJob<'_>, log: &LogFile, out: &Printer) -> Result<Option<Expor
             }
         }
     };
-    let wanted = Wanted {
-        target: job.target,
-        node,
-        head,
-        cwd: job.cwd.clone(),
-        model: job.model.clone(),
-        title: job.title.clone(),
-        extension: job.extension,
+    let (cwd, model, title) = (job.cwd.clone(), job.model.clone(), job.title.clone());
+    let mut redactor = job.redactor.as_ref().map(Redactor::fresh);
+    let export = match job.target {
+        ExportTarget::Program(target) => {
+            let wanted = Wanted { target, node, head, cwd, model, title, extension: job.extension };
+            export::export_redacted(&mut view, Some(adapter), &wanted, redactor.as_mut())
+        }
+        ExportTarget::Document(document) => {
+            let wanted = WantedDocument { document, node, head, cwd, model, title };
+            export_document(&mut view, Some(adapter), &wanted, redactor.as_mut())
+        }
     };
-    match export::export(&mut view, Some(adapter), &wanted) {
-        Ok(export) => Ok(Some(export)),
+    match export {
+        Ok(export) => Ok(Some(Made { export, redactions: redactor.map(|redactor| redactor.redactions().clone()), warning })),
         Err(ExportError::Empty) => Ok(None),
         Err(source) => Err(CommandError::Export { path: log.path.clone(), source }),
     }
-}
-
-fn losses(losses: &Losses) -> Vec<Loss> {
-    losses.iter().map(|(code, places)| Loss { code: code.name(), count: places.len(), places: places.iter().copied().collect() }).collect()
-}
-
-fn print_losses(log: &LogFile, losses: &[Loss], target: &dyn Format, out: &Printer) {
-    if losses.is_empty() || out.form() == Form::Json {
-        return;
-    }
-    let mut said = format!("note: {} cannot say everything of {}", target.id(), visible(&log.name));
-    for loss in losses {
-        let shown: Vec<String> = loss.places.iter().take(PLACES).map(|seq| format!("#{seq}")).collect();
-        let more = loss.places.len().saturating_sub(PLACES);
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        let meaning = LossCode::ALL.iter().find(|code| code.name() == loss.code).map_or("", |code| code.describe());
-        said += &format!("\n  [{}] {}: {}{more}\n    {meaning}", loss.code, text::count(loss.count as u64, "event"), shown.join(", "));
-    }
-    out.say(&said);
-}
-
-/// Writes the files of a session; one that has its bytes already is left as it is.
-fn write(folder: &RestoreFolder<'_>, session: &ExportedSession) -> Result<Vec<String>, StoreError> {
-    let mut missing: Vec<(&RelPath, &[u8])> = Vec::new();
-    // Nothing is written where any of them cannot be.
-    for (path, bytes) in &session.files {
-        let expected = Expected::File { size: bytes.len() as u64, sha256: &sha256_hex(bytes) };
-        if folder.standing(path, expected)? == Standing::Nothing {
-            missing.push((path, bytes));
-        }
-    }
-    for (path, bytes) in missing {
-        let file = folder.file(path)?;
-        let full: &Path = folder.root();
-        file.bytes().write_all(bytes).map_err(StoreError::io("write below", full))?;
-        file.done(None)?;
-    }
-    Ok(session.files.iter().map(|(path, _)| path.to_string()).collect())
 }

@@ -17,6 +17,9 @@ pub mod error;
 mod evidence;
 pub mod explain;
 pub mod export;
+mod export_files;
+pub mod export_install;
+mod export_report;
 #[cfg(feature = "databases")]
 pub mod export_sqlite;
 #[cfg(feature = "parquet")]

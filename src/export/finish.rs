@@ -7,13 +7,23 @@ use crate::model::event::EventKind;
 use crate::model::export::ability::{Abilities, Ability, Need};
 use crate::model::export::instant::{Instant, Zone};
 use crate::model::export::loss::{LossCode, Losses};
-use crate::model::export::transcript::{Body, Entry, Seed, Transcript};
+use crate::model::export::transcript::{Body, Clock, Entry, Seed, Transcript};
 use crate::model::ids::Seq;
 
 use super::carry::Origin;
 use super::prepare::Draft;
 use super::source::{SourceEvent, SourcePath};
-use super::wanted::Wanted;
+
+/// What of a session is asked to be otherwise than the log says, and for whom.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Asked<'a> {
+    /// The name of the target.
+    pub(super) target: &'a str,
+    /// Another folder.
+    pub(super) cwd: Option<&'a str>,
+    /// Another title.
+    pub(super) title: Option<&'a str>,
+}
 
 /// Gives the drafts ids and times, and the session its title and folder.
 pub(super) fn transcript(
@@ -22,14 +32,14 @@ pub(super) fn transcript(
     seed: Seed,
     abilities: Abilities,
     losses: &mut Losses,
-    wanted: &Wanted,
+    asked: Asked<'_>,
 ) -> (Transcript, Vec<Origin>) {
     let begin = Seq::new(1);
-    let title = title(path).filter(|_| wanted.title.is_none()).or_else(|| wanted.title.clone());
+    let title = asked.title.map(str::to_owned).or_else(|| title(path));
     if title.is_some() && !abilities.can(Ability::Titles) && !abilities.can(Ability::TitleEntries) {
         losses.add(LossCode::TitleDropped, begin);
     }
-    let cwd = wanted.cwd.clone().or_else(|| path.session.cwd.clone());
+    let cwd = asked.cwd.map(str::to_owned).or_else(|| path.session.cwd.clone());
     match (&cwd, abilities.can(Ability::Cwd)) {
         (Some(_), false) => losses.add(LossCode::CwdDropped, begin),
         (None, true) => losses.add(LossCode::CwdInvented, begin),
@@ -40,13 +50,12 @@ pub(super) fn transcript(
         losses.add(LossCode::SystemInvented, of.map_or(begin, |of| path.events[of].seq));
         let text = format!(
             "You are {}, a helpful assistant that can use tools. This conversation was begun in {} and brought here.",
-            wanted.target.id(),
-            path.session.format
+            asked.target, path.session.format
         );
         drafts.insert(0, Draft { body: Body::System(text), origin: Origin::Invented(of) });
     }
     if abilities.can(Ability::TitleEntries)
-        && let Some(title) = title.clone().filter(|title| wanted.title.is_some() || !has_title(&drafts, title))
+        && let Some(title) = title.clone().filter(|title| asked.title.is_some() || !has_title(&drafts, title))
     {
         drafts.insert(0, Draft { body: Body::Title(title), origin: Origin::Invented(None) });
     }
@@ -62,10 +71,14 @@ pub(super) fn transcript(
             // The first entry that is made of what is kept.
             *first_kept = first_kept.and_then(|kept| kept_from[..at].iter().position(|of| of.is_some_and(|of| of >= kept)));
         }
-        entries.push(Entry { id, time, body, carried: None });
+        let said = first_of(&draft.origin).and_then(|of| path.events[of].ts.as_deref()).and_then(Instant::of);
+        let clock = if said.is_some() { Clock::Said } else { Clock::Invented };
+        entries.push(Entry { id, time, clock, body, carried: None });
         origins.push(draft.origin);
     }
-    (Transcript { seed, source: path.session.format.clone(), title, cwd, created, entries }, origins)
+    let session = &path.session;
+    let (source, source_version, id) = (session.format.clone(), session.format_version.clone(), session.id.clone());
+    (Transcript { seed, source, source_version, id, title, cwd, created, entries }, origins)
 }
 
 fn first_of(origin: &Origin) -> Option<usize> {

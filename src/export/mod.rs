@@ -7,17 +7,19 @@
 //! log must have been declared as lost, and what was declared must differ.
 
 pub mod carry;
+pub mod document;
 mod error;
 mod facts;
 mod finish;
 mod pairing;
 mod prepare;
 mod prove;
+mod redaction;
 mod run;
 pub mod source;
 mod wanted;
 
 pub use error::ExportError;
 pub use prove::files_of;
-pub use run::{export, originals};
+pub use run::{export, export_redacted, originals};
 pub use wanted::{Export, Extension, Wanted};

@@ -301,7 +301,11 @@ impl Preparation<'_> {
         let seq = self.events[at].seq;
         let mut pieces = Vec::new();
         for part in &result.content {
-            match self.piece(seq, part) {
+            let piece = self.piece(seq, part);
+            if matches!((part, &piece), (Part::Image(_) | Part::File(_), Some(Piece::Text(_)))) {
+                self.losses.add(LossCode::TextAltered, seq);
+            }
+            match piece {
                 Some(Piece::Image(_)) if !self.can(ResultImages) => self.losses.add(LossCode::ImageDropped, seq),
                 piece => pieces.extend(piece),
             }

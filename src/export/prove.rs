@@ -17,7 +17,6 @@ use super::carry::Origin;
 use super::error::ExportError;
 use super::facts::differing;
 use super::source::SourceEvent;
-use super::wanted::Wanted;
 
 /// Reads exported files as the target does, and gives the one event that it makes
 /// of each of their records.
@@ -88,14 +87,14 @@ pub fn settle_losses(
     origins: &[Origin],
     read: &[SourceEvent],
     losses: &mut Losses,
-    wanted: &Wanted,
+    other_model: Option<&str>,
 ) -> Result<(), ExportError> {
     let mut differences: BTreeMap<Seq, BTreeSet<Aspect>> = BTreeMap::new();
     for (before, after) in groups(events.len(), origins) {
         let (before, after): (Vec<&SourceEvent>, Vec<&SourceEvent>) =
             (before.iter().map(|at| &events[*at]).collect(), after.iter().map(|at| &read[*at]).collect());
         let mut aspects = if after.is_empty() { BTreeSet::from([Aspect::Presence]) } else { differing(&before, &after) };
-        if wanted.model.is_some() {
+        if other_model.is_some() {
             aspects.remove(&Aspect::Model);
         }
         let declared: BTreeSet<LossCode> = before.iter().flat_map(|event| losses.of(event.seq)).collect();

@@ -1,5 +1,6 @@
 //! One export from beginning to end: read, prepared, paired, written, and proven.
 
+use crate::adapters::exporter::Exporter;
 use crate::adapters::format::Format;
 use crate::log::LogView;
 use crate::model::export::ability::Ability;
@@ -7,16 +8,16 @@ use crate::model::export::loss::{LossCode, Losses};
 use crate::model::export::transcript::{Body, Seed};
 use crate::model::ids::Seq;
 use crate::model::stream::{ReadAt, StreamError};
-
-use crate::adapters::exporter::Exporter;
+use crate::redact::Redactor;
 
 use super::carry::Origin;
 use super::error::ExportError;
+use super::finish::Asked;
 use super::pairing::Pairing;
 use super::prepare::{Draft, Kinship, prepare};
 use super::source::{self, Depth, SourceEvent};
 use super::wanted::{Export, Extension, Wanted};
-use super::{carry, finish, prove};
+use super::{carry, finish, prove, redaction};
 
 /// Exports one path of a log.
 ///
@@ -24,6 +25,21 @@ use super::{carry, finish, prove};
 /// When the log cannot be read, the format cannot be exported to, there is
 /// nothing to export, or the proof fails.
 pub fn export<R: ReadAt>(log: &mut LogView<R>, source: Option<&dyn Format>, wanted: &Wanted) -> Result<Export, ExportError> {
+    export_redacted(log, source, wanted, None)
+}
+
+/// Exports one path of a log, without its secrets where something takes them out.
+/// Such an export is bare and is never taken for the program's own: what would go
+/// along for the way back has the secrets.
+///
+/// # Errors
+/// As [`export`].
+pub fn export_redacted<R: ReadAt>(
+    log: &mut LogView<R>,
+    source: Option<&dyn Format>,
+    wanted: &Wanted,
+    redactor: Option<&mut Redactor>,
+) -> Result<Export, ExportError> {
     let Some(exporter) = wanted.target.exporter() else { return Err(ExportError::NoTarget { format: wanted.target.id().to_owned() }) };
     let abilities = exporter.abilities();
     let depth = if abilities.can(Ability::Compactions) { Depth::Everything } else { Depth::Shown };
@@ -31,7 +47,12 @@ pub fn export<R: ReadAt>(log: &mut LogView<R>, source: Option<&dyn Format>, want
     if let Some(source) = source.and_then(Format::exporter) {
         path.events = carry::originals(path.events, source)?;
     }
-    let is_own = |event: &SourceEvent| event.format.as_deref().unwrap_or(&path.session.format) == wanted.target.id();
+    let is_redacted = redactor.is_some();
+    if let Some(redactor) = redactor {
+        redaction::redact(&mut path, redactor);
+    }
+    // What was redacted is no longer what its program signed.
+    let is_own = |event: &SourceEvent| !is_redacted && event.format.as_deref().unwrap_or(&path.session.format) == wanted.target.id();
     let kinships: Vec<Kinship> =
         path.events.iter().map(|event| if is_own(event) { Kinship::SameFormat } else { Kinship::Foreign }).collect();
     let seed = Seed::of(wanted.target.id(), &path.seal, &wanted.head);
@@ -44,12 +65,14 @@ pub fn export<R: ReadAt>(log: &mut LogView<R>, source: Option<&dyn Format>, want
     if !drafts.iter().any(|draft| matches!(draft.body, Body::User(_) | Body::Answer(_))) {
         return Err(ExportError::Empty);
     }
-    let (mut transcript, origins) = finish::transcript(&path, drafts, seed, abilities, &mut losses, wanted);
+    let asked = Asked { target: wanted.target.id(), cwd: wanted.cwd.as_deref(), title: wanted.title.as_deref() };
+    let (mut transcript, origins) = finish::transcript(&path, drafts, seed, abilities, &mut losses, asked);
     let bare = exporter.write(&transcript);
     let read = prove::read_back(wanted.target, &bare, transcript.entries.len())?;
-    prove::settle_losses(&path.events, &origins, &read, &mut losses, wanted)?;
+    prove::settle_losses(&path.events, &origins, &read, &mut losses, wanted.model.as_deref())?;
     let records = transcript.entries.len();
-    let session = match wanted.extension {
+    let extension = if is_redacted { Extension::Bare } else { wanted.extension };
+    let session = match extension {
         Extension::Bare => bare,
         Extension::Carried => {
             let members = carry::members(&path.seal, &path.about, &path.events, &origins, &read, exporter);
@@ -90,7 +113,8 @@ fn reword(drafts: &mut [Draft], events: &[SourceEvent], kinships: &[Kinship], ex
     }
 }
 
-fn set_model(drafts: &mut [Draft], model: &str) {
+/// Gives all answers this model.
+pub(super) fn set_model(drafts: &mut [Draft], model: &str) {
     let (provider, model) = model.split_once('/').map_or((None, model), |(provider, model)| (Some(provider), model));
     for draft in drafts {
         if let Body::Answer(answer) = &mut draft.body {

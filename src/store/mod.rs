@@ -13,6 +13,7 @@ pub mod disk;
 pub mod error;
 pub mod extend;
 pub mod inside;
+pub mod installed;
 pub mod layout;
 pub mod line_checksum;
 pub mod listing;

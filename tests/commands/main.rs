@@ -14,6 +14,7 @@ mod compare_whole;
 mod contains_store;
 mod contains_transcripts;
 mod exit_codes;
+mod export;
 mod fork;
 mod html;
 mod logs;

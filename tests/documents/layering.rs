@@ -20,7 +20,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("api", &["json", "model", "store", "adapters", "log", "verify", "pipeline"]),
     ("tables", &["model", "store", "log", "api"]),
     ("redact", &["json", "model", "api"]),
-    ("export", &["json", "model", "adapters", "log", "verify", "api"]),
+    ("export", &["json", "model", "adapters", "log", "verify", "api", "redact"]),
     ("html", &["model", "api"]),
     (
         "commands",

@@ -3,6 +3,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod documents;
 mod every_session;
 mod exports;
 mod flat_messages;

@@ -5,11 +5,14 @@ use super::prune::{self, Bench as PruneBench, Last, Run, Seen, Turn, session, sh
 use super::webui::Folder;
 use super::{set_mtime, tree};
 use everlog::adapters::ALL;
+use everlog::commands::export::{ExportJob, ExportTarget, OnLoss, Placing};
+use everlog::commands::export_install::UndoJob;
 use everlog::commands::fork::ForkJob;
 use everlog::commands::migrate::{Live, MigrateJob, Share, Sources, Wanted};
 use everlog::commands::prune::{Action as PruneAction, Copies};
 use everlog::commands::repair::{Action, RepairJob};
 use everlog::commands::restore::RestoreJob;
+use everlog::export::{Extension, document};
 use everlog::pipeline::source::Selection;
 use everlog::pipeline::target::Mode;
 use everlog::pipeline::unchanged::Trust;
@@ -59,6 +62,9 @@ pub const SCENARIOS: &[Scenario] = &[
     Scenario { name: "fork", prepare: |at| converted(at, 4), run: fork_first, change: ChangeOfFiles::Extended },
     Scenario { name: "fork after a fork that was cut short", prepare: half_forked, run: fork_first, change: ChangeOfFiles::Extended },
     Scenario { name: "restore", prepare: with_links, run: restore, change: ChangeOfFiles::OldOrNew },
+    Scenario { name: "export", prepare: |at| converted(at, 4), run: export_documents, change: ChangeOfFiles::OldOrNew },
+    Scenario { name: "export --install", prepare: |at| converted(at, 4), run: export_install, change: ChangeOfFiles::OldOrNew },
+    Scenario { name: "export --undo", prepare: installed, run: export_undo, change: ChangeOfFiles::OldOrNew },
     Scenario { name: "repair --apply", prepare: worn_and_planned, run: repair_apply, change: ChangeOfFiles::OldOrNew },
     Scenario { name: "repair --undo", prepare: repaired, run: repair_undo, change: ChangeOfFiles::OldOrNew },
     Scenario { name: "prune --apply", prepare: prunable, run: prune_apply, change: ChangeOfFiles::OldOrNew },
@@ -327,6 +333,59 @@ fn restore(at: &Path, disk: &dyn Disk) -> Result<(), String> {
         Ok(status) => Err(format!("{status:?}")),
         Err(error) => Err(error.to_string()),
     }
+}
+
+fn export(at: &Path, target: ExportTarget, dest: PathBuf, placing: Placing, disk: &dyn Disk) -> Result<(), String> {
+    let job = ExportJob {
+        logs: vec![at.join("dest")],
+        target,
+        dest,
+        placing,
+        head: None,
+        leaf: None,
+        at: None,
+        cwd: None,
+        model: None,
+        title: None,
+        extension: Extension::Carried,
+        on_loss: OnLoss::Report,
+        redactor: None,
+        jobs: 1,
+        disk,
+    };
+    match everlog::commands::export::run(&job, &quiet()) {
+        Ok(everlog::report::exit::ExitStatus::Well) => Ok(()),
+        Ok(status) => Err(format!("{status:?}")),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// Chat messages: one file for all sessions.
+fn export_documents(at: &Path, disk: &dyn Disk) -> Result<(), String> {
+    let document = document::ALL.iter().copied().find(|document| document.id() == "openai").unwrap();
+    export(at, ExportTarget::Document(document), at.join("documents"), Placing::InFolder, disk)
+}
+
+fn export_install(at: &Path, disk: &dyn Disk) -> Result<(), String> {
+    let target = ALL.iter().copied().find(|format| format.id() == "pi").unwrap();
+    export(at, ExportTarget::Program(target), at.join("home/sessions"), Placing::Installed(BTreeMap::new()), disk)
+}
+
+fn installed(at: &Path) {
+    converted(at, 4);
+    export_install(at, &RealDisk).unwrap();
+}
+
+/// Takes back every installation of which the receipt is still there.
+fn export_undo(at: &Path, disk: &dyn Disk) -> Result<(), String> {
+    let folder = at.join("dest/.everlog/exports");
+    let mut receipts: Vec<PathBuf> = fs::read_dir(&folder).unwrap().flatten().map(|entry| entry.path()).collect();
+    receipts.sort();
+    for receipt in receipts {
+        let job = UndoJob { receipt, homes: BTreeMap::new(), disk };
+        everlog::commands::export_install::undo(&job, &quiet()).map_err(|error| error.to_string())?;
+    }
+    Ok(())
 }
 
 /// A time that is later than every file.

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use crate::api::{Message, MessageKind, Part, ToolCall, ToolResult};
 use crate::commands::calls::{self, DiffLine};
 use crate::commands::clock::Clock;
+use crate::export::document::blocks::{self, closed, code};
 use crate::report::printer::Printer;
 
 use super::conversation::{Files, Writer};
@@ -33,8 +34,7 @@ impl<'a> MarkdownWriter<'a> {
     }
 
     fn fenced(&self, info: &str, text: &str) {
-        let fence = fence_around(text);
-        self.block(&format!("{fence}{info}\n{}\n{fence}", text.trim_end_matches('\n')));
+        self.block(&blocks::fenced(info, text));
     }
 
     fn part(&mut self, part: &Part, files: &Files) {
@@ -144,56 +144,5 @@ impl Writer for MarkdownWriter<'_> {
 
     fn is_closed(&self) -> bool {
         self.out.is_closed()
-    }
-}
-
-/// A text as code within a line.
-fn code(text: &str) -> String {
-    let ticks = "`".repeat(longest_run(text, '`') + 1);
-    let pad = if text.starts_with('`') || text.ends_with('`') { " " } else { "" };
-    if text.is_empty() { String::new() } else { format!("{ticks}{pad}{text}{pad}{ticks}") }
-}
-
-/// A fence that nothing in a text ends.
-fn fence_around(text: &str) -> String {
-    "`".repeat((longest_run(text, '`') + 1).max(3))
-}
-
-fn longest_run(text: &str, wanted: char) -> usize {
-    text.split(|c| c != wanted).map(str::len).max().unwrap_or(0)
-}
-
-/// A text with the fence that it leaves open closed: the next message must not
-/// become a part of its code.
-fn closed(text: &str) -> String {
-    let mut open: Option<(char, usize)> = None;
-    for line in text.lines() {
-        let body = line.trim_start_matches(' ');
-        let Some(mark) = body.chars().next().filter(|c| matches!(c, '`' | '~') && line.len() - body.len() <= 3) else { continue };
-        let run = body.chars().take_while(|c| *c == mark).count();
-        let info = &body[run..];
-        match open {
-            Some((fence, len)) if fence == mark && run >= len && info.trim().is_empty() => open = None,
-            None if run >= 3 && !(mark == '`' && info.contains('`')) => open = Some((mark, run)),
-            Some(_) | None => {}
-        }
-    }
-    match open {
-        Some((mark, run)) => format!("{}\n{}", text.trim_end_matches('\n'), mark.to_string().repeat(run)),
-        None => text.to_owned(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_message_does_not_swallow_the_next() {
-        assert_eq!(closed("a\n```rust\nb\n"), "a\n```rust\nb\n```");
-        assert_eq!(closed("````\n```\nb"), "````\n```\nb\n````");
-        assert_eq!(closed("```\na\n```\nb"), "```\na\n```\nb");
-        assert_eq!(fence_around("a ```` b"), "`````");
-        assert_eq!(code("a `b`"), "`` a `b` ``");
     }
 }

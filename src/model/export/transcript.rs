@@ -14,6 +14,10 @@ pub struct Transcript {
     pub seed: Seed,
     /// The format that the session comes from.
     pub source: String,
+    /// The version of it that the session says.
+    pub source_version: Option<String>,
+    /// The session's id in its own program.
+    pub id: String,
     /// Its title.
     pub title: Option<String>,
     /// The folder that it worked in.
@@ -32,11 +36,22 @@ pub struct Entry {
     pub id: String,
     /// Its time, with no more digits than the target keeps.
     pub time: Instant,
+    /// Where that time comes from.
+    pub clock: Clock,
     /// What it says.
     pub body: Body,
     /// What goes along in an extension member, as JSON: facts that the target
     /// has no place for.
     pub carried: Option<String>,
+}
+
+/// Where the time of an entry comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Clock {
+    /// The session says it.
+    Said,
+    /// It is that of the entry before: the session says none.
+    Invented,
 }
 
 /// What an entry says.

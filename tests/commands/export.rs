@@ -1,0 +1,217 @@
+//! `everlog export`: documents, secrets, and sessions put where a program looks
+//! and taken away again.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods)]
+
+use crate::support;
+
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use support::bench::{Bench, line};
+use support::{everlog, run, stderr, stdout, tree};
+
+const SECRET: &str = "ghp_0123456789abcdefghijABCDEFGHIJ456789";
+
+fn code(output: &Output) -> i32 {
+    output.status.code().unwrap()
+}
+
+/// A store with two sessions, one of which has a secret.
+fn bench() -> Bench {
+    let bench = Bench::new();
+    bench.conversation("plain", &[line("user", "hello", 1), line("assistant", "good morning", 2)].concat());
+    bench.conversation("secret", &[line("user", &format!("my key is {SECRET}"), 1), line("assistant", "noted", 2)].concat());
+    assert_eq!(code(&bench.migrate(&[])), 0);
+    bench
+}
+
+fn export(bench: &Bench, to: &str, into: &Path, more: &[&str]) -> Output {
+    let dest = bench.dest();
+    everlog(&[&["export", dest.to_str().unwrap(), "--to", to, "-o", into.to_str().unwrap()], more].concat())
+}
+
+#[test]
+fn documents_are_named_after_their_logs_and_never_overwritten() {
+    let bench = bench();
+    for (to, names) in
+        [("markdown", vec!["plain.md", "secret.md"]), ("atif", vec!["plain.json", "secret.json"]), ("openai", vec!["sessions.jsonl"])]
+    {
+        let into = bench.path(to);
+        let done = export(&bench, to, &into, &["--json"]);
+        assert_eq!(code(&done), 0, "{}", stderr(&done));
+        let found: Vec<String> = fs::read_dir(&into).unwrap().flatten().map(|entry| entry.file_name().into_string().unwrap()).collect();
+        let mut found: Vec<&str> = found.iter().map(String::as_str).collect();
+        found.sort_unstable();
+        assert_eq!(found, names, "{to}");
+        let before = tree(&into);
+        assert_eq!(code(&export(&bench, to, &into, &[])), 0, "{to}: the same again changes nothing");
+        assert_eq!(tree(&into), before);
+        fs::write(into.join(names[0]), "somebody else's").unwrap();
+        let refused = export(&bench, to, &into, &[]);
+        assert_ne!(code(&refused), 0, "{to}");
+        assert!(stderr(&refused).contains("never overwritten") || stderr(&refused).contains("exists"), "{}", stderr(&refused));
+        assert_eq!(fs::read_to_string(into.join(names[0])).unwrap(), "somebody else's");
+    }
+    let lines = fs::read_to_string(bench.path("markdown").join("secret.md")).unwrap();
+    assert!(lines.contains("## user · 2026-01-01T00:00:01Z\n\nmy key is ghp_"), "{lines}");
+    assert_eq!(stdout(&export(&bench, "openai", &bench.path("again"), &["--json"])).lines().count(), 2, "a line for each session");
+}
+
+#[test]
+fn heads_titles_and_models_are_as_asked() {
+    let bench = bench();
+    let into = bench.path("atif");
+    let done = export(&bench, "atif", &into, &["--title", "Other", "--model", "acme/big", "--cwd", "/srv"]);
+    assert_eq!(code(&done), 0, "{}", stderr(&done));
+    let trajectory: Value = serde_json::from_slice(&fs::read(into.join("plain.json")).unwrap()).unwrap();
+    assert_eq!(trajectory["extra"], serde_json::json!({ "title": "Other", "cwd": "/srv" }));
+    assert_eq!(
+        (&trajectory["steps"][1]["model_name"], &trajectory["steps"][1]["extra"]["provider"]),
+        (&Value::from("big"), &Value::from("acme"))
+    );
+    let earlier = bench.path("earlier");
+    assert_eq!(code(&export(&bench, "markdown", &earlier, &["--at", "2"])), 0);
+    let text = fs::read_to_string(earlier.join("plain.md")).unwrap();
+    assert!(text.contains("hello") && !text.contains("good morning"), "{text}");
+    assert_ne!(code(&export(&bench, "markdown", &bench.path("none"), &["--head", "nowhere"])), 0);
+    let unknown = export(&bench, "latex", &bench.path("none"), &[]);
+    assert!(code(&unknown) == 2 && stderr(&unknown).contains("markdown, openai, atif"), "{}", stderr(&unknown));
+}
+
+#[test]
+fn nothing_that_is_redacted_leaves_in_a_file_or_its_name() {
+    let bench = bench();
+    for to in ["markdown", "openai", "atif", "pi"] {
+        let into = bench.path(to);
+        let done = export(&bench, to, &into, &["--redact", "--redact-pattern", "good morning", "--json"]);
+        assert_eq!(code(&done), 0, "{}", stderr(&done));
+        let files = tree(&into);
+        let all = format!("{files:?}");
+        assert!(!all.contains("secret.") && !all.contains("plain."), "{to}: names say what the sessions are called: {all}");
+        for entry in walk(&into) {
+            let text = String::from_utf8_lossy(&fs::read(&entry).unwrap()).into_owned();
+            assert!(!text.contains(SECRET) && !text.contains("good morning"), "{}: {text}", entry.display());
+            assert!(!text.contains("\"everlog\":{"), "{to}: what would bring the session back has its secrets");
+        }
+        let rows: Vec<Value> = stdout(&done).lines().map(|row| serde_json::from_str(row).unwrap()).collect();
+        assert!(rows.iter().all(|row| row["redactions"]["removed"].as_array().unwrap().len() == 1), "{rows:?}");
+        assert!(rows.iter().all(|row| row["losses"].as_array().unwrap().iter().any(|loss| loss["code"] == "redacted")));
+    }
+    assert_eq!(code(&export(&bench, "pi", &bench.path("x"), &["--redact-pattern", "x"])), 2);
+}
+
+fn walk(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap().flatten().map(|entry| entry.path());
+    entries.flat_map(|path| if path.is_dir() { walk(&path) } else { vec![path] }).collect()
+}
+
+/// Installs one session into a home folder.
+fn install(bench: &Bench, home: &Path, more: &[&str]) -> Output {
+    let log = bench.log("plain");
+    let words = [&["export", log.to_str().unwrap(), "--to", "pi", "--install"], more].concat();
+    run(Command::new(env!("CARGO_BIN_EXE_everlog")).args(words).env_clear().env("HOME", home).env("NO_COLOR", "1"))
+}
+
+fn receipts(bench: &Bench) -> Vec<PathBuf> {
+    let folder = bench.dest().join(".everlog/exports");
+    if folder.exists() { walk(&folder) } else { Vec::new() }
+}
+
+fn undo(receipt: &Path) -> Output {
+    everlog(&["export", "--undo", receipt.to_str().unwrap(), "--json"])
+}
+
+#[test]
+fn an_installation_lies_where_the_program_looks_and_can_be_taken_back() {
+    let bench = bench();
+    let home = bench.path("home");
+    fs::create_dir(&home).unwrap();
+    let done = install(&bench, &home, &["--json"]);
+    assert_eq!(code(&done), 0, "{}", stderr(&done));
+    let files = walk(&home.join(".pi/agent/sessions"));
+    assert_eq!(files.len(), 1);
+    let receipt = receipts(&bench);
+    assert_eq!(serde_json::from_str::<Value>(&stdout(&done)).unwrap()["receipt"], receipt[0].to_str().unwrap());
+    // Once more changes nothing, and the receipt still names what was made.
+    let before = tree(&bench.dest());
+    assert_eq!(code(&install(&bench, &home, &[])), 0);
+    assert_eq!(tree(&bench.dest()), before);
+    let back = undo(&receipt[0]);
+    assert_eq!(code(&back), 0, "{}", stderr(&back));
+    assert!(walk(&home).is_empty() && receipts(&bench).is_empty());
+    assert_eq!(code(&undo(&receipt[0])), 2, "a receipt that is gone");
+}
+
+#[test]
+fn a_session_that_went_on_is_not_taken_away() {
+    let bench = bench();
+    let home = bench.path("home");
+    fs::create_dir(&home).unwrap();
+    install(&bench, &home, &[]);
+    let (file, receipt) = (walk(&home).remove(0), receipts(&bench).remove(0));
+    let before = fs::read(&file).unwrap();
+    fs::write(&file, [&before[..], b"{\"type\":\"message\"}\n"].concat()).unwrap();
+    let refused = undo(&receipt);
+    assert!(code(&refused) == 2 && stderr(&refused).contains("has changed since it was exported"), "{}", stderr(&refused));
+    assert!(file.exists() && receipt.exists());
+    let again = install(&bench, &home, &[]);
+    assert_ne!(code(&again), 0, "it is not overwritten either");
+    // A program that has it open may be about to write.
+    fs::write(&file, &before).unwrap();
+    let mut holder = Command::new("sleep").arg("60").stdin(fs::File::open(&file).unwrap()).spawn().unwrap();
+    let held = undo(&receipt);
+    holder.kill().unwrap();
+    holder.wait().unwrap();
+    assert!(code(&held) == 2 && file.exists(), "{}", stderr(&held));
+    assert_eq!(code(&undo(&receipt)), 0);
+}
+
+#[test]
+fn a_receipt_is_not_believed() {
+    let bench = bench();
+    let (target, victim) = (bench.path("sessions"), bench.path("victim"));
+    fs::create_dir(&target).unwrap();
+    fs::write(&victim, "keep me").unwrap();
+    std::os::unix::fs::symlink(bench.scratch.path(), target.join("link")).unwrap();
+    let sha256 = everlog::model::digest::sha256_hex(b"keep me");
+    let receipt = bench.path("receipt.json");
+    for (folder, path) in [
+        (target.to_str().unwrap(), "../victim"),
+        (target.to_str().unwrap(), "link/victim"),
+        ("sessions", "victim"),
+        ("/", victim.to_str().unwrap()),
+    ] {
+        let file = serde_json::json!({ "path": path, "size": 7, "sha256": sha256 });
+        let text =
+            serde_json::json!({ "everlog_export": 1, "target": "pi", "log": "l", "session": "s", "folder": folder, "files": [file] });
+        fs::write(&receipt, text.to_string()).unwrap();
+        let refused = undo(&receipt);
+        assert_eq!(code(&refused), 2, "{path}: {}", stderr(&refused));
+        assert!(victim.exists() && receipt.exists(), "{path}");
+    }
+    fs::write(&receipt, "{}").unwrap();
+    assert!(code(&undo(&receipt)) == 2 && stderr(&undo(&receipt)).contains("is not the receipt of an export"));
+}
+
+#[test]
+fn nothing_is_taken_from_a_program_that_runs() {
+    let bench = Bench::new();
+    let home = bench.path("claw");
+    let sessions = home.join("workspace/sessions");
+    fs::create_dir_all(&sessions).unwrap();
+    let program = bench.path("picoclaw");
+    fs::copy("/bin/sleep", &program).unwrap();
+    let mut running = Command::new(&program).arg("60").spawn().unwrap();
+    fs::write(home.join(".picoclaw.pid"), format!("{{\"pid\":{}}}", running.id())).unwrap();
+    let receipt = bench.path("receipt.json");
+    let text =
+        serde_json::json!({ "everlog_export": 1, "target": "picoclaw", "log": "l", "session": "s", "folder": sessions, "files": [] });
+    fs::write(&receipt, text.to_string()).unwrap();
+    let refused = undo(&receipt);
+    running.kill().unwrap();
+    running.wait().unwrap();
+    assert!(code(&refused) == 2 && stderr(&refused).contains("right now"), "{}", stderr(&refused));
+    assert_eq!(code(&undo(&receipt)), 0);
+}
