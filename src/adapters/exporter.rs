@@ -16,6 +16,12 @@ pub trait Exporter: Sync {
     /// entry, in the same order, on the path of the head that is shown.
     fn write(&self, session: &Transcript) -> ExportedSession;
 
+    /// Tells whether the program offers a tool of this name; one that sends calls of
+    /// foreign tools to the model as they are need not say.
+    fn offers(&self, _tool: &str) -> bool {
+        true
+    }
+
     /// Finds in the payload of a message what [`Entry::carried`] put there.
     ///
     /// [`Entry::carried`]: crate::model::export::transcript::Entry::carried

@@ -1,12 +1,15 @@
 //! One export from beginning to end: read, prepared, paired, written, and proven.
 
+use crate::adapters::exporter::Exporter;
 use crate::adapters::format::Format;
 use crate::log::LogView;
 use crate::model::export::ability::Ability;
+use crate::model::export::loss::{LossCode, Losses};
 use crate::model::export::transcript::{Body, Seed};
 use crate::model::ids::Seq;
 use crate::model::stream::{ReadAt, StreamError};
 
+use super::carry::Origin;
 use super::error::ExportError;
 use super::pairing::Pairing;
 use super::prepare::{Draft, Kinship, prepare};
@@ -34,6 +37,7 @@ pub fn export<R: ReadAt>(log: &mut LogView<R>, source: Option<&dyn Format>, want
         set_model(&mut drafts, model);
     }
     let drafts = Pairing { events: &path.events, seed: &seed, losses: &mut losses }.settle(drafts, abilities);
+    note_foreign_tools(&drafts, &path.events, exporter, &mut losses);
     if !drafts.iter().any(|draft| matches!(draft.body, Body::User(_) | Body::Answer(_))) {
         return Err(ExportError::Empty);
     }
@@ -69,6 +73,16 @@ pub fn originals<R: ReadAt>(log: &mut LogView<R>, format: &dyn Format, node: Seq
     match format.exporter() {
         Some(exporter) => carry::originals(path.events, exporter),
         None => Ok(path.events),
+    }
+}
+
+/// Notes the calls that the program keeps and does not send to the model.
+fn note_foreign_tools(drafts: &[Draft], events: &[SourceEvent], exporter: &dyn Exporter, losses: &mut Losses) {
+    for draft in drafts {
+        let (Body::Answer(answer), Origin::Events(of)) = (&draft.body, &draft.origin) else { continue };
+        if answer.calls().any(|call| !exporter.offers(&call.name)) {
+            of.iter().for_each(|at| losses.add(LossCode::ToolNotOffered, events[*at].seq));
+        }
     }
 }
 

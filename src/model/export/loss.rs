@@ -131,7 +131,7 @@ codes! {
     SystemDropped "system_dropped" [Text Role Time Presence Media Other Name Marks Order] "A system message is left out: the target writes its own.",
     SystemInvented "system_invented" [Text Role Time Order] "The session needs a system message at its beginning, and got one.",
     TextAltered "text_altered" [Text Results Role Calls Thinking Order] "A text was changed so that the target reads it as it was meant.",
-    ThinkingDropped "thinking_dropped" [Thinking Signature] "What the model thought is left out.",
+    ThinkingDropped "thinking_dropped" [Thinking Signature Order] "What the model thought is left out.",
     TimeCut "time_cut" [Time] "A time has more digits than the target keeps.",
     TimeInvented "time_invented" [Time] "A message has no time, or one that the target cannot have: it has that of the one before.",
     TitleDropped "title_dropped" [] "The title of the session is left out.",
