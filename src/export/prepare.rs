@@ -4,8 +4,8 @@
 //! compares, and strikes it.
 
 use crate::adapters::exporter::Exporter;
-use crate::api::{Arguments, Media, Message, MessageKind, Part, Role, StopReason, ToolCall, ToolResult};
-use crate::json::{Kind, Value};
+use crate::api::{Media, Message, MessageKind, Part, Role, StopReason, ToolCall, ToolResult};
+use crate::json::Value;
 use crate::model::event::EventKind;
 use crate::model::export::ability::Ability::{self, *};
 use crate::model::export::ability::{Abilities, Need};
@@ -13,6 +13,7 @@ use crate::model::export::loss::{LossCode, Losses};
 use crate::model::export::transcript::{Answer, Body, Call, CallResult, Image, Outcome, Piece, Stop, Tokens};
 use crate::model::ids::Seq;
 
+use super::arguments::object_of;
 use super::carry::Origin;
 use super::source::SourceEvent;
 
@@ -268,11 +269,11 @@ impl Preparation<'_> {
     }
 
     fn call(&mut self, seq: Seq, call: &ToolCall) -> Call {
-        let (arguments, is_wrapped) = object_of(call.arguments.as_ref());
-        if is_wrapped {
-            self.losses.add(LossCode::ArgumentsWrapped, seq);
+        let object = object_of(call.arguments.as_ref());
+        if let Some(code) = object.loss {
+            self.losses.add(code, seq);
         }
-        Call { id: call.id.clone().unwrap_or_default(), name: call.name.clone().unwrap_or_default(), arguments }
+        Call { id: call.id.clone().unwrap_or_default(), name: call.name.clone().unwrap_or_default(), arguments: object.text }
     }
 
     fn result(&mut self, at: usize, result: &ToolResult) {
@@ -363,24 +364,6 @@ fn image(media: &Media) -> Option<Image> {
 fn named(media: &Media) -> String {
     let address = || media.uri.clone().filter(|uri| !uri.starts_with("data:"));
     media.path.clone().or_else(address).or_else(|| media.name.clone()).unwrap_or_else(|| "without a name".to_owned())
-}
-
-/// The arguments as a JSON object, and whether they had to become the member of
-/// one.
-fn object_of(arguments: Option<&Arguments>) -> (String, bool) {
-    let Some(arguments) = arguments else { return ("{}".to_owned(), true) };
-    let json = arguments.json();
-    if let Some(json) = json.as_ref().filter(|json| Value::trusted(json.as_str().as_bytes()).kind() == Kind::Object) {
-        return (json.as_str().to_owned(), false);
-    }
-    let text = match arguments {
-        Arguments::Text(text) => text.as_str().to_owned(),
-        Arguments::Json(json) => json.as_str().to_owned(),
-    };
-    let mut wrapped = b"{\"input\":".to_vec();
-    crate::json::push_string(&text, &mut wrapped);
-    wrapped.push(b'}');
-    (String::from_utf8_lossy(&wrapped).into_owned(), true)
 }
 
 /// Token counts in which nothing is missing, and whether something was.
