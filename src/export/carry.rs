@@ -1,9 +1,10 @@
 //! What a target cannot say and still brings along, in one extension member:
 //! put there by an export, and taken back from a log of the exported session.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::adapters::exporter::{CARRIED, Exporter};
+use crate::adapters;
+use crate::adapters::exporter::{Exporter, Kinship};
 use crate::json::{self, Kind, Value};
 use crate::model::digest::sha256_hex;
 use crate::model::event::EventKind;
@@ -11,6 +12,7 @@ use crate::model::ids::Seq;
 use crate::model::stream::StreamError;
 
 use super::source::SourceEvent;
+use super::understand::understand;
 
 /// So many digits of a hash name a log or a record.
 const DIGITS: usize = 16;
@@ -151,7 +153,7 @@ fn without(value: Value<'_>, carried: &[u8]) -> Option<Vec<u8>> {
     let mut out = vec![b'{'];
     for member in value.members() {
         let inside = member.value();
-        let kept = if member.is(CARRIED) && inside.text() == carried {
+        let kept = if inside.text() == carried {
             None
         } else if inside.kind() == Kind::Object && memchr::memmem::find(inside.text(), carried).is_some() {
             without(inside, carried)
@@ -184,57 +186,117 @@ fn digest(read: &SourceEvent, exporter: &dyn Exporter) -> String {
 
 /// Gives back the events that an exported session is made of: a record that is
 /// as it was exported is the event that it came from, whatever the target could
-/// say of it; one that was changed since, or is new, is as it is.
+/// say of it; one that was changed since, or is new, is as it is. What came from
+/// another format is shown as that one's program understands it, on its way to the
+/// format `target`. `beside` is what stands beside the session, where its records
+/// keep nothing.
 ///
 /// # Errors
 /// When a member that an export wrote is not valid.
-pub fn originals(path: Vec<SourceEvent>, exporter: &dyn Exporter) -> Result<Vec<SourceEvent>, StreamError> {
+pub fn originals(
+    path: Vec<SourceEvent>,
+    exporter: &dyn Exporter,
+    target: &str,
+    beside: &[Vec<u8>],
+) -> Result<Vec<SourceEvent>, StreamError> {
     // Each event with its place on the path that it had; what is new follows all
     // that is before it.
     let mut events: Vec<(usize, SourceEvent)> = Vec::with_capacity(path.len());
-    let mut last = 0;
+    let mut restored: Vec<(usize, SourceEvent)> = Vec::new();
+    let (mut last, mut came_from) = (0, None);
+    let mut beside = Beside::of(beside);
+    if let Some(first) = beside.members.first() {
+        restored.extend(left_out_events(Value::trusted(first))?);
+        came_from = format_of(Value::trusted(first));
+    }
     for event in path {
-        let Some(member) = exporter.carried(Value::trusted(&event.payload)).map(unwrapped) else {
+        let own = exporter.carried(Value::trusted(&event.payload)).map(unwrapped);
+        if let Some(own) = &own {
+            restored.extend(left_out_events(Value::trusted(own))?);
+            came_from = format_of(Value::trusted(own)).or(came_from);
+        }
+        let Some(member) = own.or_else(|| beside.next(&digest(&event, exporter))) else {
             events.push((last, event));
             continue;
         };
         let member = Value::trusted(&member);
-        for one in member.first("events").into_iter().flat_map(Value::elements) {
-            events.extend(left_out_event(one)?);
-        }
         let is_unchanged = member.first("digest").is_some_and(|kept| kept.is_str(&digest(&event, exporter)));
         let [seq, place, part] = member.get_each(["seq", "place", "part"]);
         let (seq, place) = (seq.and_then(Value::parse).map(Seq::new), place.and_then(Value::parse));
         last = last.max(place.unwrap_or(last));
         match (is_unchanged, seq, place) {
-            (true, Some(seq), Some(place)) if part.is_none() => events.push((place, original(&event, seq, member, exporter)?)),
+            (true, Some(seq), Some(place)) if part.is_none() => restored.push((place, original(&event, seq, member, exporter)?)),
             // Ours, or a part of an event that another record stands for.
             (true, _, _) => {}
             (false, _, _) => events.push((last, event)),
         }
     }
-    events.sort_by_key(|(place, _)| *place);
-    Ok(events.into_iter().map(|(_, event)| event).collect())
+    restored.sort_by_key(|(place, _)| *place);
+    let (places, mut originals): (Vec<usize>, Vec<SourceEvent>) = restored.into_iter().unzip();
+    if let Some(format) = came_from.as_deref().and_then(adapters::by_id)
+        && let Some(exporter) = format.exporter()
+    {
+        let kinship = if format.id() == target { Kinship::SameFormat } else { Kinship::Foreign };
+        understand(&mut originals, exporter, kinship)?;
+    }
+    // What is new follows what it followed.
+    let mut all: Vec<(usize, SourceEvent)> = places.into_iter().zip(originals).collect();
+    all.append(&mut events);
+    all.sort_by_key(|(place, _)| *place);
+    Ok(all.into_iter().map(|(_, event)| event).collect())
 }
 
 /// The text of a member. A log carries a value with a member `$raw`, which may be
 /// one of its own, as a text in another `$raw`.
-fn unwrapped(member: Value<'_>) -> Vec<u8> {
+pub(super) fn unwrapped(member: Value<'_>) -> Vec<u8> {
     match member.first(json::RAW_KEY) {
         Some(raw) => raw.to_str().into_owned().into_bytes(),
         None => member.text().to_vec(),
     }
 }
 
-fn left_out_event(one: Value<'_>) -> Result<Option<(usize, SourceEvent)>, StreamError> {
-    let [place, seq, ts, kind, payload] = one.get_each(["place", "seq", "ts", "type", "payload"]);
-    let place = place.and_then(Value::parse);
-    let (Some(place), Some(seq), Some(kind), Some(payload)) = (place, seq.and_then(Value::parse).map(Seq::new), kind, payload) else {
-        return Ok(None);
-    };
-    let ts = ts.filter(|ts| ts.is_string()).map(|ts| ts.to_str().into_owned());
-    let kind = EventKind::from_name(kind.to_str().as_bytes());
-    Ok(Some((place, SourceEvent::from_payload(seq, kind, ts, payload.text().to_vec())?)))
+/// The format that a session came from.
+fn format_of(member: Value<'_>) -> Option<String> {
+    Some(member.first("session")?.first("format")?.to_str().into_owned())
+}
+
+/// The members that stand beside a session, by the records that they were made for.
+struct Beside<'m> {
+    members: &'m [Vec<u8>],
+    by_digest: BTreeSet<(String, usize)>,
+    /// Those before it are of records that are past.
+    next: usize,
+}
+
+impl Beside<'_> {
+    fn of(members: &[Vec<u8>]) -> Beside<'_> {
+        let digest = |member: &Vec<u8>| Value::trusted(member).first("digest").map(|digest| digest.to_str().into_owned());
+        let by_digest = members.iter().enumerate().filter_map(|(n, member)| Some((digest(member)?, n))).collect();
+        Beside { members, by_digest, next: 0 }
+    }
+
+    /// The next one of a record that is as it was.
+    fn next(&mut self, digest: &str) -> Option<Vec<u8>> {
+        let (_, at) = self.by_digest.range((digest.to_owned(), self.next)..).next().filter(|(found, _)| found == digest)?;
+        self.next = at + 1;
+        Some(self.members[*at].clone())
+    }
+}
+
+/// The events that no record stands for, with their places on the path.
+fn left_out_events(member: Value<'_>) -> Result<Vec<(usize, SourceEvent)>, StreamError> {
+    let mut events = Vec::new();
+    for one in member.first("events").into_iter().flat_map(Value::elements) {
+        let [place, seq, ts, kind, payload] = one.get_each(["place", "seq", "ts", "type", "payload"]);
+        let place = place.and_then(Value::parse);
+        let (Some(place), Some(seq), Some(kind), Some(payload)) = (place, seq.and_then(Value::parse).map(Seq::new), kind, payload) else {
+            continue;
+        };
+        let ts = ts.filter(|ts| ts.is_string()).map(|ts| ts.to_str().into_owned());
+        let kind = EventKind::from_name(kind.to_str().as_bytes());
+        events.push((place, SourceEvent::from_payload(seq, kind, ts, payload.text().to_vec())?));
+    }
+    Ok(events)
 }
 
 fn original(event: &SourceEvent, seq: Seq, member: Value<'_>, exporter: &dyn Exporter) -> Result<SourceEvent, StreamError> {

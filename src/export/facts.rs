@@ -99,11 +99,13 @@ impl Facts {
             self.roles.push(role.to_owned());
         }
         message.parts.iter().for_each(|part| self.add_part(part));
-        let model = [message.provider.as_deref().unwrap_or_default(), message.model.as_deref().unwrap_or_default()].join("/");
-        if model != "/" && self.models.last() != Some(&model) {
+        // Some programs have both in one text.
+        let both: Vec<&str> = [&message.provider, &message.model].into_iter().flatten().map(String::as_str).collect();
+        let model = both.join("/");
+        if !both.is_empty() && self.models.last() != Some(&model) {
             self.models.push(model);
         }
-        self.usage.extend(message.usage);
+        self.usage.extend(message.usage.map(without_sum).filter(|usage| *usage != Usage::default()));
         if message.stop_reason.is_some() && self.stops.last().copied() != message.stop_reason {
             self.stops.extend(message.stop_reason);
         }
@@ -175,6 +177,14 @@ impl Facts {
             self.order.push(what);
         }
     }
+}
+
+/// Token counts without a total that is their sum, which says nothing.
+fn without_sum(mut usage: Usage) -> Usage {
+    let counts = [usage.input, usage.output, usage.cache_read, usage.cache_write];
+    let sum = counts.into_iter().flatten().fold(0, u64::saturating_add);
+    usage.total = usage.total.filter(|total| *total != sum);
+    usage
 }
 
 fn arguments(arguments: &Arguments) -> String {

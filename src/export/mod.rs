@@ -16,6 +16,7 @@ mod prepare;
 mod prove;
 mod run;
 pub mod source;
+mod understand;
 mod wanted;
 
 pub use error::ExportError;

@@ -1,6 +1,6 @@
 //! One export from beginning to end: read, prepared, paired, written, and proven.
 
-use crate::adapters::exporter::Exporter;
+use crate::adapters::exporter::{Exporter, Kinship};
 use crate::adapters::format::Format;
 use crate::log::LogView;
 use crate::model::export::ability::Ability;
@@ -12,8 +12,9 @@ use crate::model::stream::{ReadAt, StreamError};
 use super::carry::Origin;
 use super::error::ExportError;
 use super::pairing::Pairing;
-use super::prepare::{Draft, Kinship, prepare};
+use super::prepare::{Draft, Prepared, prepare};
 use super::source::{self, Depth, SourceEvent};
+use super::understand::understand;
 use super::wanted::{Export, Extension, Wanted};
 use super::{carry, finish, prove};
 
@@ -27,12 +28,16 @@ pub fn export<R: ReadAt>(log: &mut LogView<R>, source: Option<&dyn Format>, want
     let abilities = exporter.abilities();
     let depth = if abilities.can(Ability::Compactions) { Depth::Everything } else { Depth::Shown };
     let mut path = source::read(log, wanted.node, depth)?;
-    if let Some(source) = source.and_then(Format::exporter) {
-        path.events = carry::originals(path.events, source)?;
-    }
     let kinship = if path.session.format == wanted.target.id() { Kinship::SameFormat } else { Kinship::Foreign };
+    if let Some(source) = source.and_then(Format::exporter) {
+        // Before what came from elsewhere is what it was there.
+        understand(&mut path.events, source, kinship)?;
+        let beside = source::beside(log, source)?;
+        path.events = carry::originals(path.events, source, wanted.target.id(), &beside)?;
+    }
     let seed = Seed::of(wanted.target.id(), &path.seal, &wanted.head);
-    let (mut drafts, mut losses) = prepare(&path.events, exporter, kinship, std::mem::take(&mut path.losses));
+    let sent = path.session.summary.clone().filter(|_| source.and_then(Format::exporter).is_some_and(Exporter::sends_summary));
+    let Prepared { mut drafts, summary, mut losses } = prepare(&path.events, sent, exporter, kinship, std::mem::take(&mut path.losses));
     if let Some(model) = &wanted.model {
         set_model(&mut drafts, model);
     }
@@ -42,6 +47,10 @@ pub fn export<R: ReadAt>(log: &mut LogView<R>, source: Option<&dyn Format>, want
         return Err(ExportError::Empty);
     }
     let (mut transcript, origins) = finish::transcript(&path, drafts, seed, abilities, &mut losses, wanted);
+    transcript.summary = summary;
+    if exporter.prunes_above().is_some_and(|most| transcript.entries.len() > most) {
+        losses.add(LossCode::TargetPrunes, Seq::new(1));
+    }
     let bare = exporter.write(&transcript);
     let read = prove::read_back(wanted.target, &bare, transcript.entries.len())?;
     prove::settle_losses(&path.events, &origins, &read, &mut losses, wanted)?;
@@ -71,7 +80,10 @@ pub fn export<R: ReadAt>(log: &mut LogView<R>, source: Option<&dyn Format>, want
 pub fn originals<R: ReadAt>(log: &mut LogView<R>, format: &dyn Format, node: Seq) -> Result<Vec<SourceEvent>, StreamError> {
     let path = source::read(log, node, Depth::Everything)?;
     match format.exporter() {
-        Some(exporter) => carry::originals(path.events, exporter),
+        Some(exporter) => {
+            let beside = source::beside(log, exporter)?;
+            carry::originals(path.events, exporter, format.id(), &beside)
+        }
         None => Ok(path.events),
     }
 }

@@ -4,8 +4,8 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods)]
 
-use everlog::adapters::ALL;
 use everlog::adapters::format::{Check, Format};
+use everlog::adapters::{ALL, by_id};
 use everlog::export::source::{self, Depth, SourceEvent};
 use everlog::export::{self, Export, ExportError, Extension, Wanted};
 use everlog::json;
@@ -40,8 +40,10 @@ fn targets() -> impl Iterator<Item = &'static dyn Format> {
 }
 
 fn exported(source: &mut Source, target: &'static dyn Format, extension: Extension) -> Result<Export, ExportError> {
-    let wanted = Wanted { target, node: source.node, head: "branch:main".to_owned(), cwd: None, model: None, title: None, extension };
-    export::export(&mut source.log, None, &wanted)
+    let head = "branch:main".to_owned();
+    let wanted = Wanted { target, node: source.node, head, cwd: None, model: None, title: None, folder: None, extension };
+    let format = by_id(&source.log.session.format);
+    export::export(&mut source.log, format, &wanted)
 }
 
 /// Converts an export, and gives the events that it was made of.

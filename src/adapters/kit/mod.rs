@@ -8,6 +8,7 @@ pub(in crate::adapters) mod entries;
 pub(in crate::adapters) mod known;
 pub(in crate::adapters) mod mapping;
 pub(in crate::adapters) mod members;
+pub(in crate::adapters) mod object;
 pub(in crate::adapters) mod place;
 pub(in crate::adapters) mod rows;
 pub(in crate::adapters) mod surgery;

@@ -30,6 +30,7 @@ impl Exporter for OpenClawExporter {
                 Ability::ErrorFlags,
                 Ability::StopReasons,
                 Ability::Usage,
+                Ability::Totals,
                 Ability::Costs,
                 Ability::Models,
                 Ability::Providers,

@@ -21,6 +21,7 @@ impl Exporter for PiExporter {
                 Ability::ErrorFlags,
                 Ability::StopReasons,
                 Ability::Usage,
+                Ability::Totals,
                 Ability::Costs,
                 Ability::Models,
                 Ability::Providers,
