@@ -2,6 +2,7 @@
 //! that map a record's members to facts and back, and the conversion that every
 //! reader feeds. Nothing here names a format.
 
+pub(in crate::adapters) mod chat;
 pub(in crate::adapters) mod conversion;
 pub(in crate::adapters) mod document;
 pub(in crate::adapters) mod entries;
