@@ -114,10 +114,10 @@ pub fn run(job: &ExportJob<'_>, out: &Printer) -> Result<ExitStatus, CommandErro
         };
         match one(job, log, out) {
             Ok(Some(export)) => {
-                lossy += u64::from(!export.losses.is_empty());
+                lossy += u64::from(export.losses.is_lossy());
                 report.losses = losses(&export.losses);
                 report.records = export.records;
-                let is_refused = job.on_loss == OnLoss::Refuse && !export.losses.is_empty();
+                let is_refused = job.on_loss == OnLoss::Refuse && export.losses.is_lossy();
                 let written = if is_refused { Err(None) } else { write(&folder, &export.session).map_err(Some) };
                 print_losses(log, &report.losses, job.target, out);
                 match written {
@@ -209,6 +209,7 @@ fn one(job: &ExportJob<'_>, log: &LogFile, out: &Printer) -> Result<Option<Expor
         cwd: job.cwd.clone(),
         model: job.model.clone(),
         title: job.title.clone(),
+        folder: std::path::absolute(&job.dest).ok().map(|folder| folder.to_string_lossy().into_owned()),
         extension: job.extension,
     };
     match export::export(&mut view, Some(adapter), &wanted) {

@@ -65,7 +65,19 @@ pub(super) fn transcript(
         entries.push(Entry { id, time, body, carried: None });
         origins.push(draft.origin);
     }
-    (Transcript { seed, source: path.session.format.clone(), title, cwd, created, entries }, origins)
+    (
+        Transcript {
+            seed,
+            source: path.session.format.clone(),
+            title,
+            summary: None,
+            cwd,
+            folder: wanted.folder.clone(),
+            created,
+            entries,
+        },
+        origins,
+    )
 }
 
 fn first_of(origin: &Origin) -> Option<usize> {
@@ -113,7 +125,7 @@ fn times(path: &SourcePath, drafts: &[Draft], created: Option<Instant>, abilitie
                 Some((_, Zone::Assumed)) => losses.add(LossCode::ZoneAssumed, event.seq),
                 Some((_, Zone::Said)) => {}
             }
-            if said.is_some() {
+            if said.is_some_and(|(said, _)| said != time) {
                 losses.add(LossCode::TimeCut, event.seq);
             }
             if abilities.needs(Need::RisingTimes) && times.last().is_some_and(|last| time <= *last) {

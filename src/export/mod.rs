@@ -6,6 +6,7 @@
 //! own reader and loader say what came out of it (`prove`): what differs from the
 //! log must have been declared as lost, and what was declared must differ.
 
+mod arguments;
 pub mod carry;
 mod error;
 mod facts;
@@ -15,6 +16,7 @@ mod prepare;
 mod prove;
 mod run;
 pub mod source;
+pub mod understand;
 mod wanted;
 
 pub use error::ExportError;

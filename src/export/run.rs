@@ -1,5 +1,6 @@
 //! One export from beginning to end: read, prepared, paired, written, and proven.
 
+use crate::adapters::exporter::{Exporter, Kinship};
 use crate::adapters::format::Format;
 use crate::log::LogView;
 use crate::model::export::ability::Ability;
@@ -8,13 +9,12 @@ use crate::model::export::transcript::{Body, Seed};
 use crate::model::ids::Seq;
 use crate::model::stream::{ReadAt, StreamError};
 
-use crate::adapters::exporter::Exporter;
-
 use super::carry::Origin;
 use super::error::ExportError;
 use super::pairing::Pairing;
-use super::prepare::{Draft, Kinship, prepare};
+use super::prepare::{Draft, Prepared, prepare};
 use super::source::{self, Depth, SourceEvent};
+use super::understand::understand;
 use super::wanted::{Export, Extension, Wanted};
 use super::{carry, finish, prove};
 
@@ -28,23 +28,32 @@ pub fn export<R: ReadAt>(log: &mut LogView<R>, source: Option<&dyn Format>, want
     let abilities = exporter.abilities();
     let depth = if abilities.can(Ability::Compactions) { Depth::Everything } else { Depth::Shown };
     let mut path = source::read(log, wanted.node, depth)?;
+    let kinship = |format: &str| if format == wanted.target.id() { Kinship::SameFormat } else { Kinship::Foreign };
     if let Some(source) = source.and_then(Format::exporter) {
-        path.events = carry::originals(path.events, source)?;
+        // Before what came from elsewhere is what it was there.
+        understand(&mut path.events, source, kinship(&path.session.format))?;
+        let beside = source::beside(log, source)?;
+        path.events = carry::originals(path.events, source, wanted.target.id(), &beside)?;
     }
-    let is_own = |event: &SourceEvent| event.format.as_deref().unwrap_or(&path.session.format) == wanted.target.id();
-    let kinships: Vec<Kinship> =
-        path.events.iter().map(|event| if is_own(event) { Kinship::SameFormat } else { Kinship::Foreign }).collect();
+    let format_of = |event: &SourceEvent| event.format.clone().unwrap_or_else(|| path.session.format.as_str().into());
+    let kinships: Vec<Kinship> = path.events.iter().map(|event| kinship(&format_of(event))).collect();
     let seed = Seed::of(wanted.target.id(), &path.seal, &wanted.head);
-    let (mut drafts, mut losses) = prepare(&path.events, &kinships, exporter, std::mem::take(&mut path.losses));
+    let sent = path.session.summary.clone().filter(|_| source.and_then(Format::exporter).is_some_and(Exporter::sends_summary));
+    let Prepared { mut drafts, summary, mut losses } = prepare(&path.events, &kinships, sent, exporter, std::mem::take(&mut path.losses));
     if let Some(model) = &wanted.model {
         set_model(&mut drafts, model);
     }
     let mut drafts = Pairing { events: &path.events, seed: &seed, losses: &mut losses }.settle(drafts, abilities);
     reword(&mut drafts, &path.events, &kinships, exporter, &mut losses);
+    note_foreign_tools(&drafts, &path.events, exporter, &mut losses);
     if !drafts.iter().any(|draft| matches!(draft.body, Body::User(_) | Body::Answer(_))) {
         return Err(ExportError::Empty);
     }
     let (mut transcript, origins) = finish::transcript(&path, drafts, seed, abilities, &mut losses, wanted);
+    transcript.summary = summary;
+    if exporter.prunes_above().is_some_and(|most| transcript.entries.len() > most) {
+        losses.add(LossCode::TargetPrunes, Seq::new(1));
+    }
     let bare = exporter.write(&transcript);
     let read = prove::read_back(wanted.target, &bare, transcript.entries.len())?;
     prove::settle_losses(&path.events, &origins, &read, &mut losses, wanted)?;
@@ -74,7 +83,10 @@ pub fn export<R: ReadAt>(log: &mut LogView<R>, source: Option<&dyn Format>, want
 pub fn originals<R: ReadAt>(log: &mut LogView<R>, format: &dyn Format, node: Seq) -> Result<Vec<SourceEvent>, StreamError> {
     let path = source::read(log, node, Depth::Everything)?;
     match format.exporter() {
-        Some(exporter) => carry::originals(path.events, exporter),
+        Some(exporter) => {
+            let beside = source::beside(log, exporter)?;
+            carry::originals(path.events, exporter, format.id(), &beside)
+        }
         None => Ok(path.events),
     }
 }
@@ -82,10 +94,23 @@ pub fn originals<R: ReadAt>(log: &mut LogView<R>, format: &dyn Format, node: Seq
 /// Lets the target change what it would take for something else.
 fn reword(drafts: &mut [Draft], events: &[SourceEvent], kinships: &[Kinship], exporter: &dyn Exporter, losses: &mut Losses) {
     for draft in drafts {
-        let Origin::Events(of) = &draft.origin else { continue };
-        let is_foreign = of.iter().any(|at| kinships[*at] == Kinship::Foreign);
-        if is_foreign && exporter.reword(&mut draft.body) {
+        let of = match &draft.origin {
+            Origin::Events(of) => of.as_slice(),
+            Origin::Invented(_) => &[],
+        };
+        let is_own = !of.is_empty() && of.iter().all(|at| kinships[*at] == Kinship::SameFormat);
+        if !is_own && exporter.reword(&mut draft.body) {
             of.iter().for_each(|at| losses.add(LossCode::TextAltered, events[*at].seq));
+        }
+    }
+}
+
+/// Notes the calls that the program keeps and does not send to the model.
+fn note_foreign_tools(drafts: &[Draft], events: &[SourceEvent], exporter: &dyn Exporter, losses: &mut Losses) {
+    for draft in drafts {
+        let (Body::Answer(answer), Origin::Events(of)) = (&draft.body, &draft.origin) else { continue };
+        if answer.calls().any(|call| !exporter.offers(&call.name)) {
+            of.iter().for_each(|at| losses.add(LossCode::ToolNotOffered, events[*at].seq));
         }
     }
 }
