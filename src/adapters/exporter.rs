@@ -27,12 +27,70 @@ pub trait Exporter: Sync {
         false
     }
 
+    /// Takes apart what the program keeps in the text of a message, such as calls and
+    /// thoughts: the payload as it would be if they had parts of their own; `None`
+    /// where there is nothing of that kind.
+    fn understood(&self, _message: Spoken<'_>) -> Option<Vec<u8>> {
+        None
+    }
+
+    /// Makes a text that a model said one that the program does not take for
+    /// something else; `None` where it is one already.
+    fn fitting(&self, _text: &str) -> Option<String> {
+        None
+    }
+
+    /// Tells whether the program offers a tool of this name; one that sends calls of
+    /// foreign tools to the model as they are need not say.
+    fn offers(&self, _tool: &str) -> bool {
+        true
+    }
+
+    /// Tells whether the program sends the summary of a session's outcome to the
+    /// model, before the messages.
+    fn sends_summary(&self) -> bool {
+        false
+    }
+
+    /// The number of records above which the program summarises a session at its
+    /// next turn, and deletes the older ones.
+    fn prunes_above(&self) -> Option<usize> {
+        None
+    }
+
+    /// Finds in the payload of an event that is no message what an export put beside
+    /// a session whose records keep nothing: what belongs to one record, in the order
+    /// of the records.
+    fn carried_beside<'v>(&self, _payload: Value<'v>) -> Option<Value<'v>> {
+        None
+    }
+
     /// Finds in the payload of a message what [`Entry::carried`] put there.
     ///
     /// [`Entry::carried`]: crate::model::export::transcript::Entry::carried
     fn carried<'v>(&self, payload: Value<'v>) -> Option<Value<'v>> {
         payload.first("ext")?.first(CARRIED)
     }
+}
+
+/// Whether a session goes to its own format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kinship {
+    /// It does: what only its program understands can go along.
+    SameFormat,
+    /// It goes to another.
+    Foreign,
+}
+
+/// A message of a log, and what was said before it.
+#[derive(Debug, Clone, Copy)]
+pub struct Spoken<'v> {
+    /// Its payload.
+    pub payload: Value<'v>,
+    /// The payload of the message before it, taken apart.
+    pub before: Option<Value<'v>>,
+    /// Where the session goes.
+    pub kinship: Kinship,
 }
 
 /// The name of the member that holds what a target cannot say.

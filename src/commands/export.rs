@@ -232,7 +232,7 @@ impl Run<'_> {
 
     fn settle(&mut self, log: &LogFile, export: Export, redactions: Option<Redactions>, report: &mut ExportedLog) {
         let (job, out) = (self.job, self.out);
-        let is_lossless = export.losses.is_empty();
+        let is_lossless = !export.losses.is_lossy();
         self.tally.lossy += u64::from(!is_lossless);
         report.losses = losses(&export.losses);
         report.records = export.records;
@@ -354,7 +354,8 @@ fn made(job: &ExportJob<'_>, log: &LogFile) -> Result<Option<Made>, CommandError
     let mut redactor = job.redactor.as_ref().map(Redactor::fresh);
     let export = match job.target {
         ExportTarget::Program(target) => {
-            let wanted = Wanted { target, node, head, cwd, model, title, extension: job.extension };
+            let folder = std::path::absolute(&job.dest).ok().map(|folder| folder.to_string_lossy().into_owned());
+            let wanted = Wanted { target, node, head, cwd, model, title, folder, extension: job.extension };
             export::export_redacted(&mut view, Some(adapter), &wanted, redactor.as_mut())
         }
         ExportTarget::Document(document) => {

@@ -4,7 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use crate::adapters::exporter::{CARRIED, Exporter};
+use crate::adapters;
+use crate::adapters::exporter::{Exporter, Kinship};
+use crate::adapters::format::Format;
 use crate::json::{self, Kind, Value};
 use crate::model::digest::sha256_hex;
 use crate::model::event::EventKind;
@@ -12,6 +14,7 @@ use crate::model::ids::Seq;
 use crate::model::stream::StreamError;
 
 use super::source::SourceEvent;
+use super::understand::understand;
 
 /// So many digits of a hash name a log or a record.
 const DIGITS: usize = 16;
@@ -152,7 +155,7 @@ fn without(value: Value<'_>, carried: &[u8]) -> Option<Vec<u8>> {
     let mut out = vec![b'{'];
     for member in value.members() {
         let inside = member.value();
-        let kept = if member.is(CARRIED) && inside.text() == carried {
+        let kept = if inside.text() == carried {
             None
         } else if inside.kind() == Kind::Object && memchr::memmem::find(inside.text(), carried).is_some() {
             without(inside, carried)
@@ -185,30 +188,42 @@ fn digest(read: &SourceEvent, exporter: &dyn Exporter) -> String {
 
 /// Gives back the events that an exported session is made of: a record that is
 /// as it was exported is the event that it came from, whatever the target could
-/// say of it; one that was changed since, or is new, is as it is.
+/// say of it; one that was changed since, or is new, is as it is. What came from
+/// another format is shown as that one's program understands it, on its way to the
+/// format `target`. `beside` is what stands beside the session, where its records
+/// keep nothing.
 ///
 /// # Errors
 /// When a member that an export wrote is not valid.
-pub fn originals(path: Vec<SourceEvent>, exporter: &dyn Exporter) -> Result<Vec<SourceEvent>, StreamError> {
+pub fn originals(
+    path: Vec<SourceEvent>,
+    exporter: &dyn Exporter,
+    target: &str,
+    beside: &[Vec<u8>],
+) -> Result<Vec<SourceEvent>, StreamError> {
     // The events with their places on the path that they had, and those that are new
     // with what they follow.
     let mut events: Vec<(usize, SourceEvent)> = Vec::with_capacity(path.len());
     let mut left_out: Vec<(usize, SourceEvent)> = Vec::new();
-    let mut format: Option<Rc<str>> = None;
     let mut new: Vec<(Option<usize>, SourceEvent)> = Vec::new();
     let mut changed: Vec<(usize, SourceEvent)> = Vec::new();
-    let mut last = None;
+    let (mut last, mut came_from) = (None, None);
+    let mut beside = Beside::of(beside);
+    if let Some(first) = beside.members.first() {
+        left_out.extend(left_out_events(Value::trusted(first))?);
+        came_from = format_of(Value::trusted(first));
+    }
     for event in path {
-        let Some(member) = exporter.carried(Value::trusted(&event.payload)).map(unwrapped) else {
+        let own = exporter.carried(Value::trusted(&event.payload)).map(unwrapped);
+        if let Some(own) = &own {
+            left_out.extend(left_out_events(Value::trusted(own))?);
+            came_from = format_of(Value::trusted(own)).or(came_from);
+        }
+        let Some(member) = own.or_else(|| beside.next(&digest(&event, exporter))) else {
             new.push((last, event));
             continue;
         };
         let member = Value::trusted(&member);
-        for one in member.first("events").into_iter().flat_map(Value::elements) {
-            left_out.extend(left_out_event(one)?);
-        }
-        let about = member.first("session").and_then(|about| about.first("format"));
-        format = about.map(|format| Rc::from(&*format.to_str())).or(format);
         let is_unchanged = member.first("digest").is_some_and(|kept| kept.is_str(&digest(&event, exporter)));
         let [seq, place, part] = member.get_each(["seq", "place", "part"]);
         let (seq, place) = (seq.and_then(Value::parse).map(Seq::new), place.and_then(Value::parse));
@@ -223,8 +238,15 @@ pub fn originals(path: Vec<SourceEvent>, exporter: &dyn Exporter) -> Result<Vec<
     }
     let records: BTreeSet<usize> = events.iter().chain(&changed).map(|(place, _)| *place).collect();
     events.append(&mut left_out);
-    for (_, event) in &mut events {
-        event.format.clone_from(&format);
+    events.sort_by_key(|(place, _)| *place);
+    let (places, mut originals): (Vec<usize>, Vec<SourceEvent>) = events.into_iter().unzip();
+    if let Some(came_from) = &came_from {
+        let format: Rc<str> = Rc::from(came_from.as_str());
+        originals.iter_mut().for_each(|event| event.format = Some(format.clone()));
+        if let Some(exporter) = adapters::by_id(came_from).and_then(Format::exporter) {
+            let kinship = if came_from == target { Kinship::SameFormat } else { Kinship::Foreign };
+            understand(&mut originals, exporter, kinship)?;
+        }
     }
     // What is new was said before the next record, and after what the target could
     // not say in front of that.
@@ -232,9 +254,9 @@ pub fn originals(path: Vec<SourceEvent>, exporter: &dyn Exporter) -> Result<Vec<
         let next = records.range(last.map_or(0, |last| last.saturating_add(1))..).next();
         next.map_or(usize::MAX, |next| *next)
     };
-    let mut all: Vec<((usize, Rank), SourceEvent)> = Vec::with_capacity(events.len() + new.len() + changed.len());
+    let mut all: Vec<((usize, Rank), SourceEvent)> = Vec::with_capacity(originals.len() + new.len() + changed.len());
     all.extend(new.into_iter().map(|(last, event)| ((after(last), Rank::New), event)));
-    all.extend(events.into_iter().map(|(place, event)| ((place, Rank::Original), event)));
+    all.extend(places.into_iter().zip(originals).map(|(place, event)| ((place, Rank::Original), event)));
     all.extend(changed.into_iter().map(|(place, event)| ((place, Rank::Changed), event)));
     all.sort_by_key(|(place, _)| *place);
     Ok(all.into_iter().map(|(_, event)| event).collect())
@@ -250,20 +272,53 @@ enum Rank {
 
 /// The text of a member. A log carries a value with a member `$raw`, which may be
 /// one of its own, as a text in another `$raw`; and a target may keep it as a text.
-fn unwrapped(member: Value<'_>) -> Vec<u8> {
+pub(super) fn unwrapped(member: Value<'_>) -> Vec<u8> {
     let text = member.first(json::RAW_KEY).or_else(|| member.is_string().then_some(member));
     text.map_or_else(|| member.text().to_vec(), |text| text.to_str().into_owned().into_bytes())
 }
 
-fn left_out_event(one: Value<'_>) -> Result<Option<(usize, SourceEvent)>, StreamError> {
-    let [place, seq, ts, kind, payload] = one.get_each(["place", "seq", "ts", "type", "payload"]);
-    let place = place.and_then(Value::parse);
-    let (Some(place), Some(seq), Some(kind), Some(payload)) = (place, seq.and_then(Value::parse).map(Seq::new), kind, payload) else {
-        return Ok(None);
-    };
-    let ts = ts.filter(|ts| ts.is_string()).map(|ts| ts.to_str().into_owned());
-    let kind = EventKind::from_name(kind.to_str().as_bytes());
-    Ok(Some((place, SourceEvent::from_payload(seq, kind, ts, payload.text().to_vec())?)))
+/// The format that a session came from.
+fn format_of(member: Value<'_>) -> Option<String> {
+    Some(member.first("session")?.first("format")?.to_str().into_owned())
+}
+
+/// The members that stand beside a session, by the records that they were made for.
+struct Beside<'m> {
+    members: &'m [Vec<u8>],
+    by_digest: BTreeSet<(String, usize)>,
+    /// Those before it are of records that are past.
+    next: usize,
+}
+
+impl Beside<'_> {
+    fn of(members: &[Vec<u8>]) -> Beside<'_> {
+        let digest = |member: &Vec<u8>| Value::trusted(member).first("digest").map(|digest| digest.to_str().into_owned());
+        let by_digest = members.iter().enumerate().filter_map(|(n, member)| Some((digest(member)?, n))).collect();
+        Beside { members, by_digest, next: 0 }
+    }
+
+    /// The next one of a record that is as it was.
+    fn next(&mut self, digest: &str) -> Option<Vec<u8>> {
+        let (_, at) = self.by_digest.range((digest.to_owned(), self.next)..).next().filter(|(found, _)| found == digest)?;
+        self.next = at + 1;
+        Some(self.members[*at].clone())
+    }
+}
+
+/// The events that no record stands for, with their places on the path.
+fn left_out_events(member: Value<'_>) -> Result<Vec<(usize, SourceEvent)>, StreamError> {
+    let mut events = Vec::new();
+    for one in member.first("events").into_iter().flat_map(Value::elements) {
+        let [place, seq, ts, kind, payload] = one.get_each(["place", "seq", "ts", "type", "payload"]);
+        let place = place.and_then(Value::parse);
+        let (Some(place), Some(seq), Some(kind), Some(payload)) = (place, seq.and_then(Value::parse).map(Seq::new), kind, payload) else {
+            continue;
+        };
+        let ts = ts.filter(|ts| ts.is_string()).map(|ts| ts.to_str().into_owned());
+        let kind = EventKind::from_name(kind.to_str().as_bytes());
+        events.push((place, SourceEvent::from_payload(seq, kind, ts, payload.text().to_vec())?));
+    }
+    Ok(events)
 }
 
 fn original(event: &SourceEvent, seq: Seq, member: Value<'_>, exporter: &dyn Exporter) -> Result<SourceEvent, StreamError> {

@@ -101,12 +101,14 @@ impl Facts {
             self.roles.push(role.to_owned());
         }
         message.parts.iter().for_each(|part| self.add_part(part));
-        let model = [message.provider.as_deref().unwrap_or_default(), message.model.as_deref().unwrap_or_default()].join("/");
-        if model != "/" && self.models.last() != Some(&model) {
+        // Some programs have both in one text.
+        let both: Vec<&str> = [&message.provider, &message.model].into_iter().flatten().map(String::as_str).collect();
+        let model = both.join("/");
+        if !both.is_empty() && self.models.last() != Some(&model) {
             self.models.push(model);
         }
         // What it cost is a side of its own, and a usage may say nothing else.
-        let counts = message.usage.map(|usage| Usage { cost: None, ..usage });
+        let counts = message.usage.map(|usage| without_sum(Usage { cost: None, ..usage }));
         self.usage.extend(counts.filter(|counts| *counts != Usage::default()));
         self.costs.extend(message.usage.and_then(|usage| usage.cost));
         if message.stop_reason.is_some() && self.stops.last().copied() != message.stop_reason {
@@ -136,10 +138,11 @@ impl Facts {
     fn add_part(&mut self, part: &Part) {
         match part {
             Part::Text(text) => {
+                // An empty text says nothing.
                 if !text.as_str().is_empty() {
                     self.step("text");
+                    self.text.push(text.as_str().to_owned());
                 }
-                self.text.push(text.as_str().to_owned());
             }
             Part::Thinking(thinking) => {
                 self.step("thinking");
@@ -180,6 +183,14 @@ impl Facts {
             self.order.push(what);
         }
     }
+}
+
+/// Token counts without a total that is their sum, which says nothing.
+fn without_sum(mut usage: Usage) -> Usage {
+    let counts = [usage.input, usage.output, usage.cache_read, usage.cache_write];
+    let sum = counts.into_iter().flatten().fold(0, u64::saturating_add);
+    usage.total = usage.total.filter(|total| *total != sum);
+    usage
 }
 
 fn arguments(arguments: &Arguments) -> String {

@@ -23,6 +23,8 @@ pub(super) struct Asked<'a> {
     pub(super) cwd: Option<&'a str>,
     /// Another title.
     pub(super) title: Option<&'a str>,
+    /// Where the files will be, for a target whose sessions name files beside them.
+    pub(super) folder: Option<&'a str>,
 }
 
 /// Gives the drafts ids and times, and the session its title and folder.
@@ -78,7 +80,8 @@ pub(super) fn transcript(
     }
     let session = &path.session;
     let (source, source_version, id) = (session.format.clone(), session.format_version.clone(), session.id.clone());
-    (Transcript { seed, source, source_version, id, title, cwd, created, entries }, origins)
+    let folder = asked.folder.map(str::to_owned);
+    (Transcript { seed, source, source_version, id, title, summary: None, cwd, folder, created, entries }, origins)
 }
 
 fn first_of(origin: &Origin) -> Option<usize> {
@@ -126,7 +129,7 @@ fn times(path: &SourcePath, drafts: &[Draft], created: Option<Instant>, abilitie
                 Some((_, Zone::Assumed)) => losses.add(LossCode::ZoneAssumed, event.seq),
                 Some((_, Zone::Said)) => {}
             }
-            if said.is_some() {
+            if said.is_some_and(|(said, _)| said != time) {
                 losses.add(LossCode::TimeCut, event.seq);
             }
             if abilities.needs(Need::RisingTimes) && times.last().is_some_and(|last| time <= *last) {

@@ -6,6 +6,7 @@
 //! own reader and loader say what came out of it (`prove`): what differs from the
 //! log must have been declared as lost, and what was declared must differ.
 
+mod arguments;
 pub mod carry;
 pub mod document;
 mod error;
@@ -17,6 +18,7 @@ mod prove;
 mod redaction;
 mod run;
 pub mod source;
+pub mod understand;
 mod wanted;
 
 pub use error::ExportError;

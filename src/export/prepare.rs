@@ -3,16 +3,17 @@
 //! declared. A loss that is declared here may turn out to be none: the proof
 //! compares, and strikes it.
 
-use crate::adapters::exporter::Exporter;
-use crate::api::{Arguments, Media, Message, MessageKind, Part, Role, StopReason, ToolCall, ToolResult};
-use crate::json::{Kind, Value};
+use crate::adapters::exporter::{Exporter, Kinship};
+use crate::api::{Media, Message, MessageKind, Part, Role, StopReason, ToolCall, ToolResult};
+use crate::json::Value;
 use crate::model::event::EventKind;
 use crate::model::export::ability::Ability::{self, *};
 use crate::model::export::ability::{Abilities, Need};
 use crate::model::export::loss::{LossCode, Losses};
-use crate::model::export::transcript::{Answer, Body, Call, CallResult, Image, Outcome, Piece, Stop, Tokens};
+use crate::model::export::transcript::{Answer, Body, Call, CallResult, Image, Outcome, Piece, Stop, Tokens, text_of};
 use crate::model::ids::Seq;
 
+use super::arguments::object_of;
 use super::carry::Origin;
 use super::source::SourceEvent;
 
@@ -25,15 +26,6 @@ pub struct Draft {
     pub origin: Origin,
 }
 
-/// Whether an event goes to its own format.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kinship {
-    /// It does: what only its program understands can go along.
-    SameFormat,
-    /// It goes to another.
-    Foreign,
-}
-
 /// Turns events into drafts, one after the other.
 pub struct Preparation<'e> {
     exporter: &'e dyn Exporter,
@@ -43,18 +35,40 @@ pub struct Preparation<'e> {
     kinship: Kinship,
     events: &'e [SourceEvent],
     drafts: Vec<Draft>,
+    summary: Option<String>,
     losses: Losses,
 }
 
-/// Prepares the events of a path for a target.
+/// A path that a target can say.
+pub struct Prepared {
+    /// Its entries to be.
+    pub drafts: Vec<Draft>,
+    /// What stands beside them for what is no longer among them.
+    pub summary: Option<String>,
+    /// What is lost.
+    pub losses: Losses,
+}
+
+/// Prepares the events of a path for a target. `sent` is the summary that the
+/// source's program sends before them.
 #[must_use]
-pub fn prepare<'e>(events: &'e [SourceEvent], kinships: &'e [Kinship], exporter: &'e dyn Exporter, losses: Losses) -> (Vec<Draft>, Losses) {
+pub fn prepare<'e>(
+    events: &'e [SourceEvent],
+    kinships: &'e [Kinship],
+    sent: Option<String>,
+    exporter: &'e dyn Exporter,
+    losses: Losses,
+) -> Prepared {
     let abilities = exporter.abilities();
-    let mut preparation = Preparation { exporter, abilities, kinships, kinship: Kinship::Foreign, events, drafts: Vec::new(), losses };
+    let kinship = Kinship::Foreign;
+    let mut preparation = Preparation { exporter, abilities, kinships, kinship, events, drafts: Vec::new(), summary: None, losses };
+    if let Some(summary) = sent {
+        preparation.sent(summary);
+    }
     for at in 0..events.len() {
         preparation.event(at);
     }
-    (preparation.drafts, preparation.losses)
+    Prepared { drafts: preparation.drafts, summary: preparation.summary, losses: preparation.losses }
 }
 
 impl Preparation<'_> {
@@ -64,6 +78,23 @@ impl Preparation<'_> {
 
     fn put(&mut self, at: usize, body: Body) {
         self.drafts.push(Draft { body, origin: Origin::Events(vec![at]) });
+    }
+
+    /// The summary that is sent before all messages, unless it is one of them.
+    fn sent(&mut self, summary: String) {
+        let is_there = |event: &SourceEvent| {
+            event.message.as_ref().is_some_and(|message| message.kind == MessageKind::Compaction && message.text() == summary)
+        };
+        if self.events.iter().any(is_there) {
+            return;
+        }
+        if self.can(Summary) {
+            self.summary = Some(summary);
+            return;
+        }
+        self.losses.add(LossCode::SummaryInserted, Seq::new(1));
+        let body = self.summary_body(summary);
+        self.drafts.push(Draft { body, origin: Origin::Invented(None) });
     }
 
     fn event(&mut self, at: usize) {
@@ -123,6 +154,11 @@ impl Preparation<'_> {
     }
 
     fn compaction(&mut self, at: usize, message: &Message) {
+        if self.can(Summary) && self.drafts.is_empty() && self.summary.is_none() {
+            self.losses.add(LossCode::SummaryBeside, self.events[at].seq);
+            self.summary = Some(message.text());
+            return;
+        }
         if !self.can(Compactions) {
             return self.summary(at, message);
         }
@@ -139,9 +175,17 @@ impl Preparation<'_> {
             return self.losses.add(LossCode::EmptyLeftOut, seq);
         }
         self.losses.add(LossCode::SummaryAsText, seq);
-        let pieces = vec![Piece::Text(summary)];
-        let body = if self.can(Notes) { Body::Note { kind: "summary".to_owned(), pieces } } else { Body::User(pieces) };
+        let body = self.summary_body(summary);
         self.put(at, body);
+    }
+
+    fn summary_body(&self, summary: String) -> Body {
+        let pieces = vec![Piece::Text(summary)];
+        match (self.can(Notes), self.can(SystemMessages)) {
+            (true, _) => Body::Note { kind: "summary".to_owned(), pieces },
+            (false, true) => Body::System(text_of(&pieces)),
+            (false, false) => Body::User(pieces),
+        }
     }
 
     fn message(&mut self, at: usize, message: &Message) {
@@ -167,8 +211,17 @@ impl Preparation<'_> {
     }
 
     /// Puts what was said beside results, or all of it where there are none.
-    fn flush(&mut self, at: usize, message: &Message, pieces: Vec<Piece>) {
+    fn flush(&mut self, at: usize, message: &Message, mut pieces: Vec<Piece>) {
         let seq = self.events[at].seq;
+        let is_thought = pieces.iter().all(|piece| match piece {
+            Piece::Thinking { .. } => true,
+            Piece::Text(text) => text.trim().is_empty(),
+            Piece::Image(_) | Piece::Call(_) => false,
+        });
+        if is_thought && !pieces.is_empty() && self.abilities.needs(Need::SpokenAnswers) {
+            self.losses.add(LossCode::ThinkingDropped, seq);
+            pieces.clear();
+        }
         let is_blank = !pieces.iter().any(|piece| match piece {
             Piece::Text(text) => !text.trim().is_empty(),
             Piece::Thinking { .. } | Piece::Image(_) | Piece::Call(_) => true,
@@ -177,7 +230,11 @@ impl Preparation<'_> {
         if has_blank || is_blank {
             self.losses.add(LossCode::EmptyLeftOut, seq);
         }
-        let pieces: Vec<Piece> = pieces.into_iter().filter(|piece| !matches!(piece, Piece::Text(text) if text.trim().is_empty())).collect();
+        let mut pieces: Vec<Piece> =
+            pieces.into_iter().filter(|piece| !matches!(piece, Piece::Text(text) if text.trim().is_empty())).collect();
+        if message.role == Role::Assistant {
+            self.fit(seq, &mut pieces);
+        }
         let says_error = message.role == Role::Assistant && message.error.is_some() && self.can(Errors);
         if is_blank && !says_error {
             if message.error.is_some() {
@@ -188,9 +245,13 @@ impl Preparation<'_> {
         let is_own_word = message.source_role.is_some();
         match message.role {
             Role::Assistant => self.answer(at, message, pieces),
-            Role::System if !is_own_word && self.can(SystemMessages) => {
+            Role::System if self.can(SystemMessages) => {
                 self.losses.add(LossCode::ImageDropped, seq);
-                self.put(at, Body::System(crate::model::export::transcript::text_of(&pieces)));
+                self.losses.add(LossCode::NameDropped, seq);
+                if is_own_word {
+                    self.losses.add(LossCode::RoleChanged, seq);
+                }
+                self.put(at, Body::System(text_of(&pieces)));
             }
             Role::System if !is_own_word && (self.is_first(at) || !self.can(Notes)) => self.losses.add(LossCode::SystemDropped, seq),
             Role::System if self.can(Notes) => {
@@ -208,6 +269,17 @@ impl Preparation<'_> {
                     self.losses.add(LossCode::ThinkingDropped, seq);
                 }
                 self.put(at, Body::User(without_calls(pieces)));
+            }
+        }
+    }
+
+    /// Keeps what a model said from being taken for something else.
+    fn fit(&mut self, seq: Seq, pieces: &mut [Piece]) {
+        for piece in pieces {
+            let (Piece::Text(text) | Piece::Thinking { text, .. }) = piece else { continue };
+            if let Some(fitting) = self.exporter.fitting(text) {
+                *text = fitting;
+                self.losses.add(LossCode::TextAltered, seq);
             }
         }
     }
@@ -239,6 +311,9 @@ impl Preparation<'_> {
         }
         if message.usage.is_some_and(|usage| usage.cost.is_some()) && !self.can(Costs) {
             self.losses.add(LossCode::CostDropped, seq);
+        }
+        if usage.is_some_and(|usage| usage.total.is_some_and(|total| total != sum(usage))) && !self.can(Totals) {
+            self.losses.add(LossCode::TotalDropped, seq);
         }
         let usage = kept;
         let (usage, is_filled) = if self.abilities.needs(Need::Usage) { filled(usage) } else { (usage, false) };
@@ -290,11 +365,11 @@ impl Preparation<'_> {
     }
 
     fn call(&mut self, seq: Seq, call: &ToolCall) -> Call {
-        let (arguments, is_wrapped) = object_of(call.arguments.as_ref());
-        if is_wrapped {
-            self.losses.add(LossCode::ArgumentsWrapped, seq);
+        let object = object_of(call.arguments.as_ref());
+        if let Some(code) = object.loss {
+            self.losses.add(code, seq);
         }
-        Call { id: call.id.clone().unwrap_or_default(), name: call.name.clone().unwrap_or_default(), arguments }
+        Call { id: call.id.clone().unwrap_or_default(), name: call.name.clone().unwrap_or_default(), arguments: object.text }
     }
 
     fn result(&mut self, at: usize, result: &ToolResult) {
@@ -313,7 +388,7 @@ impl Preparation<'_> {
         if !self.can(ErrorFlags) && result.is_error == Some(true) {
             self.losses.add(LossCode::ErrorFlagLost, seq);
         }
-        if self.abilities.needs(Need::FilledResults) && crate::model::export::transcript::text_of(&pieces).trim().is_empty() {
+        if self.abilities.needs(Need::FilledResults) && text_of(&pieces).trim().is_empty() {
             self.losses.add(LossCode::TextAltered, seq);
             pieces.push(Piece::Text("(no output)".to_owned()));
         }
@@ -344,7 +419,15 @@ impl Preparation<'_> {
                 Some(Piece::Thinking { text: thinking.text.as_str().to_owned(), signature })
             }
             Part::Image(media) => Some(match image(media) {
-                Some(image) if self.can(Images) => Piece::Image(image),
+                Some(image) if self.can(Images) => {
+                    if self.can(ImageFiles) {
+                        self.losses.add(LossCode::ImageAsFile, seq);
+                    }
+                    if self.can(DearImages) {
+                        self.losses.add(LossCode::ImageCosts, seq);
+                    }
+                    Piece::Image(image)
+                }
                 _ => {
                     self.losses.add(LossCode::ImageMissing, seq);
                     Piece::Text(format!("[image: {}]", named(media)))
@@ -391,36 +474,22 @@ fn named(media: &Media) -> String {
     media.path.clone().or_else(address).or_else(|| media.name.clone()).unwrap_or_else(|| "without a name".to_owned())
 }
 
-/// The arguments as a JSON object, and whether they had to become the member of
-/// one.
-fn object_of(arguments: Option<&Arguments>) -> (String, bool) {
-    let Some(arguments) = arguments else { return ("{}".to_owned(), true) };
-    let json = arguments.json();
-    if let Some(json) = json.as_ref().filter(|json| Value::trusted(json.as_str().as_bytes()).kind() == Kind::Object) {
-        return (json.as_str().to_owned(), false);
-    }
-    let text = match arguments {
-        Arguments::Text(text) => text.as_str().to_owned(),
-        Arguments::Json(json) => json.as_str().to_owned(),
-    };
-    let mut wrapped = b"{\"input\":".to_vec();
-    crate::json::push_string(&text, &mut wrapped);
-    wrapped.push(b'}');
-    (String::from_utf8_lossy(&wrapped).into_owned(), true)
+/// All tokens, as far as they are counted.
+fn sum(tokens: Tokens) -> u64 {
+    let counts = [tokens.input, tokens.output, tokens.cache_read, tokens.cache_write];
+    counts.into_iter().flatten().fold(0, u64::saturating_add)
 }
 
 /// Token counts in which nothing is missing, and whether something was.
 fn filled(usage: Option<Tokens>) -> (Option<Tokens>, bool) {
     let before = usage.unwrap_or_default();
     let count = |count: Option<u64>| Some(count.unwrap_or(0));
-    let parts = [before.input, before.output, before.cache_read, before.cache_write];
-    let sum = parts.into_iter().flatten().fold(0_u64, u64::saturating_add);
     let after = Tokens {
         input: count(before.input),
         output: count(before.output),
         cache_read: count(before.cache_read),
         cache_write: count(before.cache_write),
-        total: Some(before.total.unwrap_or(sum)),
+        total: Some(before.total.unwrap_or(sum(before))),
         cost: Some(before.cost.unwrap_or(0.0)),
         reasoning: before.reasoning,
     };

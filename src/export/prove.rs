@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::adapters::exporter::ExportedSession;
+use crate::adapters::exporter::{ExportedSession, Kinship};
 use crate::adapters::format::{Check, Format};
 use crate::log::{LogView, Projection, Reach, Salvage};
 use crate::model::event::EventKind;
@@ -17,6 +17,7 @@ use super::carry::Origin;
 use super::error::ExportError;
 use super::facts::differing;
 use super::source::SourceEvent;
+use super::understand::understand;
 
 /// Reads exported files as the target does, and gives the one event that it makes
 /// of each of their records.
@@ -47,6 +48,9 @@ pub fn read_back(target: &dyn Format, session: &ExportedSession, records: usize)
     }
     if read.len() != records {
         return Err(unproven(format!("{} reads {} of {records} records", target.id(), read.len())));
+    }
+    if let Some(exporter) = target.exporter() {
+        understand(&mut read, exporter, Kinship::SameFormat)?;
     }
     Ok(read)
 }

@@ -1,6 +1,6 @@
 //! One export from beginning to end: read, prepared, paired, written, and proven.
 
-use crate::adapters::exporter::Exporter;
+use crate::adapters::exporter::{Exporter, Kinship};
 use crate::adapters::format::Format;
 use crate::log::LogView;
 use crate::model::export::ability::Ability;
@@ -14,8 +14,9 @@ use super::carry::Origin;
 use super::error::ExportError;
 use super::finish::Asked;
 use super::pairing::Pairing;
-use super::prepare::{Draft, Kinship, prepare};
+use super::prepare::{Draft, Prepared, prepare};
 use super::source::{self, Depth, SourceEvent};
+use super::understand::understand;
 use super::wanted::{Export, Extension, Wanted};
 use super::{carry, finish, prove, redaction};
 
@@ -44,29 +45,40 @@ pub fn export_redacted<R: ReadAt>(
     let abilities = exporter.abilities();
     let depth = if abilities.can(Ability::Compactions) { Depth::Everything } else { Depth::Shown };
     let mut path = source::read(log, wanted.node, depth)?;
+    let kinship = |format: &str| if format == wanted.target.id() { Kinship::SameFormat } else { Kinship::Foreign };
     if let Some(source) = source.and_then(Format::exporter) {
-        path.events = carry::originals(path.events, source)?;
+        // Before what came from elsewhere is what it was there.
+        understand(&mut path.events, source, kinship(&path.session.format))?;
+        let beside = source::beside(log, source)?;
+        path.events = carry::originals(path.events, source, wanted.target.id(), &beside)?;
     }
     let is_redacted = redactor.is_some();
     if let Some(redactor) = redactor {
         redaction::redact(&mut path, redactor);
     }
+    let format_of = |event: &SourceEvent| event.format.clone().unwrap_or_else(|| path.session.format.as_str().into());
     // What was redacted is no longer what its program signed.
-    let is_own = |event: &SourceEvent| !is_redacted && event.format.as_deref().unwrap_or(&path.session.format) == wanted.target.id();
-    let kinships: Vec<Kinship> =
-        path.events.iter().map(|event| if is_own(event) { Kinship::SameFormat } else { Kinship::Foreign }).collect();
+    let own = |event: &SourceEvent| if is_redacted { Kinship::Foreign } else { kinship(&format_of(event)) };
+    let kinships: Vec<Kinship> = path.events.iter().map(own).collect();
     let seed = Seed::of(wanted.target.id(), &path.seal, &wanted.head);
-    let (mut drafts, mut losses) = prepare(&path.events, &kinships, exporter, std::mem::take(&mut path.losses));
+    let sent = path.session.summary.clone().filter(|_| source.and_then(Format::exporter).is_some_and(Exporter::sends_summary));
+    let Prepared { mut drafts, summary, mut losses } = prepare(&path.events, &kinships, sent, exporter, std::mem::take(&mut path.losses));
     if let Some(model) = &wanted.model {
         set_model(&mut drafts, model);
     }
     let mut drafts = Pairing { events: &path.events, seed: &seed, losses: &mut losses }.settle(drafts, abilities);
     reword(&mut drafts, &path.events, &kinships, exporter, &mut losses);
+    note_foreign_tools(&drafts, &path.events, exporter, &mut losses);
     if !drafts.iter().any(|draft| matches!(draft.body, Body::User(_) | Body::Answer(_))) {
         return Err(ExportError::Empty);
     }
-    let asked = Asked { target: wanted.target.id(), cwd: wanted.cwd.as_deref(), title: wanted.title.as_deref() };
+    let asked =
+        Asked { target: wanted.target.id(), cwd: wanted.cwd.as_deref(), title: wanted.title.as_deref(), folder: wanted.folder.as_deref() };
     let (mut transcript, origins) = finish::transcript(&path, drafts, seed, abilities, &mut losses, asked);
+    transcript.summary = summary;
+    if exporter.prunes_above().is_some_and(|most| transcript.entries.len() > most) {
+        losses.add(LossCode::TargetPrunes, Seq::new(1));
+    }
     let bare = exporter.write(&transcript);
     let read = prove::read_back(wanted.target, &bare, transcript.entries.len())?;
     prove::settle_losses(&path.events, &origins, &read, &mut losses, wanted.model.as_deref())?;
@@ -97,7 +109,10 @@ pub fn export_redacted<R: ReadAt>(
 pub fn originals<R: ReadAt>(log: &mut LogView<R>, format: &dyn Format, node: Seq) -> Result<Vec<SourceEvent>, StreamError> {
     let path = source::read(log, node, Depth::Everything)?;
     match format.exporter() {
-        Some(exporter) => carry::originals(path.events, exporter),
+        Some(exporter) => {
+            let beside = source::beside(log, exporter)?;
+            carry::originals(path.events, exporter, format.id(), &beside)
+        }
         None => Ok(path.events),
     }
 }
@@ -105,10 +120,23 @@ pub fn originals<R: ReadAt>(log: &mut LogView<R>, format: &dyn Format, node: Seq
 /// Lets the target change what it would take for something else.
 fn reword(drafts: &mut [Draft], events: &[SourceEvent], kinships: &[Kinship], exporter: &dyn Exporter, losses: &mut Losses) {
     for draft in drafts {
-        let Origin::Events(of) = &draft.origin else { continue };
-        let is_foreign = of.iter().any(|at| kinships[*at] == Kinship::Foreign);
-        if is_foreign && exporter.reword(&mut draft.body) {
+        let of = match &draft.origin {
+            Origin::Events(of) => of.as_slice(),
+            Origin::Invented(_) => &[],
+        };
+        let is_own = !of.is_empty() && of.iter().all(|at| kinships[*at] == Kinship::SameFormat);
+        if !is_own && exporter.reword(&mut draft.body) {
             of.iter().for_each(|at| losses.add(LossCode::TextAltered, events[*at].seq));
+        }
+    }
+}
+
+/// Notes the calls that the program keeps and does not send to the model.
+fn note_foreign_tools(drafts: &[Draft], events: &[SourceEvent], exporter: &dyn Exporter, losses: &mut Losses) {
+    for draft in drafts {
+        let (Body::Answer(answer), Origin::Events(of)) = (&draft.body, &draft.origin) else { continue };
+        if answer.calls().any(|call| !exporter.offers(&call.name)) {
+            of.iter().for_each(|at| losses.add(LossCode::ToolNotOffered, events[*at].seq));
         }
     }
 }

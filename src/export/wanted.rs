@@ -20,6 +20,8 @@ pub struct Wanted {
     pub model: Option<String>,
     /// Another title than that of the session.
     pub title: Option<String>,
+    /// The folder that it is exported to, for files that a session must name in full.
+    pub folder: Option<String>,
     /// Whether what the target cannot say goes along in an extension member.
     pub extension: Extension,
 }

@@ -35,6 +35,15 @@ pub struct Style {
     pub escapes: Escapes,
 }
 
+/// What a member `$raw` is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Raw {
+    /// The text of a value that the log carries.
+    Carried,
+    /// A member like others.
+    Literal,
+}
+
 impl Style {
     /// Writes the comma between two members.
     #[inline]
@@ -147,7 +156,17 @@ impl Style {
     /// Renders a value that is inside of `depth` containers, which matters where
     /// lines are indented.
     pub fn push_value_at<'v>(self, value: impl Into<Value<'v>>, depth: usize, out: &mut Vec<u8>) {
-        let value = value.into().text();
+        self.push(value.into(), Raw::Carried, depth, out);
+    }
+
+    /// Renders a value that no log carries: a member `$raw` in it is one like
+    /// others.
+    pub fn push_literal_at<'v>(self, value: impl Into<Value<'v>>, depth: usize, out: &mut Vec<u8>) {
+        self.push(value.into(), Raw::Literal, depth, out);
+    }
+
+    fn push(self, value: Value<'_>, raw: Raw, depth: usize, out: &mut Vec<u8>) {
+        let value = value.text();
         match value.first() {
             Some(b'"') => return self.push_string(value, out),
             Some(b'{' | b'[') => {}
@@ -169,7 +188,7 @@ impl Style {
                     self.push_break(depth, out);
                 }
                 b':' => self.push_colon(out),
-                b'{' if value[at..].starts_with(RAW_PREFIX) => {
+                b'{' if raw == Raw::Carried && value[at..].starts_with(RAW_PREFIX) => {
                     let end = token_end(value, at + RAW_PREFIX.len() - 1);
                     let text = &value[at + RAW_PREFIX.len() - 1..end];
                     self.push_raw_text(decode_string(text).unwrap_or_else(|lossy| lossy).as_bytes(), out);

@@ -4,9 +4,11 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods)]
 
-use everlog::adapters::ALL;
+use everlog::adapters::exporter::Kinship;
 use everlog::adapters::format::{Check, Format};
+use everlog::adapters::{ALL, by_id};
 use everlog::export::source::{self, Depth, SourceEvent};
+use everlog::export::understand::understand;
 use everlog::export::{self, Export, ExportError, Extension, Wanted, carry};
 use everlog::json;
 use everlog::log::LogView;
@@ -43,8 +45,10 @@ fn targets() -> impl Iterator<Item = &'static dyn Format> {
 }
 
 fn exported(source: &mut Source, target: &'static dyn Format, extension: Extension) -> Result<Export, ExportError> {
-    let wanted = Wanted { target, node: source.node, head: "branch:main".to_owned(), cwd: None, model: None, title: None, extension };
-    export::export(&mut source.log, None, &wanted)
+    let head = "branch:main".to_owned();
+    let wanted = Wanted { target, node: source.node, head, cwd: None, model: None, title: None, folder: None, extension };
+    let format = by_id(&source.log.session.format);
+    export::export(&mut source.log, format, &wanted)
 }
 
 /// Converts an export, and gives the events that it was made of.
@@ -71,43 +75,48 @@ fn memmem(bytes: &[u8], what: &[u8]) -> bool {
 /// The losses of events that have nothing of what is said to be lost.
 fn unfounded<'e>(export: &'e Export, path: &'e [SourceEvent]) -> impl Iterator<Item = String> + 'e {
     export.losses.iter().flat_map(move |(code, places)| {
-        let is_of = move |event: &&SourceEvent| places.contains(&event.seq);
-        path.iter()
-            .filter(is_of)
-            .filter(move |event| !has_to_lose(code, event))
-            .map(move |event| format!("{} of {}", code.name(), event.seq))
+        let has = FOUNDED.iter().find(|(founded, _)| *founded == code).map(|(_, has)| *has);
+        let is_empty = move |event: &&SourceEvent| places.contains(&event.seq) && has.is_some_and(|has| !has(event));
+        path.iter().filter(is_empty).map(move |event| format!("{} of {}", code.name(), event.seq))
     })
 }
 
-/// Whether an event has what this code says that it has lost; codes that say
-/// something else hold for any.
-fn has_to_lose(code: LossCode, event: &SourceEvent) -> bool {
-    let of_message = |has: &dyn Fn(&Message) -> bool| event.message.as_ref().is_some_and(has);
-    let has_part = |is: &dyn Fn(&Part) -> bool| {
-        of_message(&|message| {
-            message.parts.iter().any(|part| is(part) || matches!(part, Part::ToolResult(result) if result.content.iter().any(is)))
-        })
-    };
-    match code {
-        LossCode::CostDropped => of_message(&|message| message.usage.is_some_and(|usage| usage.cost.is_some())),
-        LossCode::UsageDropped => of_message(&|message| message.usage.is_some()),
-        LossCode::ModelDropped => of_message(&|message| message.model.is_some() || message.provider.is_some()),
-        LossCode::StopReasonDropped => of_message(&|message| message.stop_reason.is_some()),
-        LossCode::ErrorDropped => of_message(&|message| message.error.is_some()),
-        LossCode::HiddenDropped => of_message(&|message| !message.hidden_from.is_empty()),
-        LossCode::ErrorFlagLost => has_part(&|part| matches!(part, Part::ToolResult(result) if result.is_error == Some(true))),
-        LossCode::FileAsText => has_part(&|part| matches!(part, Part::File(_))),
-        LossCode::ImageDropped | LossCode::ImageMissing | LossCode::ImageAsFile => has_part(&|part| matches!(part, Part::Image(_))),
-        LossCode::ThinkingDropped => has_part(&|part| matches!(part, Part::Thinking(_))),
-        LossCode::SignatureDropped => has_part(&|part| matches!(part, Part::Thinking(thinking) if thinking.signature.is_some())),
-        LossCode::ShellAsText => has_part(&|part| matches!(part, Part::Shell(_))),
-        LossCode::ArgumentsWrapped | LossCode::CallClosed => has_part(&|part| matches!(part, Part::ToolCall(_))),
-        LossCode::ResultAsText | LossCode::ResultRepeated => has_part(&|part| matches!(part, Part::ToolResult(_))),
-        LossCode::SystemAsUser | LossCode::SystemDropped => of_message(&|message| message.role == Role::System),
-        LossCode::LabelDropped => event.kind == EventKind::Label,
-        LossCode::SettingDropped => matches!(event.kind, EventKind::ModelChange | EventKind::SettingChange),
-        _ => true,
-    }
+/// Whether an event has something.
+type Has = fn(&SourceEvent) -> bool;
+
+/// Codes that hold only for events that have something, and what that is.
+const FOUNDED: &[(LossCode, Has)] = &[
+    (LossCode::CostDropped, |event| of_message(event, |message| message.usage.is_some_and(|usage| usage.cost.is_some()))),
+    (LossCode::UsageDropped, |event| of_message(event, |message| message.usage.is_some())),
+    (LossCode::ModelDropped, |event| of_message(event, |message| message.model.is_some() || message.provider.is_some())),
+    (LossCode::StopReasonDropped, |event| of_message(event, |message| message.stop_reason.is_some())),
+    (LossCode::ErrorDropped, |event| of_message(event, |message| message.error.is_some())),
+    (LossCode::HiddenDropped, |event| of_message(event, |message| !message.hidden_from.is_empty())),
+    (LossCode::SystemDropped, |event| of_message(event, |message| message.role == Role::System)),
+    (LossCode::SystemAsUser, |event| of_message(event, |message| message.role == Role::System)),
+    (LossCode::ErrorFlagLost, |event| has_part(event, |part| matches!(part, Part::ToolResult(result) if result.is_error == Some(true)))),
+    (LossCode::FileAsText, |event| has_part(event, |part| matches!(part, Part::File(_)))),
+    (LossCode::ImageDropped, |event| has_part(event, |part| matches!(part, Part::Image(_)))),
+    (LossCode::ImageMissing, |event| has_part(event, |part| matches!(part, Part::Image(_)))),
+    (LossCode::ThinkingDropped, |event| has_part(event, |part| matches!(part, Part::Thinking(_)))),
+    (LossCode::SignatureDropped, |event| has_part(event, |part| matches!(part, Part::Thinking(thought) if thought.signature.is_some()))),
+    (LossCode::ShellAsText, |event| has_part(event, |part| matches!(part, Part::Shell(_)))),
+    (LossCode::ArgumentsWrapped, |event| has_part(event, |part| matches!(part, Part::ToolCall(_)))),
+    (LossCode::CallClosed, |event| has_part(event, |part| matches!(part, Part::ToolCall(_)))),
+    (LossCode::ResultAsText, |event| has_part(event, |part| matches!(part, Part::ToolResult(_)))),
+    (LossCode::ResultRepeated, |event| has_part(event, |part| matches!(part, Part::ToolResult(_)))),
+    (LossCode::LabelDropped, |event| event.kind == EventKind::Label),
+    (LossCode::SettingDropped, |event| matches!(event.kind, EventKind::ModelChange | EventKind::SettingChange)),
+];
+
+fn of_message(event: &SourceEvent, has: impl Fn(&Message) -> bool) -> bool {
+    event.message.as_ref().is_some_and(has)
+}
+
+/// Whether a message has such a part, by itself or in a result.
+fn has_part(event: &SourceEvent, is: impl Fn(&Part) -> bool) -> bool {
+    let in_result = |part: &Part| matches!(part, Part::ToolResult(result) if result.content.iter().any(&is));
+    of_message(event, |message| message.parts.iter().any(|part| is(part) || in_result(part)))
 }
 
 #[test]
@@ -131,7 +140,9 @@ fn an_export_loses_nothing_unsaid_and_comes_back_as_it_was() {
                 wrong.push(format!("{place}: other bytes the second time"));
             }
             let bare = exported(&mut source, target, Extension::Bare).unwrap();
-            let has_member = |export: &Export| export.session.files.iter().any(|(_, bytes)| memmem(bytes, b"\"everlog\":"));
+            // As JSON, indented, or in a text.
+            let marks: [&[u8]; 3] = [b"\"digest\":\"", b"\"digest\": \"", b"digest\\\":\\\""];
+            let has_member = |export: &Export| export.session.files.iter().any(|(_, bytes)| marks.iter().any(|mark| memmem(bytes, mark)));
             if has_member(&bare) || !has_member(&export) || bare.losses != export.losses {
                 wrong.push(format!("{place}: the bare export is not the other one without its extension members"));
             }
@@ -141,7 +152,11 @@ fn an_export_loses_nothing_unsaid_and_comes_back_as_it_was() {
                 Depth::Shown
             };
             let path = source::read(&mut source.log, source.node, depth).unwrap().events;
-            wrong.extend(unfounded(&export, &path).map(|what| format!("{place}: {what}")));
+            let mut understood = path.clone();
+            if let Some(own) = by_id(&source.log.session.format).and_then(Format::exporter) {
+                understand(&mut understood, own, Kinship::Foreign).unwrap();
+            }
+            wrong.extend(unfounded(&export, &understood).map(|what| format!("{place}: {what}")));
             let back = back(target, &export);
             let first = path.iter().zip(&back).position(|(a, b)| !is_same(a, b));
             if first.is_some() || path.len() != back.len() {
@@ -185,7 +200,9 @@ fn what_was_said_since_comes_back_in_its_place() {
             read.insert(0, new_message(1_000_001));
             read.push(new_message(1_000_002));
             let path = back(target, &export);
-            let both = carry::originals(read, target.exporter().unwrap()).unwrap();
+            let exporter = target.exporter().unwrap();
+            let beside = source::beside(&mut log, exporter).unwrap();
+            let both = carry::originals(read, exporter, target.id(), &beside).unwrap();
             let is_new = |event: &SourceEvent| event.seq.number() > 1_000_000;
             assert!(both.last().is_some_and(is_new), "{} to {}", source.path.display(), target.id());
             let kept: Vec<_> = both.iter().filter(|event| !is_new(event)).collect();

@@ -36,6 +36,7 @@ impl Exporter for GeminiCliExporter {
                 Ability::Images,
                 Ability::ErrorFlags,
                 Ability::Usage,
+                Ability::Totals,
                 Ability::Models,
                 Ability::Titles,
                 Ability::Order,

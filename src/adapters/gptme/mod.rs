@@ -7,6 +7,7 @@ mod discover;
 mod event_list;
 mod event_log;
 mod event_wire;
+mod export;
 mod files;
 pub(crate) mod layout;
 mod load;
@@ -15,10 +16,12 @@ mod parts;
 mod read;
 mod recover;
 mod render;
+mod spoken;
 mod transcript;
 mod wire;
 mod write;
 
+use crate::adapters::exporter::Exporter;
 use crate::adapters::format::{Check, Claims, DefaultPlace, Format, Found, ReadSummary};
 use crate::model::files::Files;
 use crate::model::finding::Findings;
@@ -81,6 +84,10 @@ impl Format for Gptme {
     fn spares_branches(&self, error: &str) -> bool {
         // Raised for the main transcript; branches have files of their own.
         error == "FileNotFoundError"
+    }
+
+    fn exporter(&self) -> Option<&dyn Exporter> {
+        Some(&export::GptmeExporter)
     }
 
     fn loader<'f>(&self, files: &'f Files) -> Box<dyn Loader + 'f> {

@@ -5,6 +5,7 @@
 
 mod content;
 pub(crate) mod discover;
+mod export;
 mod folder;
 pub(crate) mod journal;
 pub(crate) mod layout;
@@ -20,6 +21,7 @@ mod turns;
 mod wire;
 mod write;
 
+use crate::adapters::exporter::Exporter;
 use crate::adapters::format::{Check, DefaultPlace, Format, Found, ReadSummary};
 use crate::model::files::Files;
 use crate::model::finding::Findings;
@@ -91,6 +93,10 @@ impl Format for HermesWebui {
                 stream: "active_stream_id",
             },
         })
+    }
+
+    fn exporter(&self) -> Option<&dyn Exporter> {
+        Some(&export::HermesWebUiExporter)
     }
 
     fn loader<'f>(&self, files: &'f Files) -> Box<dyn Loader + 'f> {

@@ -6,6 +6,7 @@
 mod count;
 mod cursors;
 pub(crate) mod discover;
+mod export;
 mod load;
 pub(crate) mod names;
 mod place;
@@ -13,6 +14,7 @@ mod read;
 mod runs;
 mod schema;
 
+use crate::adapters::exporter::Exporter;
 use crate::adapters::format::{Check, DefaultPlace, Format, Found, ReadSummary};
 use crate::adapters::kit::entries::show;
 use crate::adapters::kit::members;
@@ -74,6 +76,10 @@ impl Format for OpenClaw {
     fn shower(&self, shapes: &[Order]) -> Box<Shower> {
         let shapes = Shapes::with_others(Order::default(), shapes.to_vec());
         Box::new(move |shown, hand_on| show::show(shown, &shapes, schema::SCHEMA, hand_on))
+    }
+
+    fn exporter(&self) -> Option<&dyn Exporter> {
+        Some(&export::OpenClawExporter)
     }
 
     fn loader<'f>(&self, files: &'f Files) -> Box<dyn Loader + 'f> {

@@ -1,7 +1,7 @@
 //! Sessions of other programs as pi's own: one file, a chain of entries.
 
-use crate::adapters::exporter::{CARRIED, ExportedSession, Exporter};
-use crate::adapters::kit::entries::export::lines;
+use crate::adapters::exporter::{ExportedSession, Exporter};
+use crate::adapters::kit::entries::export::{carried, lines};
 use crate::json::Value;
 use crate::model::export::ability::{Abilities, Ability, Need};
 use crate::model::export::transcript::Transcript;
@@ -21,6 +21,7 @@ impl Exporter for PiExporter {
                 Ability::ErrorFlags,
                 Ability::StopReasons,
                 Ability::Usage,
+                Ability::Totals,
                 Ability::Costs,
                 Ability::Models,
                 Ability::Providers,
@@ -39,9 +40,7 @@ impl Exporter for PiExporter {
     }
 
     fn carried<'v>(&self, payload: Value<'v>) -> Option<Value<'v>> {
-        let ext = payload.first("ext")?;
-        // Members of the entry that a message is in stand apart from its own.
-        ext.first("$entry").and_then(|entry| entry.first(CARRIED)).or_else(|| ext.first(CARRIED))
+        carried(payload)
     }
 
     fn write(&self, session: &Transcript) -> ExportedSession {
@@ -52,7 +51,7 @@ impl Exporter for PiExporter {
         let folder = folder_of(cwd);
         let path = RelPath::new(format!("{folder}/{name}.jsonl"));
         ExportedSession {
-            files: vec![(path, lines(session, &id, cwd, CARRIED))],
+            files: vec![(path, lines(session, &id, cwd))],
             root: RelPath::new(&folder),
             go_on: format!("pi --session {id}"),
             name,

@@ -14,7 +14,9 @@ use crate::model::finding::FindingCode;
 use crate::model::folder::{FolderView, Listed, ListedKind};
 
 use super::judge::{self, LegacyFile, LinesFile, MetaFile};
-use super::layout::{BACKUP, BACKUP_META, LEGACY, LINES, META, RETIRED_LINES, Role, key_before_messages, legacy_stem, role, sanitised};
+use super::layout::{
+    BACKUP, BACKUP_META, CARRIED, LEGACY, LINES, META, RETIRED_LINES, Role, key_before_messages, legacy_stem, role, sanitised,
+};
 
 /// The files of a folder, by what their names say, without the suffix.
 #[derive(Default)]
@@ -26,6 +28,8 @@ struct Folder {
     backup_metas: Vec<RelPath>,
     retired: Vec<RelPath>,
     temporaries: Vec<RelPath>,
+    /// What exports left beside sessions.
+    carried: Vec<RelPath>,
     databases: Vec<RelPath>,
     /// Links under the name of a whole file.
     links: Vec<RelPath>,
@@ -140,6 +144,7 @@ impl Folder {
                 }
             }
             Role::Companion if name.as_bytes().starts_with(b"seahorse.db") => self.databases.push(name),
+            Role::Carried => self.carried.push(stem(CARRIED)),
             Role::Companion => {}
         }
     }
@@ -155,7 +160,7 @@ impl Folder {
             Role::Lines => {
                 self.lines.insert(stem(LINES), LinesFile::Link);
             }
-            Role::Backup | Role::BackupMeta | Role::Companion => {}
+            Role::Backup | Role::BackupMeta | Role::Carried | Role::Companion => {}
         }
     }
 
@@ -216,6 +221,9 @@ impl Folder {
                     unit.files.push(path(stem, suffix));
                     unit.retires.push(path(stem, suffix));
                 }
+            }
+            if self.carried.contains(stem) {
+                unit.files.push(path(stem, CARRIED));
             }
             if lines == Some(&LinesFile::Link) {
                 let message = "a link, which is carried and not followed: the messages that picoclaw reads there are not in the log";

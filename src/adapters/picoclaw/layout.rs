@@ -16,6 +16,10 @@ pub(crate) const BACKUP_META: &str = ".meta.json.migrated";
 /// No program but this one makes such.
 pub(crate) const RETIRED_LINES: &str = ".jsonl.migrated";
 
+/// What an export left beside a session for the way back; the program does not look
+/// at it.
+pub(crate) const CARRIED: &str = ".everlog";
+
 /// What a file is to its session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
@@ -25,17 +29,20 @@ pub(crate) enum Role {
     /// A legacy file that was imported.
     Backup,
     BackupMeta,
+    /// What an export left beside a session.
+    Carried,
     Companion,
 }
 
 /// The suffixes, longer ones before those that they end in.
-const ROLES: [(&str, Role); 6] = [
+const ROLES: [(&str, Role); 7] = [
     (BACKUP_META, Role::BackupMeta),
     (RETIRED_LINES, Role::Companion),
     (BACKUP, Role::Backup),
     (META, Role::Meta),
     (LINES, Role::Lines),
     (LEGACY, Role::Legacy),
+    (CARRIED, Role::Carried),
 ];
 
 /// What a file is, by its name.
@@ -52,7 +59,7 @@ pub(crate) fn role_by_content(name: &[u8], bytes: &[u8]) -> Role {
     match role(name) {
         Role::Meta if key_before_messages(bytes).is_some() => Role::Legacy,
         Role::BackupMeta if key_before_messages(bytes).is_some() => Role::Backup,
-        role @ (Role::Lines | Role::Meta | Role::Legacy | Role::Backup | Role::BackupMeta | Role::Companion) => role,
+        role @ (Role::Lines | Role::Meta | Role::Legacy | Role::Backup | Role::BackupMeta | Role::Carried | Role::Companion) => role,
     }
 }
 
@@ -64,7 +71,7 @@ pub(crate) fn role_alone(name: &[u8], bytes: &[u8]) -> Role {
         Role::Companion if is_known || is_temporary(name) => Role::Companion,
         Role::Companion if key_before_messages(bytes).is_some() => Role::Legacy,
         Role::Companion => Role::Lines,
-        role @ (Role::Lines | Role::Meta | Role::Legacy | Role::Backup | Role::BackupMeta) => role,
+        role @ (Role::Lines | Role::Meta | Role::Legacy | Role::Backup | Role::BackupMeta | Role::Carried) => role,
     }
 }
 

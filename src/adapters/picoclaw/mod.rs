@@ -6,6 +6,7 @@
 mod content;
 mod decode;
 pub(crate) mod discover;
+mod export;
 mod judge;
 pub(crate) mod layout;
 mod lines;
@@ -22,7 +23,9 @@ mod write;
 
 use std::cell::Cell;
 
+use crate::adapters::exporter::Exporter;
 use crate::adapters::format::{Check, DefaultPlace, Format, Found, ReadSummary};
+use crate::adapters::kit::members;
 use crate::model::files::Files;
 use crate::model::finding::{FindingCode, Findings};
 use crate::model::folder::FolderView;
@@ -72,7 +75,10 @@ impl Format for Picoclaw {
     }
 
     fn renderer(&self, holds: &str, style: Option<&str>, shapes: &[Order]) -> Option<Box<dyn RecordRenderer>> {
-        write::renderer(holds, style, shapes)
+        match holds {
+            members::MEMBERS => members::renderer(style),
+            _ => write::renderer(holds, style, shapes),
+        }
     }
 
     fn message_line(&self, shapes: &[Order]) -> Box<MessageLine> {
@@ -96,6 +102,10 @@ impl Format for Picoclaw {
             FindingCode::AliasOfAnother,
             FindingCode::PromotedCopy,
         ]
+    }
+
+    fn exporter(&self) -> Option<&dyn Exporter> {
+        Some(&export::PicoclawExporter)
     }
 
     fn loader<'f>(&self, files: &'f Files) -> Box<dyn Loader + 'f> {

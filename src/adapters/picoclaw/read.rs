@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use crate::adapters::format::{Check, ReadSummary};
 use crate::adapters::kit::conversion::Conversion;
 use crate::adapters::kit::document::Document;
+use crate::adapters::kit::members;
 use crate::adapters::kit::place::Placing;
 use crate::json;
 use crate::model::event::{EventKind, Outcome, Session, SessionKind};
@@ -212,6 +213,9 @@ impl<'a> Reader<'a, '_> {
                     self.legacy_file(path, bytes, Placing::for_head(head))?;
                 }
                 Role::BackupMeta => self.meta_file(path, bytes)?,
+                Role::Carried => {
+                    members::read(&mut self.to, path, bytes, "picoclaw")?;
+                }
                 Role::Lines | Role::Meta | Role::Legacy | Role::Companion => {}
             }
         }

@@ -1,16 +1,18 @@
 //! One document from beginning to end: read, prepared, paired, written, and read
 //! again.
 
+use crate::adapters::exporter::Kinship;
 use crate::adapters::format::Format;
 use crate::export::carry::{self, Origin};
 use crate::export::error::ExportError;
 use crate::export::finish::{self, Asked};
 use crate::export::pairing::Pairing;
-use crate::export::prepare::{Draft, Kinship, prepare};
+use crate::export::prepare::{Draft, Prepared, prepare};
 use crate::export::prove;
 use crate::export::redaction;
 use crate::export::run::set_model;
 use crate::export::source::{self, Depth, SourceEvent};
+use crate::export::understand::understand;
 use crate::export::wanted::Export;
 use crate::log::LogView;
 use crate::model::export::ability::Ability;
@@ -56,14 +58,16 @@ pub fn export_document<R: ReadAt>(
     let depth = if abilities.can(Ability::Compactions) { Depth::Everything } else { Depth::Shown };
     let mut path = source::read(log, wanted.node, depth)?;
     if let Some(source) = source.and_then(Format::exporter) {
-        path.events = carry::originals(path.events, source)?;
+        understand(&mut path.events, source, Kinship::Foreign)?;
+        let beside = source::beside(log, source)?;
+        path.events = carry::originals(path.events, source, document.id(), &beside)?;
     }
     if let Some(redactor) = redactor {
         redaction::redact(&mut path, redactor);
     }
     let seed = Seed::of(document.id(), &path.seal, &wanted.head);
     let kinships = vec![Kinship::Foreign; path.events.len()];
-    let (mut drafts, mut losses) = prepare(&path.events, &kinships, document, std::mem::take(&mut path.losses));
+    let Prepared { mut drafts, mut losses, .. } = prepare(&path.events, &kinships, None, document, std::mem::take(&mut path.losses));
     if let Some(model) = &wanted.model {
         set_model(&mut drafts, model);
     }
@@ -78,7 +82,7 @@ pub fn export_document<R: ReadAt>(
     if !drafts.iter().any(|draft| matches!(draft.body, Body::User(_) | Body::Answer(_))) {
         return Err(ExportError::Empty);
     }
-    let asked = Asked { target: document.id(), cwd: wanted.cwd.as_deref(), title: wanted.title.as_deref() };
+    let asked = Asked { target: document.id(), cwd: wanted.cwd.as_deref(), title: wanted.title.as_deref(), folder: None };
     let (transcript, origins) = finish::transcript(&path, drafts, seed, abilities, &mut losses, asked);
     // A document without a folder says none.
     losses.retain(|code, _| code != LossCode::CwdInvented);

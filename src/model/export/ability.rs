@@ -13,6 +13,10 @@ pub enum Ability {
     OwnThinking,
     /// Pictures that a person gave along.
     Images,
+    /// Pictures that cost a request to a second model.
+    DearImages,
+    /// Pictures as files beside the session, and not in it.
+    ImageFiles,
     /// Pictures that a tool answered with.
     ResultImages,
     /// Whether a tool failed.
@@ -21,6 +25,8 @@ pub enum Ability {
     StopReasons,
     /// The tokens of an answer.
     Usage,
+    /// A total of tokens that is not the sum of the others.
+    Totals,
     /// The cost of an answer.
     Costs,
     /// The model of an answer.
@@ -31,6 +37,8 @@ pub enum Ability {
     Errors,
     /// A summary in the place of what was said before it.
     Compactions,
+    /// A summary beside the messages, which the model gets before them.
+    Summary,
     /// A summary of a branch that was left.
     BranchSummaries,
     /// A change of the model between messages.
@@ -65,6 +73,8 @@ pub enum Need {
     /// What was thought, what was said and each call of an answer as entries of
     /// their own.
     SingleParts,
+    /// Answers that are more than thoughts.
+    SpokenAnswers,
     /// Results that are not empty.
     FilledResults,
     /// A name of the tool on each result.

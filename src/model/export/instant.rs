@@ -10,6 +10,10 @@ use crate::model::time::is_log_time;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Instant(Timestamp);
 
+/// The first second of the year 1, and the last of the year 9999.
+const FIRST: i64 = -62_135_596_800;
+const LAST: i64 = 253_402_300_799;
+
 /// What had to be assumed to read a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Zone {
@@ -31,13 +35,15 @@ impl Instant {
         }
         // More digits than nanoseconds have are cut.
         let digits = ts.get(19..)?.strip_prefix('.').map_or(0, |rest| rest.bytes().take_while(u8::is_ascii_digit).count());
+        // The zone may take it out of the years that programs can write.
+        let writable = |timestamp: Timestamp| (FIRST..=LAST).contains(&timestamp.as_second()).then_some(Instant(timestamp));
         let (fraction, zone) = ts.get(19..)?.split_at_checked(if digits > 0 { digits + 1 } else { 0 })?;
         let text = format!("{}{}", &ts[..19], fraction.get(..fraction.len().min(10))?);
         if zone.is_empty() {
             let local: DateTime = text.parse().ok()?;
-            return Some((Instant(local.to_zoned(TimeZone::UTC).ok()?.timestamp()), Zone::Assumed));
+            return Some((writable(local.to_zoned(TimeZone::UTC).ok()?.timestamp())?, Zone::Assumed));
         }
-        Some((Instant(format!("{text}{zone}").parse().ok()?), Zone::Said))
+        Some((writable(format!("{text}{zone}").parse().ok()?)?, Zone::Said))
     }
 
     /// Returns the time cut to so many digits of a second.
@@ -101,5 +107,7 @@ mod tests {
         assert_eq!(time.cut(6).shortest(), "2025-12-31T23:30:00.123456");
         assert_eq!(Instant::EPOCH.shortest(), "1970-01-01T00:00:00");
         assert_eq!(Instant::of("yesterday"), None);
+        assert_eq!((Instant::of("0001-01-01T00:00:00+01:00"), Instant::of("9999-12-31T23:59:59-01:00")), (None, None));
+        assert!(Instant::of("0001-01-01T00:00:00Z").is_some());
     }
 }

@@ -106,11 +106,12 @@ codes! {
     EntryDropped "entry_dropped" [Presence] "An entry of the program or of an extension, which is no message, is left out.",
     ErrorDropped "error_dropped" [Error Text Presence Role Time Model Usage Cost StopReason] "What failed is left out.",
     ErrorFlagLost "error_flag_lost" [ErrorFlags] "That a tool failed is not said, but for its answer.",
-    FileAsText "file_as_text" [Media Text] "A file is a text that names it.",
+    FileAsText "file_as_text" [Media Text Order] "A file is a text that names it.",
     HiddenDropped "hidden_dropped" [Text Role Presence Marks Thinking Signature CallIds ToolNames Calls Results ErrorFlags Media Other Order Model Usage Cost StopReason Error Time Name] "A message that no model would see is left out.",
     ImageAsFile "image_as_file" [Media] "An image is a file beside the session.",
+    ImageCosts "image_costs" [] "The target describes a picture by a request to a second model, where its own sees none.",
     ImageDropped "image_dropped" [Media] "An image is left out.",
-    ImageMissing "image_missing" [Media Text] "An image whose bytes the log has not is a text that names it.",
+    ImageMissing "image_missing" [Media Text Order] "An image whose bytes the log has not is a text that names it.",
     Joined "joined" [Time Model Usage Cost StopReason Role] "Answers that follow each other are one.",
     JournalsLeftOut "journals_left_out" [] "Events of turns and runs, and damage, are left out.",
     LabelDropped "label_dropped" [Presence] "A label of a message is left out.",
@@ -131,9 +132,12 @@ codes! {
     StopReasonDropped "stop_reason_dropped" [StopReason] "Why the model stopped is left out, or said in a coarser word.",
     StopReasonInvented "stop_reason_invented" [StopReason] "An answer needs a reason to stop, and has none: it is the usual one.",
     SummaryAsText "summary_as_text" [Role Text] "A summary is a message.",
+    SummaryBeside "summary_beside" [Presence] "A summary is in the session's own place for it, and not among the messages.",
+    SummaryInserted "summary_inserted" [] "The summary that the source's program sends before the messages is a message.",
     SystemAsUser "system_as_user" [Role Name] "A system message is a note of the program.",
     SystemDropped "system_dropped" [Text Role Time Presence Media Other Name Marks Order] "A system message is left out: the target writes its own.",
     SystemInvented "system_invented" [Text Role Time Order] "The session needs a system message at its beginning, and got one.",
+    TargetPrunes "target_prunes" [] "The target summarises so many messages at its next turn, and deletes the older ones.",
     TextAltered "text_altered" [Text Results Role Calls Thinking Order] "A text was changed so that the target reads it as it was meant.",
     ThinkingDropped "thinking_dropped" [Thinking Signature Order] "What the model thought is left out.",
     TimeCut "time_cut" [Time] "A time has more digits than the target keeps.",
@@ -142,6 +146,7 @@ codes! {
     TitleDropped "title_dropped" [] "The title of the session is left out.",
     ToolNameChanged "tool_name_changed" [ToolNames] "The name of a tool has characters that providers refuse, or is missing.",
     ToolNotOffered "tool_not_offered" [] "The target has no tool of this name, and does not send such calls to the model.",
+    TotalDropped "total_dropped" [Usage] "The total of an answer's tokens, which is not the sum of its counts, is left out.",
     UsageDropped "usage_dropped" [Usage] "Token counts of an answer are left out.",
     UsageZeroed "usage_zeroed" [Usage Cost] "The target demands token counts that the source has not: zeros, and sums of the others.",
     ZoneAssumed "zone_assumed" [Time] "A time without a zone is taken as UTC.",
@@ -181,7 +186,15 @@ impl Losses {
         self.0.retain(|_, places| !places.is_empty());
     }
 
-    /// Tells whether nothing is lost.
+    /// Tells whether something is not in the files, or is in them otherwise: more
+    /// than what is only to be known.
+    #[must_use]
+    pub fn is_lossy(&self) -> bool {
+        const NOTES: &[LossCode] = &[LossCode::ImageCosts, LossCode::TargetPrunes, LossCode::ToolNotOffered];
+        self.0.keys().any(|code| !NOTES.contains(code))
+    }
+
+    /// Tells whether there is nothing to say.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

@@ -20,8 +20,12 @@ pub struct Transcript {
     pub id: String,
     /// Its title.
     pub title: Option<String>,
+    /// What its program sends before the messages of what is no longer among them.
+    pub summary: Option<String>,
     /// The folder that it worked in.
     pub cwd: Option<String>,
+    /// The folder in which the program will find all its sessions, where that is known.
+    pub folder: Option<String>,
     /// When it began.
     pub created: Instant,
     /// What was said, in order.

@@ -3,6 +3,8 @@
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 
+use crate::adapters::exporter::CARRIED;
+use crate::json::Value;
 use crate::model::export::transcript::{Answer, Body, CallResult, Entry, Outcome, Piece, Stop, Tokens, Transcript};
 
 #[derive(Serialize)]
@@ -176,9 +178,8 @@ struct Info<'a> {
     name: &'a str,
 }
 
-/// The lines of a session: a header, and a chain of entries. What an entry carries
-/// is its member `carried`.
-pub(in crate::adapters) fn lines(session: &Transcript, id: &str, cwd: &str, carried: &str) -> Vec<u8> {
+/// The lines of a session: a header, and a chain of entries.
+pub(in crate::adapters) fn lines(session: &Transcript, id: &str, cwd: &str) -> Vec<u8> {
     let header = Header { r#type: "session", version: 3, id, timestamp: time(session.created), cwd };
     let mut out = json(&header).into_bytes();
     out.push(b'\n');
@@ -187,13 +188,20 @@ pub(in crate::adapters) fn lines(session: &Transcript, id: &str, cwd: &str, carr
         let mut line = line(session, entry, parent);
         if let Some(member) = &entry.carried {
             line.pop();
-            line.push_str(&format!(",\"{carried}\":{member}}}"));
+            line.push_str(&format!(",\"{CARRIED}\":{member}}}"));
         }
         out.extend_from_slice(line.as_bytes());
         out.push(b'\n');
         parent = Some(entry.id.as_str());
     }
     out
+}
+
+/// Finds what an export put into an entry, in the payload that a reader makes of
+/// it: members of the entry that a message is in stand apart from its own.
+pub(in crate::adapters) fn carried(payload: Value<'_>) -> Option<Value<'_>> {
+    let ext = payload.first("ext")?;
+    ext.first("$entry").and_then(|entry| entry.first(CARRIED)).or_else(|| ext.first(CARRIED))
 }
 
 fn time(time: crate::model::export::instant::Instant) -> String {

@@ -1,0 +1,31 @@
+//! Answers in the manner of a chat interface, as several programs keep them: what
+//! was thought in one text, and calls as functions with their arguments as text.
+
+use crate::adapters::kit::object::{Object, list};
+use crate::model::export::transcript::{Answer, Piece};
+
+/// All that was thought, as one text.
+pub(in crate::adapters) fn thinking(answer: &Answer) -> String {
+    let thoughts = answer.pieces.iter().filter_map(|piece| match piece {
+        Piece::Thinking { text, .. } => Some(text.as_str()),
+        Piece::Text(_) | Piece::Image(_) | Piece::Call(_) => None,
+    });
+    thoughts.collect::<Vec<_>>().join("\n")
+}
+
+/// The calls of an answer as a JSON list, each with its id under these names;
+/// nothing where it has none.
+pub(in crate::adapters) fn calls(answer: &Answer, ids: &[&str]) -> Option<Vec<u8>> {
+    let calls = answer.calls().map(|call| {
+        let mut function = Object::new();
+        function.text("name", &call.name);
+        function.text("arguments", &call.arguments);
+        let mut object = Object::new();
+        ids.iter().for_each(|name| object.text(name, &call.id));
+        object.text("type", "function");
+        object.json("function", function.finish());
+        object.finish()
+    });
+    let calls: Vec<Vec<u8>> = calls.collect();
+    (!calls.is_empty()).then(|| list(calls))
+}
