@@ -118,7 +118,8 @@ fn texts_of(record: &Record, text: &[u8]) -> Vec<HalfDigest> {
 /// Says of each unreadable line how many complete entries are inside of it, and how many
 /// of them the database has. Returns those that it does not have.
 fn salvage(file: &[u8], records: &[Record], outcomes: &mut [Outcome], rows: &dyn Rows) -> Result<Salvaged, TablesError> {
-    let mut inside: BTreeMap<usize, Vec<(Range<usize>, Option<HalfDigest>)>> = BTreeMap::new();
+    type Piece = (Range<usize>, Option<HalfDigest>);
+    let mut inside: BTreeMap<usize, Vec<Piece>> = BTreeMap::new();
     for (n, record) in records.iter().enumerate().filter(|(_, record)| matches!(record.reading, Reading::Unreadable { .. })) {
         for piece in lines::salvage(&file[record.at.clone()]) {
             let at = record.at.start + piece.start..record.at.start + piece.end;
