@@ -80,6 +80,19 @@ pub(super) fn place(dest: &Path, part: &str, table: TableName) -> PathBuf {
     path_below(dest, &RelPath::new(file_of(part, table)))
 }
 
+/// A part that was written and whose files have no names yet.
+struct WrittenPart {
+    line: PartLine,
+    ready: Vec<Ready>,
+    read: u64,
+}
+
+/// Why a part was not written, and the session that is to blame, if one is.
+struct Failure {
+    session: Option<usize>,
+    error: TableError,
+}
+
 /// The files of a part that is being written.
 struct Writers<'d> {
     files: Vec<(TableName, PartWriter<'d>)>,
@@ -106,14 +119,14 @@ impl Maker<'_> {
         let mut unreadable = BTreeSet::new();
         while !sessions.is_empty() {
             match self.write(part, &sessions) {
-                Ok((line, ready, read)) => return Ok(Made::New { line, ready, read, failed }),
+                Ok(WrittenPart { line, ready, read }) => return Ok(Made::New { line, ready, read, failed }),
                 // Rows of a log that cannot be read to its end are not taken back, so
                 // all of the part is written again without it.
-                Err((Some(n), error)) if error.is_of_log() && unreadable.insert(n) => {
+                Err(Failure { session: Some(n), error }) if error.is_of_log() && unreadable.insert(n) => {
                     sessions.retain(|one| *one != n);
                     failed.push(error);
                 }
-                Err((_, error)) => return Err(error.into()),
+                Err(Failure { error, .. }) => return Err(error.into()),
             }
         }
         Ok(Made::Nothing(failed))
@@ -152,8 +165,8 @@ impl Maker<'_> {
     }
 
     /// Writes the files of a part; where a session is to blame, says which.
-    fn write(&self, part: &Part, sessions: &[usize]) -> Result<(PartLine, Vec<Ready>, u64), (Option<usize>, TableError)> {
-        let other = |error: TableError| (None, error);
+    fn write(&self, part: &Part, sessions: &[usize]) -> Result<WrittenPart, Failure> {
+        let other = |error: TableError| Failure { session: None, error };
         let mut files = Vec::new();
         for table in TableName::ALL {
             let path = place(self.dest, &part.name, table);
@@ -175,7 +188,7 @@ impl Maker<'_> {
             if !is_copied {
                 read += 1;
                 // The log may be another by now than when it was listed.
-                entry.sha256 = rows_of(&self.listing.subject(n), &mut writers).map_err(|error| (Some(n), error))?;
+                entry.sha256 = rows_of(&self.listing.subject(n), &mut writers).map_err(|error| Failure { session: Some(n), error })?;
             }
             let rows = TableName::ALL.iter().map(|table| writers.rows.get(table).copied().unwrap_or(0)).collect();
             lines
@@ -192,7 +205,8 @@ impl Maker<'_> {
             file_lines.push(FileLine { rows, bytes, sha256 });
             ready.push(Ready { from: temporary.keep(), to: place(self.dest, &part.name, table), keep_as: None });
         }
-        Ok((PartLine { part: part.name.clone(), made_from: identity, files: file_lines, sessions: lines }, ready, read))
+        let line = PartLine { part: part.name.clone(), made_from: identity, files: file_lines, sessions: lines };
+        Ok(WrittenPart { line, ready, read })
     }
 }
 

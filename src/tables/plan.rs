@@ -168,7 +168,7 @@ mod tests {
             sha256: String::new(),
             findings: String::new(),
             format: ["one", "two"][n % 2].to_owned(),
-            last: (n % 7 > 0).then(|| format!("2026-{:02}-01T00:00:00", 1 + n % 12)),
+            last: (!n.is_multiple_of(7)).then(|| format!("2026-{:02}-01T00:00:00", 1 + n % 12)),
             bytes: 1_000_000,
         }
     }

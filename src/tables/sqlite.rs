@@ -145,10 +145,8 @@ fn value(cell: Cell, column: &Column) -> Result<Value, TableError> {
             Value::Text(serde_json::Value::from(records).to_string())
         }
     };
-    match value {
-        Value::Text(text) if text.len() > LONGEST => Err(TableError::TooLong { column: column.name }),
-        value => Ok(value),
-    }
+    let is_too_long = matches!(&value, Value::Text(text) if text.len() > LONGEST);
+    if is_too_long { Err(TableError::TooLong { column: column.name }) } else { Ok(value) }
 }
 
 fn record(cells: &[Cell], members: &[Column]) -> serde_json::Value {

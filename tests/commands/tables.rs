@@ -230,7 +230,14 @@ fn json_text(cell: &Cell, column: &Column) -> String {
     match cell {
         Cell::Record(cells) => one(cells).to_string(),
         Cell::Records(records) => Value::from(records.iter().map(one).collect::<Vec<_>>()).to_string(),
-        other => json_of(other, column),
+        Cell::Null
+        | Cell::Text(_)
+        | Cell::Shared(_)
+        | Cell::Integer(_)
+        | Cell::Real(_)
+        | Cell::Flag(_)
+        | Cell::Time(_)
+        | Cell::Texts(_) => json_of(cell, column),
     }
 }
 
