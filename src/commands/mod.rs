@@ -56,6 +56,7 @@ mod verify_check;
 mod verify_job;
 pub mod verify_merge;
 mod verify_report;
+mod verify_rows;
 mod verify_store;
 
 pub use error::CommandError;
