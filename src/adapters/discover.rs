@@ -16,6 +16,10 @@ const STORE: &str = ".everlog";
 /// So many folders are asked about in one go.
 const FOLDERS_AT_ONCE: usize = 64;
 
+/// So many entries are below the folders whose answers are in memory at once, unless
+/// one folder has more.
+const ENTRIES_AT_ONCE: usize = 32 * 1024;
+
 /// One session of a source, with the adapter it belongs to.
 #[derive(Debug, Clone)]
 pub struct Unit {
@@ -101,11 +105,25 @@ pub fn discover(
     let assigned = AssignedFiles { listing, by_place: vec![false; listing.entries().len()], others: HashSet::new() };
     let mut search = Search { listing, of_folders, of_files, choice, peek, known, named, assigned, found: Discovery::default() };
     let mut open = vec![search.asked(RelPath::new(""), 0..listing.entries().len())];
-    while let Some(asked) = open.pop() {
-        let inside = search.folder(asked);
+    let mut to_ask: Vec<(usize, RelPath)> = Vec::new();
+    loop {
+        while let Some(asked) = open.pop() {
+            to_ask.extend(search.folder(asked));
+        }
+        // Answers take more memory than what is kept of them, and a folder may have a
+        // million sessions below it: as many folders at once as have some entries.
+        let mut entries = 0;
+        let first = to_ask.iter().rposition(|(n, _)| {
+            entries += listing.numbers_below_number(*n).len();
+            entries >= ENTRIES_AT_ONCE
+        });
+        let some = to_ask.split_off(first.unwrap_or_default());
+        if some.is_empty() {
+            break;
+        }
         // To ask is to read files, and no folder's answer depends on another's.
         let asked = |(n, folder)| search.asked(folder, listing.numbers_below_number(n));
-        open.par_extend(inside.into_par_iter().with_max_len(FOLDERS_AT_ONCE).map(asked));
+        open.par_extend(some.into_par_iter().with_max_len(FOLDERS_AT_ONCE).map(asked));
     }
     let mut found = search.found;
     found.units.sort_by(|a, b| a.name.cmp(&b.name));
