@@ -16,6 +16,10 @@ const STORE: &str = ".everlog";
 /// So many folders are asked about in one go.
 const FOLDERS_AT_ONCE: usize = 64;
 
+/// So many entries are below the folders whose answers are in memory at once, unless
+/// one folder has more.
+const ENTRIES_AT_ONCE: usize = 32 * 1024;
+
 /// One session of a source, with the adapter it belongs to.
 #[derive(Debug, Clone)]
 pub struct Unit {
@@ -31,14 +35,24 @@ pub struct Unit {
     pub files: Vec<RelPath>,
     /// Files that lie there and belong to no session, and what they are.
     pub left_out: Vec<(RelPath, FindingCode, String)>,
-    /// What files outside of it say about it.
-    pub beside: Beside,
+    /// What files outside of it say about it. Most sessions have no such thing, and a
+    /// folder may have a million.
+    pub beside: Option<Box<Beside>>,
     /// The files that `--retire` renames, relative to `root`.
     pub retires: Vec<RelPath>,
     /// How sure its adapter is of it.
     pub confidence: Confidence,
     /// Whether it is to be converted.
     pub standing: Standing,
+}
+
+impl Unit {
+    /// What files outside of it say about it.
+    #[must_use]
+    pub fn beside(&self) -> &Beside {
+        static NOTHING: Beside = Beside { slices: Vec::new(), canonical: None, promoted_from: None, retires_with: Vec::new() };
+        self.beside.as_deref().unwrap_or(&NOTHING)
+    }
 }
 
 /// Two formats that fit a folder equally well.
@@ -91,11 +105,25 @@ pub fn discover(
     let assigned = AssignedFiles { listing, by_place: vec![false; listing.entries().len()], others: HashSet::new() };
     let mut search = Search { listing, of_folders, of_files, choice, peek, known, named, assigned, found: Discovery::default() };
     let mut open = vec![search.asked(RelPath::new(""), 0..listing.entries().len())];
-    while let Some(asked) = open.pop() {
-        let inside = search.folder(asked);
+    let mut to_ask: Vec<(usize, RelPath)> = Vec::new();
+    loop {
+        while let Some(asked) = open.pop() {
+            to_ask.extend(search.folder(asked));
+        }
+        // Answers take more memory than what is kept of them, and a folder may have a
+        // million sessions below it: as many folders at once as have some entries.
+        let mut entries = 0;
+        let first = to_ask.iter().rposition(|(n, _)| {
+            entries += listing.numbers_below_number(*n).len();
+            entries >= ENTRIES_AT_ONCE
+        });
+        let some = to_ask.split_off(first.unwrap_or_default());
+        if some.is_empty() {
+            break;
+        }
         // To ask is to read files, and no folder's answer depends on another's.
         let asked = |(n, folder)| search.asked(folder, listing.numbers_below_number(n));
-        open.par_extend(inside.into_par_iter().with_max_len(FOLDERS_AT_ONCE).map(asked));
+        open.par_extend(some.into_par_iter().with_max_len(FOLDERS_AT_ONCE).map(asked));
     }
     let mut found = search.found;
     found.units.sort_by(|a, b| a.name.cmp(&b.name));
@@ -375,7 +403,7 @@ impl Search<'_> {
         for Claimed { adapter, claim, root, numbers, files, left_out } in claims {
             to_come -= 1;
             let other = files.iter().filter_map(|path| owners.get(path)).find(|(id, _)| *id != adapter.id());
-            let name = if is_whole(&claim) { folder.clone() } else { claim.name.below(folder) };
+            let name = if is_whole(&claim) { folder.clone() } else { self.shared(claim.name.below(folder), &files) };
             if let Some((id, confidence)) = other {
                 if *confidence == claim.confidence {
                     let mut formats = vec![*id, adapter.id()];
@@ -388,6 +416,8 @@ impl Search<'_> {
             if files.iter().any(|path| self.assigned.has(path)) {
                 continue;
             }
+            let paths = self.shared_files(claim.files, &files, &root);
+            let retires = claim.retires.into_iter().map(|path| paths.iter().find(|own| **own == path).cloned().unwrap_or(path)).collect();
             for place in left_out {
                 self.assigned.insert(place);
             }
@@ -401,10 +431,10 @@ impl Search<'_> {
                 name,
                 root,
                 numbers,
-                files: claim.files,
+                files: paths,
                 left_out: claim.left_out,
-                beside: claim.beside,
-                retires: claim.retires,
+                beside: (claim.beside != Beside::default()).then(|| Box::new(claim.beside)),
+                retires,
                 confidence: claim.confidence,
                 standing: claim.standing,
             });
@@ -412,6 +442,27 @@ impl Search<'_> {
         for place in owners.into_keys() {
             self.assigned.insert(place);
         }
+    }
+
+    /// A session's files by the bytes that the listing has: a folder may have a
+    /// million sessions, and adapters make names of their own.
+    fn shared_files(&self, files: Vec<RelPath>, places: &[Place], root: &RelPath) -> Vec<RelPath> {
+        let skip = if root.as_bytes().is_empty() { 0 } else { root.as_bytes().len() + 1 };
+        let shared = |(path, place): (RelPath, &Place)| match place {
+            Place::Listed(n) => self.listing.entries().get(*n).map_or(path, |entry| entry.path.from_byte(skip)),
+            Place::Other(_) => path,
+        };
+        files.into_iter().zip(places).map(shared).collect()
+    }
+
+    /// A session's name by the bytes that the listing has, where a file of the session
+    /// has that name.
+    fn shared(&self, name: RelPath, places: &[Place]) -> RelPath {
+        let path = |place: &Place| match place {
+            Place::Listed(n) => self.listing.entries().get(*n).map(|entry| &entry.path),
+            Place::Other(_) => None,
+        };
+        places.iter().filter_map(path).find(|path| **path == name).cloned().unwrap_or(name)
     }
 
     /// Goes on with the folders inside, by number and path, and says what else lies

@@ -31,7 +31,7 @@ use crate::verify::difference::visible;
 
 use super::error::CommandError;
 use super::logs::{self, LogFile, Looked};
-use super::verify::earlier_unit_name;
+use super::verify_rows::earlier_unit_name;
 use super::{audit, evidence};
 
 /// What to compare.

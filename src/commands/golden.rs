@@ -72,7 +72,7 @@ pub fn run(job: &GoldenJob<'_>, out: &Printer) -> Result<ExitStatus, CommandErro
     if !missing.is_empty() {
         out.complain(&format!("hint: {}", logs::MISSING_HINT));
     }
-    let left = left_over(&job.out, &asked, &keys)?;
+    let left = left_over(&job.out, &asked, |log| keys.contains(&log.key()))?;
     for name in &left {
         out.say(&format!(
             "note: a replay is kept of a session that has no log\n  at {}",
@@ -117,13 +117,13 @@ pub(super) fn path_of(folder: &Path, session: &str) -> PathBuf {
 
 /// The sessions of which a replay is kept and none of these logs is, as far as
 /// they were asked for.
-pub(super) fn left_over(folder: &Path, asked: &Asked, logs: &BTreeSet<String>) -> Result<Vec<String>, CommandError> {
+pub(super) fn left_over(folder: &Path, asked: &Asked, has: impl Fn(&RelPath) -> bool) -> Result<Vec<String>, CommandError> {
     let listing = listing::list(folder)?;
     let files = listing.entries().iter().filter(|entry| entry.kind == ListedKind::File);
     let sessions = files.filter_map(|entry| entry.path.as_bytes().strip_suffix(GOLDEN_SUFFIX.as_bytes()));
     let is_left = |session: &&[u8]| {
         let log = RelPath::new([*session, LOG_SUFFIX.as_bytes()].concat());
-        asked.takes(&log) && !logs.contains(&log.key())
+        asked.takes(&log) && !has(&log)
     };
     Ok(sessions.filter(is_left).map(|session| RelPath::new(session).to_string()).collect())
 }

@@ -38,6 +38,15 @@ pub struct Looked {
     pub unread: Vec<Unread>,
 }
 
+/// What lies at a path, as [`Looked`] has it, and of logs no more than their names.
+#[derive(Debug, Default)]
+pub struct Names {
+    /// The logs' paths below the store, or the log's own name.
+    pub logs: Vec<RelPath>,
+    /// What was not looked at.
+    pub unread: Vec<Unread>,
+}
+
 /// Something in a folder of logs that was not looked at.
 #[derive(Debug)]
 pub struct Unread {
@@ -76,14 +85,28 @@ impl std::fmt::Display for NotRead {
 /// When the file or folder itself cannot be read.
 pub fn look(path: &Path) -> Result<Looked, CommandError> {
     if !path.is_dir() {
-        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        disk::open(path)?;
-        let relative = RelPath::new(path.file_name().map(|name| name.as_encoded_bytes().to_vec()).unwrap_or_default());
-        let log = LogFile { path: path.to_owned(), below: RelPath::new(""), relative, name, bytes: None };
-        return Ok(Looked { logs: vec![log], unread: Vec::new() });
+        let (asked, Names { logs, unread }) = (Asked::of(path), look_at_names(path)?);
+        return Ok(Looked { logs: logs.into_iter().map(|name| asked.log(path, name)).collect(), unread });
     }
-    let is_private = |path: &RelPath| path.as_bytes().split(|b| *b == b'/').any(|part| part == b".everlog");
     below(path, path, |path| !is_private(path))
+}
+
+/// Finds what [`look`] finds, where it may be a million logs and they are looked at
+/// one by one: [`Asked::log`] gives the rest of each.
+///
+/// # Errors
+/// When the file or folder itself cannot be read.
+pub fn look_at_names(path: &Path) -> Result<Names, CommandError> {
+    if !path.is_dir() {
+        disk::open(path)?;
+        let name = RelPath::new(path.file_name().map(|name| name.as_encoded_bytes().to_vec()).unwrap_or_default());
+        return Ok(Names { logs: vec![name], unread: Vec::new() });
+    }
+    names_below(path, path, |path| !is_private(path))
+}
+
+fn is_private(path: &RelPath) -> bool {
+    path.as_bytes().split(|b| *b == b'/').any(|part| part == b".everlog")
 }
 
 /// A log that should be at a path and cannot be read there.
@@ -144,19 +167,53 @@ pub fn look_at_earlier(store: &Store) -> Result<Looked, CommandError> {
     if folder.is_dir() { below(&folder, store.root(), |_| true) } else { Ok(Looked::default()) }
 }
 
+/// The names of the logs that held more than those that took their places.
+///
+/// # Errors
+/// When they cannot be listed.
+pub fn look_at_earlier_names(store: &Store) -> Result<Names, CommandError> {
+    let folder = store.earlier_folder();
+    if folder.is_dir() { names_below(&folder, store.root(), |_| true) } else { Ok(Names::default()) }
+}
+
+/// The names of the logs below a folder, from another one above it.
+fn names_below(folder: &Path, from: &Path, is_wanted: impl Fn(&RelPath) -> bool) -> Result<Names, CommandError> {
+    let (logs, unread) = below_as(folder, from, is_wanted, |_, relative| relative)?;
+    Ok(Names { logs, unread })
+}
+
 /// The logs below a folder, with their paths from another one above it.
 fn below(folder: &Path, from: &Path, is_wanted: impl Fn(&RelPath) -> bool) -> Result<Looked, CommandError> {
+    let mut below = RelPath::new("");
+    let (logs, unread) = below_as(folder, from, is_wanted, |entry, relative| {
+        let above = folder_of(&relative);
+        if below.as_bytes() != above {
+            below = RelPath::new(above);
+        }
+        let below = below.clone();
+        LogFile { path: path_below(folder, &entry.path), below, name: relative.to_string(), relative, bytes: Some(entry.size) }
+    })?;
+    Ok(Looked { logs, unread })
+}
+
+/// The part of a path before its last name.
+fn folder_of(path: &RelPath) -> &[u8] {
+    let bytes = path.as_bytes();
+    memchr::memrchr(b'/', bytes).map_or(&b""[..], |at| &bytes[..at])
+}
+
+/// What `make` makes of the logs below a folder, and what cannot be looked at.
+fn below_as<T>(
+    folder: &Path,
+    from: &Path,
+    is_wanted: impl Fn(&RelPath) -> bool,
+    mut make: impl FnMut(&Listed, RelPath) -> T,
+) -> Result<(Vec<T>, Vec<Unread>), CommandError> {
     let listing = listing::list(folder)?;
     let prefix = RelPath::new(folder.strip_prefix(from).unwrap_or(Path::new("")).as_os_str().as_encoded_bytes());
     let is_log = |path: &RelPath| path.as_bytes().ends_with(LOG_SUFFIX.as_bytes()) && is_wanted(path);
     let wanted = listing.entries().iter().filter(|entry| entry.kind == ListedKind::File && is_log(&entry.path));
-    let logs = wanted.map(|entry| {
-        let relative = entry.path.below(&prefix);
-        let bytes = relative.as_bytes();
-        let below = RelPath::new(memchr::memrchr(b'/', bytes).map_or(&b""[..], |at| &bytes[..at]));
-        LogFile { path: path_below(folder, &entry.path), below, name: relative.to_string(), relative, bytes: Some(entry.size) }
-    });
-    let logs = logs.collect();
+    let logs = wanted.map(|entry| make(entry, entry.path.below(&prefix))).collect();
     let not_read = |entry: &Listed| match &entry.kind {
         ListedKind::File | ListedKind::Folder => None,
         ListedKind::Link => is_log(&entry.path).then_some(NotRead::Link),
@@ -169,7 +226,7 @@ fn below(folder: &Path, from: &Path, is_wanted: impl Fn(&RelPath) -> bool) -> Re
         }
     };
     let unread = listing.entries().iter().filter_map(|entry| Some(Unread { relative: entry.path.below(&prefix), why: not_read(entry)? }));
-    Ok(Looked { logs, unread: unread.collect() })
+    Ok((logs, unread.collect()))
 }
 
 /// What was asked for: the part of a store that is judged, and nothing else.
@@ -211,6 +268,14 @@ impl Asked {
     #[must_use]
     pub fn takes(&self, log: &RelPath) -> bool {
         self.folder.as_ref().is_some_and(|folder| folder.as_bytes().is_empty() || log.folders().any(|above| above == *folder))
+    }
+
+    /// The log of this name, where `path` asks for it: the log itself, or the folder
+    /// that the name is below.
+    #[must_use]
+    pub fn log(&self, path: &Path, name: RelPath) -> LogFile {
+        let at = if self.folder.is_some() { path_below(path, &name) } else { path.to_owned() };
+        LogFile { path: at, below: RelPath::new(folder_of(&name)), name: name.to_string(), relative: name, bytes: None }
     }
 
     /// A log's path below its store, even where a part of it was asked for.

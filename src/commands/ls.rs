@@ -172,16 +172,19 @@ const SHORT_ID: usize = 24;
 
 /// Prints the table. The title comes last, and takes the room that is left.
 fn table(rows: &[(&SessionRow, &str)], terminal: Terminal, out: &Printer) {
-    let cells: Vec<[String; COLUMNS.len()]> = rows.iter().map(|(row, short)| cells(row, short)).collect();
     let heads = COLUMNS.map(|(head, _, _)| head.to_owned());
-    let width = |n: usize| cells.iter().chain([&heads]).map(|row| columns(&row[n])).max().unwrap_or_default();
-    let mut widths: [usize; COLUMNS.len()] = std::array::from_fn(width);
+    let mut widths: [usize; COLUMNS.len()] = std::array::from_fn(|n| columns(&heads[n]));
+    // The cells are made twice, because those of a million rows take more memory than
+    // all else that is known of these.
+    for (row, short) in rows {
+        cells(row, short).iter().zip(&mut widths).for_each(|(cell, width)| *width = columns(cell).max(*width));
+    }
     let others: usize = widths[..ID].iter().map(|width| width + 2).sum();
     widths[ID] = widths[ID].min(terminal.columns.saturating_sub(others + TITLE).max(SHORT_ID));
     out.text(line(&heads, "TITLE", &widths, terminal, |_| Tint::Guide));
-    for ((row, _), cells) in rows.iter().zip(&cells) {
+    for (row, short) in rows {
         let words: Vec<&str> = row.about.called().unwrap_or_default().split_whitespace().collect();
-        out.text(line(cells, &visible(&words.join(" ")), &widths, terminal, |(_, _, tint)| tint));
+        out.text(line(&cells(row, short), &visible(&words.join(" ")), &widths, terminal, |(_, _, tint)| tint));
     }
 }
 

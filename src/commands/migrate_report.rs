@@ -69,7 +69,10 @@ pub(super) fn settle_accepted(source: &Source, reports: &mut Reports, baseline: 
         let Some(unit) = source.units.get(*n) else { continue };
         let session = unit.name.key();
         let accepted = report.findings.iter_mut().filter_map(|finding| acceptance.settle(&session, finding).then_some(1 + finding.more));
-        report.accepted = accepted.sum();
+        let accepted: u64 = accepted.sum();
+        if accepted > 0 {
+            report.rest().accepted = accepted;
+        }
     }
     let mut beyond = Beyond { findings: source.discovery.findings.list().to_vec(), accepted: 0 };
     for finding in &mut beyond.findings {
@@ -124,13 +127,14 @@ pub(super) fn report_all(
         totals.messages += report.messages;
         totals.source_bytes += report.source_bytes;
         totals.log_bytes += report.log_bytes;
-        totals.residual_bytes += report.residual_bytes;
+        let rest = report.rest.as_deref();
+        totals.residual_bytes += rest.map_or(0, |rest| rest.residual_bytes);
         if out.form() == Form::Json {
             out.object(&report.line(unit));
         }
-        totals.accepted += report.accepted;
+        totals.accepted += rest.map_or(0, |rest| rest.accepted);
         for (k, finding) in (0..).zip(&report.findings).filter(|(_, finding)| finding.severity >= Severity::Warn) {
-            let is_repeated = report.repeated.contains(&k);
+            let is_repeated = rest.is_some_and(|rest| rest.repeated.contains(&k));
             totals.reported_before += if is_repeated { 1 + finding.more } else { 0 };
             if !is_repeated || out.listing() == Listing::All {
                 let inside = if finding.code.is_of_log() { String::new() } else { unit.reported_folder().to_string() };

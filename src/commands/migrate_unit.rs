@@ -60,15 +60,10 @@ pub struct UnitReport {
     pub(super) log: Log,
     pub(super) source_bytes: u64,
     pub(super) log_bytes: u64,
-    pub(super) residual_bytes: u64,
     pub(super) messages: u64,
     pub(super) events: u32,
     /// What was found and is to be said.
     pub(super) findings: Vec<Finding>,
-    /// Which of them an earlier run has reported, by their places in the list.
-    pub(super) repeated: Vec<u32>,
-    /// How many of them the baseline accepts.
-    pub(super) accepted: u64,
     /// How many notes there are besides.
     pub(super) infos: u64,
     pub(super) rest: Option<Box<Rest>>,
@@ -89,6 +84,12 @@ pub(super) struct Rest {
     pub(super) error: Option<String>,
     pub(super) hint: Option<&'static str>,
     pub(super) retired: Vec<String>,
+    /// Bytes of the source that are kept verbatim, because no event renders them.
+    pub(super) residual_bytes: u64,
+    /// Which findings an earlier run has reported, by their places in the list.
+    pub(super) repeated: Vec<u32>,
+    /// How many of them the baseline accepts.
+    pub(super) accepted: u64,
     /// Whether it has to do with another session.
     pub(super) is_related: bool,
 }
@@ -169,12 +170,9 @@ impl UnitReport {
             log: Log::None,
             source_bytes: 0,
             log_bytes: 0,
-            residual_bytes: 0,
             messages: 0,
             events: 0,
             findings: Vec::new(),
-            repeated: Vec::new(),
-            accepted: 0,
             infos: 0,
             rest: None,
         }
@@ -212,7 +210,9 @@ impl UnitReport {
         report.log = Log::of(&receipt.unit, &receipt.log);
         report.source_bytes = receipt.counts.source_bytes;
         report.log_bytes = receipt.log_bytes;
-        report.residual_bytes = receipt.counts.residual_bytes;
+        if receipt.counts.residual_bytes > 0 {
+            report.rest().residual_bytes = receipt.counts.residual_bytes;
+        }
         report.messages = receipt.counts.messages;
         report.events = receipt.counts.events;
         match receipt {
@@ -240,10 +240,13 @@ impl UnitReport {
         let Some(was) = was.filter(|was| !was.findings.is_empty() && !self.findings.is_empty()) else { return };
         let key = |finding: &Finding| (finding.code, finding.location.file.clone(), finding.identity(), finding.more);
         let known: BTreeSet<_> = was.findings.iter().map(key).collect();
-        self.repeated = (0..).zip(&self.findings).filter(|(_, finding)| known.contains(&key(finding))).map(|(k, _)| k).collect();
+        let repeated: Vec<u32> = (0..).zip(&self.findings).filter(|(_, finding)| known.contains(&key(finding))).map(|(k, _)| k).collect();
+        if !repeated.is_empty() {
+            self.rest().repeated = repeated;
+        }
     }
 
-    fn rest(&mut self) -> &mut Rest {
+    pub(super) fn rest(&mut self) -> &mut Rest {
         self.rest.get_or_insert_default()
     }
 
@@ -289,7 +292,7 @@ impl UnitReport {
             log: log.map(|log| log.to_string()),
             source_bytes: self.source_bytes,
             log_bytes: self.log_bytes,
-            residual_bytes: self.residual_bytes,
+            residual_bytes: rest.map_or(0, |rest| rest.residual_bytes),
             messages: self.messages,
             events: self.events,
             findings: &self.findings,

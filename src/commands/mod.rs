@@ -69,6 +69,7 @@ mod verify_check;
 mod verify_job;
 pub mod verify_merge;
 mod verify_report;
+mod verify_rows;
 mod verify_store;
 #[cfg(feature = "parquet")]
 pub mod verify_tables;

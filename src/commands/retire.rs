@@ -85,8 +85,8 @@ pub(super) fn retire(
 /// not chosen stays, too.
 fn kept_by(source: &Source, going: &BTreeSet<&RelPath>) -> BTreeMap<RelPath, RelPath> {
     let mut kept = BTreeMap::new();
-    for unit in source.units.iter().filter(|unit| !unit.found.beside.retires_with.is_empty()) {
-        let others = unit.found.beside.retires_with.iter().map(|other| other.below(&unit.found.root).below(&unit.place));
+    for unit in source.units.iter().filter(|unit| !unit.found.beside().retires_with.is_empty()) {
+        let others = unit.found.beside().retires_with.iter().map(|other| other.below(&unit.found.root).below(&unit.place));
         let group: Vec<RelPath> = others.chain([unit.name.clone()]).collect();
         if let Some(stays) = group.iter().find(|name| !going.contains(name)) {
             kept.extend(group.iter().filter(|name| *name != stays).map(|name| (name.clone(), stays.clone())));
@@ -133,7 +133,7 @@ fn merged(before: Option<&Retired>, now: Retired) -> Retired {
 
 /// The files beside a session that are of the same key, as they are known.
 fn beside(unit: &SourceUnit, known: &Receipts) -> Vec<FileReceipt> {
-    let others = unit.found.beside.retires_with.iter();
+    let others = unit.found.beside().retires_with.iter();
     let receipts = others.filter_map(|other| Some((other, known.get(&other.below(&unit.found.root).below(&unit.place))?)));
     receipts.filter_map(|(other, receipt)| receipt.files.iter().find(|file| other.has_key(&file.path)).cloned()).collect()
 }

@@ -6,8 +6,8 @@
 //! log of another size (a fork was added since), that one log is read instead.
 
 use rayon::prelude::*;
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use crate::adapters::ALL;
 use crate::log::LogProblem;
@@ -77,23 +77,26 @@ pub struct Sessions {
 /// When the folder cannot be listed, or has no logs.
 pub fn list(folder: &Path) -> Result<Sessions, CommandError> {
     let asked = Asked::of(folder);
-    let (looked, receipts) = rayon::join(|| logs::look(folder), || by_log(&asked));
+    let (looked, receipts) = rayon::join(|| logs::look(folder), || asked.store.as_ref().map(Receipts::load).unwrap_or_default());
     let looked = looked?;
     if looked.logs.is_empty() && looked.unread.is_empty() {
         return Err(source_at(folder).unwrap_or_else(|| CommandError::NoLogs { path: folder.to_owned() }));
     }
-    let rows: Vec<Result<SessionRow, CommandError>> =
-        looked.logs.into_par_iter().map(|log| row_of(receipts.get(&asked.name_of(&log)), log)).collect();
-    let mut sessions = Sessions { unread: looked.unread, ..Sessions::default() };
-    for row in rows {
-        match row {
-            Ok(row) if is_listed(row.kind) => sessions.rows.push(row),
-            Ok(_) => {}
-            Err(error) => sessions.failed.push(error),
+    let failed = Mutex::new(Vec::new());
+    let row = |(n, log): (usize, LogFile)| match row_of(receipts.of_log(&asked.name_of(&log)), log) {
+        Ok(row) => is_listed(row.kind).then_some(row),
+        Err(error) => {
+            failed.lock().unwrap_or_else(PoisonError::into_inner).push((n, error));
+            None
         }
-    }
-    sessions.rows.sort_by_cached_key(|row| (std::cmp::Reverse(row.order()), row.name.clone()));
-    Ok(sessions)
+    };
+    let mut rows: Vec<SessionRow> = looked.logs.into_par_iter().enumerate().filter_map(row).collect();
+    drop(receipts);
+    let mut failed = failed.into_inner().unwrap_or_else(PoisonError::into_inner);
+    failed.sort_by_key(|(n, _)| *n);
+    // What is equal stays in the order of names.
+    rows.sort_by_cached_key(|row| std::cmp::Reverse(row.order().map(String::into_boxed_str)));
+    Ok(Sessions { rows, failed: failed.into_iter().map(|(_, error)| error).collect(), unread: looked.unread })
 }
 
 fn is_listed(kind: SessionKind) -> bool {
@@ -103,32 +106,24 @@ fn is_listed(kind: SessionKind) -> bool {
     }
 }
 
-fn by_log(asked: &Asked) -> HashMap<RelPath, Receipt> {
-    let Some(store) = &asked.store else { return HashMap::new() };
-    Receipts::load(store).iter().map(|receipt| (RelPath::from_key(&receipt.log), receipt)).collect()
-}
-
-fn row_of(receipt: Option<&Receipt>, log: LogFile) -> Result<SessionRow, CommandError> {
+fn row_of(receipt: Option<Receipt>, log: LogFile) -> Result<SessionRow, CommandError> {
     let warned = |receipt: &Receipt| receipt.findings.iter().filter(|finding| finding.severity >= Severity::Warn).count();
-    let row = |about, format, kind, bytes, findings| SessionRow {
-        path: log.path.clone(),
-        name: log.relative.clone(),
-        format,
-        kind,
-        bytes,
-        findings,
-        about,
-    };
-    if let Some(receipt) = receipt.filter(|receipt| log.bytes == Some(receipt.log_bytes))
-        && let Some(about) = &receipt.about
-    {
-        return Ok(row(about.clone(), receipt.format.clone(), receipt.kind, receipt.log_bytes, warned(receipt)));
+    let LogFile { path, relative: name, bytes, .. } = log;
+    let is_of_it = |receipt: &Receipt| bytes == Some(receipt.log_bytes) && receipt.about.is_some();
+    match receipt {
+        Some(mut receipt) if is_of_it(&receipt) => {
+            let (about, findings) = (receipt.about.take().unwrap_or_default(), warned(&receipt));
+            Ok(SessionRow { path, name, format: receipt.format, kind: receipt.kind, bytes: receipt.log_bytes, findings, about })
+        }
+        other => {
+            let mut view = logs::open_any(&path, None)?;
+            let about = About::of_log(&mut view).map_err(|source| CommandError::Stream { path: path.clone(), source })?;
+            let damaged = || (1..=view.last().number()).filter(|seq| view.kind(Seq::new(*seq)) == EventKind::Damage).count();
+            let findings = other.as_ref().map_or_else(damaged, warned);
+            let (format, kind, bytes) = (view.session.format.clone(), view.session.kind, view.bytes());
+            Ok(SessionRow { path, name, format, kind, bytes, findings, about })
+        }
     }
-    let mut view = logs::open_any(&log.path, None)?;
-    let about = About::of_log(&mut view).map_err(|source| CommandError::Stream { path: log.path.clone(), source })?;
-    let damaged = || (1..=view.last().number()).filter(|seq| view.kind(Seq::new(*seq)) == EventKind::Damage).count();
-    let findings = receipt.map_or_else(damaged, warned);
-    Ok(row(about, view.session.format.clone(), view.session.kind, view.bytes(), findings))
 }
 
 /// Finds the log that a person means: a path, or a session of the store by

@@ -108,6 +108,15 @@ impl Checked {
         }
     }
 
+    /// A log before it is looked at.
+    pub(super) fn of(item: &Item<'_>) -> Checked {
+        let name = RelPath::from_key(&item.key);
+        let mut checked = Checked::new(name.to_string(), item.unit_name.clone(), item.kept);
+        checked.path.clone_from(&item.log.path);
+        checked.log_b64 = name.as_b64();
+        checked
+    }
+
     /// A kept replay whose session has no log.
     pub(super) fn golden_left(folder: &Path, session: &str) -> Checked {
         let mut checked = Checked::new(format!("{session}{LOG_SUFFIX}"), session.to_owned(), Kept::Current);
@@ -232,9 +241,7 @@ impl Checker<'_> {
 
     fn check_one(&self, item: &Item<'_>) -> Checked {
         let begun = Instant::now();
-        let mut checked = Checked::new(RelPath::from_key(&item.key).to_string(), item.unit_name.clone(), item.kept);
-        checked.path = item.log.path.clone();
-        checked.log_b64 = RelPath::from_key(&item.key).as_b64();
+        let mut checked = Checked::of(item);
         let mut found = Explained::default();
         let examined = batch::caught(|| self.examine(item, &mut checked, &mut found), |what| Stopped::unreadable(CommandError::Bug(what)));
         match examined {

@@ -186,17 +186,6 @@ pub(super) struct Item<'a> {
     pub noted: Option<RelPath>,
 }
 
-impl Item<'_> {
-    /// The name that says which part of a larger run it falls to: an earlier log goes
-    /// with the one that took its place.
-    pub(super) fn name_for_shards(&self) -> String {
-        match self.kept {
-            Kept::Current => RelPath::from_key(&self.key).to_string(),
-            Kept::Earlier => self.unit_name.clone(),
-        }
-    }
-}
-
 /// Which of a session's logs it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

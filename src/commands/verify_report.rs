@@ -24,6 +24,7 @@ use super::error::CommandError;
 use super::kinds::Kinds;
 use super::verify_check::{Checked, Located};
 use super::verify_job::{Annotations, Kept, Strictness, VERDICTS, Verdict, VerifyJob};
+use super::verify_rows::Rows;
 
 /// The version of what `--json` prints. Members may be added; a change of
 /// those that are there makes it another one.
@@ -31,11 +32,6 @@ pub(super) const SCHEMA: u32 = 1;
 
 /// So many lines of a summary for GitHub, which takes no more than a megabyte.
 const SUMMARY_ROWS: usize = 100;
-
-/// What a run ends in: the worst of what it found.
-pub(super) fn exit_status(checked: &[Checked], strictness: Strictness) -> ExitStatus {
-    checked.iter().map(|one| status(one, strictness)).max().unwrap_or(ExitStatus::Well)
-}
 
 /// What one log comes to. Every report goes by this.
 fn status(one: &Checked, strictness: Strictness) -> ExitStatus {
@@ -60,29 +56,35 @@ fn counting(one: &Checked) -> impl Iterator<Item = &(std::path::PathBuf, Finding
     one.findings.iter().filter(|(_, finding)| finding.severity >= Severity::Warn)
 }
 
-pub(super) fn report(checked: &[Checked], job: &VerifyJob, root: Option<&str>, out: &Printer) -> Result<(), CommandError> {
+/// Reports everything that was checked. Returns what the run ends in: the worst of
+/// what it found.
+pub(super) fn report(rows: &Rows<'_>, job: &VerifyJob, root: Option<&str>, out: &Printer) -> Result<ExitStatus, CommandError> {
     let mut list = FindingList::default();
-    for one in checked {
+    let mut counts = Counts::default();
+    for one in rows.iter() {
         if out.form() == Form::Json {
-            out.object(&json(one, job.showing));
+            out.object(&json(&one, job.showing));
         }
-        say(one, job, &mut list, out);
+        say(&one, job, &mut list, out);
+        counts.add(&one, job.strictness);
     }
     list.say(out);
-    if out.form() == Form::Json {
-        out.object(&Closing { schema: SCHEMA, summary: totals(checked, job, root) });
+    let summary = summary(&counts, job, root);
+    if let Annotations::GitHub { workspace, .. } = &job.annotations {
+        annotate(rows, job, workspace, out);
     }
-    if let Annotations::GitHub { workspace, summary } = &job.annotations {
-        annotate(checked, job, workspace, out);
-        if let Some(path) = summary {
-            RealDisk.append(path, markdown(checked, job, root).as_bytes())?;
-        }
+    let status = counts.exit;
+    if out.form() == Form::Json {
+        out.object(&Closing { schema: SCHEMA, summary: counts.totals(job, root) });
+    }
+    if let Annotations::GitHub { summary: Some(path), .. } = &job.annotations {
+        RealDisk.append(path, markdown(rows, job, &summary).as_bytes())?;
     }
     if let Some(path) = &job.junit {
-        write_junit(checked, job, path)?;
+        write_junit(rows, job, path)?;
     }
-    out.summary(&summary(checked, job, root));
-    Ok(())
+    out.summary(&summary);
+    Ok(status)
 }
 
 /// What a person reads of one log: nothing, where all is well.
@@ -306,8 +308,71 @@ pub(super) struct Totals {
     pub(super) exit: u8,
 }
 
-fn totals(checked: &[Checked], job: &VerifyJob, root: Option<&str>) -> Totals {
-    let is_log = |one: &&Checked| match one.verdict {
+/// What is counted over all rows.
+#[derive(Debug)]
+struct Counts {
+    units: Kinds,
+    verdicts: BTreeMap<(Kept, Verdict), u64>,
+    bytes: u64,
+    messages: u64,
+    findings: u64,
+    exit: ExitStatus,
+}
+
+impl Default for Counts {
+    fn default() -> Counts {
+        let (units, verdicts) = (Kinds::default(), BTreeMap::new());
+        Counts { units, verdicts, bytes: 0, messages: 0, findings: 0, exit: ExitStatus::Well }
+    }
+}
+
+impl Counts {
+    fn add(&mut self, one: &Checked, strictness: Strictness) {
+        if let Some(kind) = one.kind.filter(|_| one.kept == Kept::Current) {
+            self.units.add(kind);
+        }
+        *self.verdicts.entry((one.kept, one.verdict)).or_default() += 1;
+        self.bytes += one.bytes;
+        self.messages += one.messages;
+        self.findings += counting(one).map(|(_, finding)| 1 + finding.more).sum::<u64>();
+        self.exit = self.exit.max(status(one, strictness));
+    }
+
+    fn of(&self, kept: Kept, verdict: Verdict) -> u64 {
+        self.verdicts.get(&(kept, verdict)).copied().unwrap_or_default()
+    }
+
+    /// How many logs there are of a kind.
+    fn logs(&self, kept: Kept) -> u64 {
+        VERDICTS.into_iter().filter(|verdict| is_of_a_log(*verdict)).map(|verdict| self.of(kept, verdict)).sum()
+    }
+
+    fn totals(self, job: &VerifyJob, root: Option<&str>) -> Totals {
+        let both = |verdict| self.of(Kept::Current, verdict) + self.of(Kept::Earlier, verdict);
+        Totals {
+            level: match job.level {
+                Level::Seal => "seal",
+                Level::Restore => "restore",
+                Level::Full => "full",
+            }
+            .into(),
+            units: self.units,
+            logs: self.logs(Kept::Current),
+            earlier: self.logs(Kept::Earlier),
+            bytes: self.bytes,
+            messages: self.messages,
+            findings: self.findings,
+            verdicts: VERDICTS.into_iter().map(|verdict| (verdict, both(verdict))).collect(),
+            shard: job.shard.map(|shard| shard.to_string()),
+            root: root.map(str::to_owned),
+            exit: self.exit as u8,
+        }
+    }
+}
+
+/// Tells whether a verdict is one about a log that there is.
+fn is_of_a_log(verdict: Verdict) -> bool {
+    match verdict {
         Verdict::LogGone
         | Verdict::NoLog
         | Verdict::NotConverted
@@ -325,32 +390,7 @@ fn totals(checked: &[Checked], job: &VerifyJob, root: Option<&str>) -> Totals {
         | Verdict::GoldenChanged
         | Verdict::GoldenMissing
         | Verdict::Unreadable => true,
-    };
-    let mut units = Kinds::default();
-    checked.iter().filter(|one| one.kept == Kept::Current).filter_map(|one| one.kind).for_each(|kind| units.add(kind));
-    let kept = |kept| checked.iter().filter(is_log).filter(|one| one.kept == kept).count() as u64;
-    Totals {
-        level: match job.level {
-            Level::Seal => "seal",
-            Level::Restore => "restore",
-            Level::Full => "full",
-        }
-        .into(),
-        units,
-        logs: kept(Kept::Current),
-        earlier: kept(Kept::Earlier),
-        bytes: checked.iter().map(|one| one.bytes).sum(),
-        messages: checked.iter().map(|one| one.messages).sum(),
-        findings: checked.iter().flat_map(counting).map(|(_, finding)| 1 + finding.more).sum(),
-        verdicts: VERDICTS.into_iter().map(|verdict| (verdict, count(checked, verdict, None))).collect(),
-        shard: job.shard.map(|shard| shard.to_string()),
-        root: root.map(str::to_owned),
-        exit: exit_status(checked, job.strictness) as u8,
     }
-}
-
-fn count(checked: &[Checked], verdict: Verdict, kept: Option<Kept>) -> u64 {
-    checked.iter().filter(|one| one.verdict == verdict && kept.is_none_or(|kept| one.kept == kept)).count() as u64
 }
 
 /// How a verdict is counted: what stands behind the number.
@@ -385,8 +425,7 @@ pub(super) fn in_words(verdict: Verdict, count: u64) -> String {
     }
 }
 
-fn summary(checked: &[Checked], job: &VerifyJob, root: Option<&str>) -> String {
-    let totals = totals(checked, job, root);
+fn summary(all: &Counts, job: &VerifyJob, root: Option<&str>) -> String {
     let how = match (job.level, &job.source) {
         (Level::Seal, _) => "by their seals",
         (Level::Restore | Level::Full, Some(_)) => "against their source",
@@ -395,20 +434,20 @@ fn summary(checked: &[Checked], job: &VerifyJob, root: Option<&str>) -> String {
     let counts = |kept: Kept| {
         let list: Vec<String> = VERDICTS
             .into_iter()
-            .map(|verdict| (verdict, count(checked, verdict, Some(kept))))
+            .map(|verdict| (verdict, all.of(kept, verdict)))
             .filter(|(verdict, count)| *count > 0 || (*verdict == Verdict::Same && kept == Kept::Current))
             .map(|(verdict, count)| in_words(verdict, count))
             .collect();
         list.join(", ")
     };
-    let of = if totals.units.are_sessions() { String::new() } else { format!(" ({})", totals.units.text()) };
-    let part = totals.shard.as_ref().map(|shard| format!("part {shard}: ")).unwrap_or_default();
-    let mut line = format!("{part}{}{of} checked {how}: {}", text::count(totals.logs, "log"), counts(Kept::Current));
-    if totals.earlier > 0 {
-        line.push_str(&format!("; {}: {}", text::count(totals.earlier, "earlier log"), counts(Kept::Earlier)));
+    let of = if all.units.are_sessions() { String::new() } else { format!(" ({})", all.units.text()) };
+    let part = job.shard.map(|shard| format!("part {shard}: ")).unwrap_or_default();
+    let mut line = format!("{part}{}{of} checked {how}: {}", text::count(all.logs(Kept::Current), "log"), counts(Kept::Current));
+    if all.logs(Kept::Earlier) > 0 {
+        line.push_str(&format!("; {}: {}", text::count(all.logs(Kept::Earlier), "earlier log"), counts(Kept::Earlier)));
     }
     if job.level > Level::Seal {
-        line.push_str(&format!("; {} rebuilt", text::size(totals.bytes)));
+        line.push_str(&format!("; {} rebuilt", text::size(all.bytes)));
     }
     if let Some(root) = root {
         line.push_str(&format!("; root {root}"));
@@ -416,9 +455,10 @@ fn summary(checked: &[Checked], job: &VerifyJob, root: Option<&str>) -> String {
     line
 }
 
-fn annotate(checked: &[Checked], job: &VerifyJob, workspace: &Path, out: &Printer) {
+fn annotate(rows: &Rows<'_>, job: &VerifyJob, workspace: &Path, out: &Printer) {
     let mut list: Vec<Annotation> = Vec::new();
-    for one in checked {
+    for one in rows.iter() {
+        let one = &*one;
         if verdict_status(one, job.strictness) != ExitStatus::Well {
             let title = format!("everlog: {}", counted_as(one.verdict));
             let text = |what: String| if one.more > 0 { format!("{what} (and {} more)", one.more) } else { what };
@@ -462,10 +502,10 @@ fn from_workspace(path: &Path, workspace: &Path) -> String {
 }
 
 /// A summary of the job.
-fn markdown(checked: &[Checked], job: &VerifyJob, root: Option<&str>) -> String {
-    let mut text = format!("### everlog verify\n\n{}\n\n", summary(checked, job, root));
-    let wrong = checked.iter().filter(|one| status(one, job.strictness) != ExitStatus::Well);
-    let rows: Vec<Vec<String>> = wrong.map(|one| row(one, job.strictness)).collect();
+fn markdown(rows: &Rows<'_>, job: &VerifyJob, summary: &str) -> String {
+    let mut text = format!("### everlog verify\n\n{summary}\n\n");
+    let wrong = rows.iter().filter(|one| status(one, job.strictness) != ExitStatus::Well);
+    let rows: Vec<Vec<String>> = wrong.map(|one| row(&one, job.strictness)).collect();
     if !rows.is_empty() {
         text.push_str(&table(&["session", "verdict", "what", "where"], &rows[..rows.len().min(SUMMARY_ROWS)]));
         if rows.len() > SUMMARY_ROWS {
@@ -491,7 +531,7 @@ fn row(one: &Checked, strictness: Strictness) -> Vec<String> {
     [one.session.as_str(), &what, &message, &place].into_iter().map(visible).collect()
 }
 
-fn write_junit(checked: &[Checked], job: &VerifyJob, path: &Path) -> Result<(), CommandError> {
+fn write_junit(rows: &Rows<'_>, job: &VerifyJob, path: &Path) -> Result<(), CommandError> {
     let case = |one: &Checked| {
         let trouble = || Trouble {
             kind: serde_json::to_string(&one.verdict).unwrap_or_default().trim_matches('"').to_owned(),
@@ -510,6 +550,7 @@ fn write_junit(checked: &[Checked], job: &VerifyJob, path: &Path) -> Result<(), 
         };
         Case { name: one.log.clone(), took: one.took, result }
     };
-    let suite = Suite { name: "everlog verify".to_owned(), timestamp: job.timestamp.clone(), cases: checked.iter().map(case).collect() };
+    let suite =
+        Suite { name: "everlog verify".to_owned(), timestamp: job.timestamp.clone(), cases: rows.iter().map(|one| case(&one)).collect() };
     Ok(replace::put(&RealDisk, path, junit::report(&suite).as_bytes())?)
 }

@@ -86,7 +86,7 @@ pub(super) fn about_receipts(job: &VerifyJob, asked: &Asked, receipts: &Receipts
 pub(super) fn about_root(
     job: &VerifyJob,
     root: Option<Result<String, StoreError>>,
-    checked: &[Checked],
+    mut verdicts: impl Iterator<Item = Verdict>,
 ) -> (Option<String>, Option<Checked>) {
     let mut row = Checked::new("root".to_owned(), String::new(), Kept::Current);
     row.path.clone_from(&job.logs);
@@ -98,7 +98,7 @@ pub(super) fn about_root(
             (None, Some(row))
         }
         (Some(Ok(is)), Some(wanted)) if is != *wanted => {
-            let told = if checked.iter().any(|one| names_the_log(one.verdict)) {
+            let told = if verdicts.any(names_the_log) {
                 "the logs named here are new, gone or others than before"
             } else {
                 "a log is new, gone or another one than before, and no receipt tells which"

@@ -50,7 +50,7 @@ impl DatabasePart {
 }
 
 /// Puts the sessions of each database in the place of its claim.
-pub(super) fn each_session(root: &Path, units: Vec<Unit>, findings: &mut Findings) -> Vec<(Unit, Option<DatabasePart>)> {
+pub(super) fn each_session(root: &Path, units: Vec<Unit>, findings: &mut Findings) -> Vec<(Unit, Option<Box<DatabasePart>>)> {
     let opened: Vec<Opened> = units.into_par_iter().with_max_len(1).map(|unit| open(root, unit)).collect();
     let mut all = Vec::with_capacity(opened.len());
     for one in opened {
@@ -94,9 +94,9 @@ fn open(root: &Path, unit: Unit) -> Opened {
 }
 
 /// The unit of what belongs to no session, and those of the sessions.
-fn parts(unit: &Unit, database: &Result<Arc<SessionDatabase>, String>) -> Vec<(Unit, Option<DatabasePart>)> {
+fn parts(unit: &Unit, database: &Result<Arc<SessionDatabase>, String>) -> Vec<(Unit, Option<Box<DatabasePart>>)> {
     let Some(main) = unit.files.first().cloned() else { return Vec::new() };
-    let part = |session, files| Some(DatabasePart { main: main.clone(), session, files, database: database.clone() });
+    let part = |session, files| Some(Box::new(DatabasePart { main: main.clone(), session, files, database: database.clone() }));
     let (of_database, mut unnamed): (Vec<RelPath>, Vec<RelPath>) = unit.files.iter().cloned().partition(|file| is_of_database(&main, file));
     let mut sessions = Vec::new();
     for session in database.iter().flat_map(|database| &database.layout().sessions) {

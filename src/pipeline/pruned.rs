@@ -71,7 +71,7 @@ impl History<'_> {
                 files.insert(plan.path, entry);
             }
         }
-        Ok(files.with_beside(self.unit.found.beside.clone()))
+        Ok(files.with_beside(self.unit.found.beside().clone()))
     }
 
     fn bytes(&self, log: &mut LogView<File>, plan: &FilePlan) -> Result<Vec<u8>, ConvertError> {

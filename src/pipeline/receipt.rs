@@ -51,7 +51,7 @@ pub(super) fn receipt_of(
         },
         findings,
         uses_file_times: summary.uses_file_times,
-        beside_sha256: shared_facts_sha256(&unit.found.beside),
+        beside_sha256: shared_facts_sha256(unit.found.beside()),
         sure: unit.found.confidence == Confidence::Sure,
         about: None,
         blobs: summary.blobs.iter().filter_map(|path| summary.hashes.get(path).cloned()).collect(),

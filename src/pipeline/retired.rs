@@ -12,7 +12,7 @@ use crate::adapters::format::{Confidence, RETIRED_SUFFIX, Standing};
 use crate::log::SealState;
 use crate::log::restore::file_plan;
 use crate::model::digest::sha256_hex;
-use crate::model::files::{Beside, Entry, RelPath};
+use crate::model::files::{Entry, RelPath};
 use crate::model::finding::{Finding, FindingCode, Findings};
 use crate::model::location::Location;
 use crate::store::StoreError;
@@ -181,7 +181,7 @@ fn settle_one(source: &mut Source, receipt: &Receipt, root: RelPath, retired: &R
         root,
         files,
         left_out: Vec::new(),
-        beside: Beside::default(),
+        beside: None,
         retires,
         confidence: Confidence::Likely,
         standing: Standing::Retired,

@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::adapters::format::Standing;
 use crate::model::files::RelPath;
@@ -106,45 +107,58 @@ pub(crate) fn convert_sized<R: Send>(
         Mode::DryRun => None,
     };
     let same_names = same_names(source, target.store);
-    let mut results: Vec<Option<(R, Option<Vec<u8>>)>> = if job.trust == Trust::SizeAndTime && same_names.is_empty() {
+    let done: Vec<Option<R>> = if job.trust == Trust::SizeAndTime && same_names.is_empty() {
         let unchanged = |bytes: u64, receipt: &Receipt| {
             let outcome = Ok(Outcome::Unchanged(Cow::Borrowed(receipt), Vec::new()));
-            (finished(Finished { bytes, outcome, previous: Some(receipt) }), None)
+            finished(Finished { bytes, outcome, previous: Some(receipt) })
         };
         unchanged_as_listed(&items, source, known, target.store, unchanged)
     } else {
         items.iter().map(|_| None).collect()
     };
-    let rest: Vec<usize> = (0..items.len()).filter(|n| results[*n].is_none()).collect();
-    let to_do: Vec<(&SourceUnit, u64)> = rest.iter().map(|n| items[*n]).collect();
-    let done = batch::run(&to_do, job.jobs, job.stop, |unit, bytes| {
-        let previous = known.get(&unit.name);
-        let outcome = match same_names.get(&unit.name) {
-            Some(other) => Err(ConvertError::SameName { other: other.to_string() }),
-            None => one_session(unit, job, previous.as_ref(), committer.as_ref()),
-        };
-        let line = outcome.as_ref().map_or(Ok(None), |outcome| changed_receipt(outcome, previous.as_ref(), target.mode));
-        let (outcome, line) = match line {
-            Ok(line) => (outcome, line),
-            Err(error) => (Err(error), None),
-        };
-        Ok((finished(Finished { bytes, outcome, previous: previous.as_ref() }), line))
-    });
-    for (n, done) in rest.into_iter().zip(done) {
-        let (unit, bytes) = items[n];
-        let of_bug = |bug| (finished(Finished { bytes, outcome: Err(bug), previous: known.get(&unit.name).as_ref() }), None);
-        results[n] = done.map(|done| done.unwrap_or_else(of_bug));
-    }
+    let rest: Vec<(usize, u64)> = (0..items.len()).filter(|n| done[*n].is_none()).map(|n| (n, items[n].1)).collect();
+    // Of a million sessions nothing is kept but what the caller makes of each, and the
+    // receipts that are others than before.
+    let (results, lines) = (Mutex::new(done), Mutex::new(Vec::new()));
+    batch::by_size(
+        &rest,
+        |(_, bytes)| *bytes,
+        job.jobs,
+        |&(n, bytes)| {
+            if job.stop.load(Ordering::Relaxed) {
+                return;
+            }
+            let unit = &source.units[n];
+            let previous = known.get(&unit.name);
+            let work = || {
+                let outcome = match same_names.get(&unit.name) {
+                    Some(other) => Err(ConvertError::SameName { other: other.to_string() }),
+                    None => one_session(unit, job, previous.as_ref(), committer.as_ref()),
+                };
+                let line = outcome.as_ref().map_or(Ok(None), |outcome| changed_receipt(outcome, previous.as_ref(), target.mode));
+                let (outcome, line) = match line {
+                    Ok(line) => (outcome, line),
+                    Err(error) => (Err(error), None),
+                };
+                Ok((finished(Finished { bytes, outcome, previous: previous.as_ref() }), line))
+            };
+            let of_bug = |bug| (finished(Finished { bytes, outcome: Err(bug), previous: previous.as_ref() }), None);
+            let (result, line) = batch::caught(work, ConvertError::Bug).unwrap_or_else(of_bug);
+            locked(&results)[n] = Some(result);
+            locked(&lines).extend(line.map(|line| (unit.name.key(), line)));
+        },
+    );
     let committed = committer.map(Committer::finish).unwrap_or_default();
     known.take_in(target.store, committed.receipts)?;
-    let mut of_units = Vec::with_capacity(items.len());
-    for ((unit, _), result) in items.iter().zip(results) {
-        of_units.push(result.map(|(result, line)| {
-            line.into_iter().for_each(|line| known.put_line(unit.name.key(), line));
-            result
-        }));
+    for (unit, line) in lines.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        known.put_line(unit, line);
     }
-    Ok(Run { results: of_units, failed: committed.failed, unsaved: committed.unsaved })
+    let results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
+    Ok(Run { results, failed: committed.failed, unsaved: committed.unsaved })
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Takes one session through all stages, as far as it needs them.

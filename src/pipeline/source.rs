@@ -41,8 +41,12 @@ pub struct Selection {
 
 impl Selection {
     pub(crate) fn takes(&self, unit: &SourceUnit, listing: &Listing) -> bool {
-        let takes_all = self.include.is_empty() && self.exclude.is_empty();
-        (takes_all || self.takes_name(&unit.name.to_string())) && self.takes_files(unit, listing)
+        (self.takes_every_name() || self.takes_name(&unit.name.to_string())) && self.takes_files(unit, listing)
+    }
+
+    /// Whether sessions of all names are meant.
+    pub(crate) fn takes_every_name(&self) -> bool {
+        self.include.is_empty() && self.exclude.is_empty()
     }
 
     /// Whether a session of this name is meant.
@@ -74,7 +78,7 @@ pub struct SourceUnit {
     /// What discovery found.
     pub found: Unit,
     /// The part of a database that it is, where its files are one.
-    pub part: Option<DatabasePart>,
+    pub part: Option<Box<DatabasePart>>,
 }
 
 /// The sessions that one has to do with, by the names that reports have of them.
@@ -92,7 +96,7 @@ impl SourceUnit {
     /// The sessions that it has to do with.
     pub(crate) fn related(&self) -> Related {
         let name = |other: &Option<RelPath>| other.as_ref().map(|other| self.reported(other).below(&self.place).to_string());
-        Related { canonical: name(&self.found.beside.canonical), promoted_from: name(&self.found.beside.promoted_from) }
+        Related { canonical: name(&self.found.beside().canonical), promoted_from: name(&self.found.beside().promoted_from) }
     }
 
     /// The listing's entry for each of its files, where there is one.

@@ -125,7 +125,7 @@ fn has_same_names(unit: &SourceUnit, receipt: &Receipt) -> bool {
     // Another name is another file, whatever its bytes.
     let (was, is) = (&receipt.files, &unit.found.files);
     let same_names = was.len() == is.len() && is.iter().zip(was).all(|(path, file)| path.has_key(&file.path));
-    same_names && receipt.beside_sha256 == shared_facts_sha256(&unit.found.beside)
+    same_names && receipt.beside_sha256 == shared_facts_sha256(unit.found.beside())
 }
 
 /// Returns the receipt of a session that has not changed, with the times that its

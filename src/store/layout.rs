@@ -120,13 +120,18 @@ impl Store {
     /// Whether a log lies where a unit's log does; both by key.
     #[must_use]
     pub fn is_log_name(unit: &str, log: &str) -> bool {
-        // Most are not so long that they would be shortened.
-        let is_plain = unit.len() <= LONGEST_NAME && !unit.starts_with('\0');
-        if is_plain {
+        if Store::is_log_name_plain(unit) {
             log.strip_suffix(LOG_SUFFIX) == Some(unit)
         } else {
             Store::log_name(&RelPath::from_key(unit)) == RelPath::from_key(log)
         }
+    }
+
+    /// Whether the name of a unit's log is the unit's key and an ending. Most units
+    /// have no name so long that it would be shortened.
+    #[must_use]
+    pub fn is_log_name_plain(unit: &str) -> bool {
+        unit.len() <= LONGEST_NAME && !unit.starts_with('\0')
     }
 
     /// A path below the store.

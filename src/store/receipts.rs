@@ -19,7 +19,7 @@ use crate::model::stream::ReadAt;
 
 use super::disk::{self, Disk};
 use super::error::StoreError;
-use super::layout::Store;
+use super::layout::{LOG_SUFFIX, Store};
 use super::listing::mtime_ns;
 pub use super::receipt::{Counts, FileReceipt, Receipt, Retired};
 use super::replace::temporary_for;
@@ -169,20 +169,33 @@ impl Receipts {
         let state = |meta: Metadata| (meta.ino(), meta.len(), mtime_ns(&meta));
         let is_of_others = |shard: Option<Shard>| self.own.zip(shard).is_some_and(|(own, shard)| own.is_beside(shard));
         let now = files_of(store).into_iter().filter(|(shard, _)| !is_of_others(*shard));
-        let now: Vec<_> = now.filter_map(|(_, path)| path.metadata().ok().map(|meta| (path, state(meta)))).collect();
-        let then = self.parts.iter().filter(|part| !is_of_others(part.shard));
-        let then: Vec<_> = then.map(|part| (&part.path, part.file.metadata().ok().map(state), part.bytes)).collect();
-        let is_same = |((path, now), (was, then, bytes)): (&(PathBuf, _), &(&PathBuf, _, u64))| {
-            let now: &(u64, u64, i64) = now;
-            path == *was && Some(*now) == *then && now.1 == *bytes
-        };
-        now.len() == then.len() && now.iter().zip(&then).all(is_same)
+        let now = now.filter_map(|(_, path)| path.metadata().ok().map(|meta| (path, Some(state(meta)))));
+        let then = self.parts.iter().filter(|part| !is_of_others(part.shard)).map(|part| {
+            let state = part.file.metadata().ok().map(state).filter(|(_, bytes, _)| *bytes == part.bytes);
+            (part.path.clone(), state)
+        });
+        now.eq(then)
     }
 
     /// A unit's receipt.
     #[must_use]
     pub fn get(&self, unit: &RelPath) -> Option<Receipt> {
         parsed(&self.line_of(&unit.key())?)
+    }
+
+    /// The receipt of the unit that has a log of this name, below the store.
+    #[must_use]
+    pub fn of_log(&self, log: &RelPath) -> Option<Receipt> {
+        let key = log.key();
+        let unit = key.strip_suffix(LOG_SUFFIX)?;
+        let usual = self.line_of(unit).and_then(|line| parsed(&line));
+        // A long name of a unit, or one that is not text, is another in its log's.
+        usual.filter(|receipt| receipt.log == key).or_else(|| {
+            let others = self.lines.iter().filter(|line| !Store::is_log_name_plain(&line.unit)).map(|line| &*line.unit);
+            let changed = self.changed.keys().map(String::as_str).filter(|unit| !Store::is_log_name_plain(unit));
+            let mut found = others.chain(changed).filter_map(|unit| parsed(&self.line_of(unit)?));
+            found.find(|receipt| receipt.log == key)
+        })
     }
 
     /// When the file was written that has a unit's receipt, in nanoseconds since the

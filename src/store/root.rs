@@ -13,7 +13,6 @@ use std::path::Path;
 
 use crate::model::digest::hex;
 use crate::model::files::RelPath;
-use crate::model::folder::ListedKind;
 
 use super::disk;
 use super::error::StoreError;
@@ -23,53 +22,89 @@ use super::listing;
 /// How many bytes of a log are hashed at once.
 const CHUNK: usize = 256 * 1024;
 
+/// So many logs are hashed side by side. No more of a store's names are in memory
+/// than those of one folder in each folder above it.
+const AT_ONCE: usize = 256;
+
 /// Computes the root of the store at a folder, as 64 lower-case hex digits.
 ///
 /// # Errors
 /// Returns an I/O error when a folder or a log cannot be read. A root over the
 /// readable rest would be the root of a store without the unreadable logs.
 pub fn root_of(folder: &Path) -> Result<String, StoreError> {
-    let listing = listing::list(folder)?;
-    let mut logs: Vec<&RelPath> = Vec::new();
-    for entry in listing.entries() {
-        match &entry.kind {
-            // Sorted already: a listing is in byte order of path.
-            ListedKind::File if is_log(&entry.path) => logs.push(&entry.path),
+    let mut root = Root { folder, batch: Vec::new(), hash: Sha256::new() };
+    let mut open = vec![logs_in(folder, b"")?.into_iter()];
+    while let Some(inside) = open.last_mut() {
+        match inside.next() {
+            None => drop(open.pop()),
+            Some(path) => match path.strip_suffix(b"/") {
+                Some(below) => match logs_in(&path_below(folder, &RelPath::new(below)), &path) {
+                    Ok(inside) => open.push(inside.into_iter()),
+                    // A folder of a run at the same time is gone by now.
+                    Err(_) if listing::is_gone(&path_below(folder, &RelPath::new(below))) => {}
+                    Err(error) => return Err(error),
+                },
+                None => root.add(path)?,
+            },
+        }
+    }
+    root.hash_batch()?;
+    Ok(hex(&root.hash.finalize()))
+}
+
+/// The names in a folder of logs and of folders, these with a slash at their end,
+/// below a path. In this order what is below them is in byte order of path.
+fn logs_in(folder: &Path, below: &[u8]) -> Result<Vec<Vec<u8>>, StoreError> {
+    let failed = |error| StoreError::io("read the folder", folder)(error);
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(failed)? {
+        let entry = entry.map_err(StoreError::io("read the folder", folder))?;
+        let name = entry.file_name();
+        let name = name.as_encoded_bytes();
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() => names.push([below, name, b"/"].concat()),
+            Ok(kind) if kind.is_file() && name.ends_with(LOG_SUFFIX.as_bytes()) => names.push([below, name].concat()),
+            Ok(_) => {}
             // A temporary of a run at the same time is gone by now.
-            ListedKind::Unreadable(why) if !listing::is_gone(&path_below(folder, &entry.path)) => {
-                return Err(StoreError::io("read", &path_below(folder, &entry.path))(std::io::Error::other(why.to_string())));
+            Err(_) if listing::is_gone(&entry.path()) => {}
+            Err(error) => return Err(StoreError::io("read", &entry.path())(error)),
+        }
+    }
+    names.sort_unstable();
+    Ok(names)
+}
+
+/// A root that is being computed, over logs that come in byte order of path.
+struct Root<'f> {
+    folder: &'f Path,
+    batch: Vec<Vec<u8>>,
+    hash: Sha256,
+}
+
+impl Root<'_> {
+    fn add(&mut self, log: Vec<u8>) -> Result<(), StoreError> {
+        self.batch.push(log);
+        if self.batch.len() < AT_ONCE { Ok(()) } else { self.hash_batch() }
+    }
+
+    fn hash_batch(&mut self) -> Result<(), StoreError> {
+        let sha256_of = |log: &Vec<u8>| sha256_of(&path_below(self.folder, &RelPath::new(log)));
+        let hashes: Vec<String> = self.batch.par_iter().with_max_len(1).map(sha256_of).collect::<Result<_, _>>()?;
+        for (log, sha256) in self.batch.drain(..).zip(hashes) {
+            // A zero byte ends each pair because no path can contain one: with line
+            // ends, one strange name could stand for two logs.
+            for part in [sha256.as_bytes(), b"  ", &log, b"\0"] {
+                self.hash.update(part);
             }
-            ListedKind::File | ListedKind::Folder | ListedKind::Link | ListedKind::Special | ListedKind::Unreadable(_) => {}
         }
+        Ok(())
     }
-    logs.sort();
-    let hashes: Vec<String> = logs.par_iter().with_max_len(1).map(|log| sha256_of(&path_below(folder, log))).collect::<Result<_, _>>()?;
-    Ok(root_over(logs.iter().zip(&hashes).map(|(log, sha256)| (log.as_bytes(), sha256.as_str()))))
-}
-
-/// Tells whether a path has the name of a log.
-#[must_use]
-pub fn is_log(path: &RelPath) -> bool {
-    path.as_bytes().ends_with(LOG_SUFFIX.as_bytes())
-}
-
-/// Hashes pairs of path and hash, which must come in byte order of path.
-fn root_over<'p>(pairs: impl Iterator<Item = (&'p [u8], &'p str)>) -> String {
-    let mut root = Sha256::new();
-    for (path, sha256) in pairs {
-        // A zero byte ends each pair because no path can contain one: with line
-        // ends, one strange name could stand for two logs.
-        for part in [sha256.as_bytes(), b"  ", path, b"\0"] {
-            root.update(part);
-        }
-    }
-    hex(&root.finalize())
 }
 
 /// Hashes a log without holding it in memory.
 fn sha256_of(path: &Path) -> Result<String, StoreError> {
-    let (mut file, _) = disk::open_regular(path)?;
-    let (mut hash, mut chunk) = (Sha256::new(), vec![0; CHUNK]);
+    let (mut file, meta) = disk::open_regular(path)?;
+    let (mut hash, mut chunk) = (Sha256::new(), vec![0; CHUNK.min(meta.len() as usize + 1)]);
     loop {
         match file.read(&mut chunk) {
             Ok(0) => return Ok(hex(&hash.finalize())),
@@ -101,12 +136,16 @@ mod tests {
         let (a, b) = (("a.everlog.jsonl", "1"), ("d/b.everlog.jsonl", "2"));
         let root = |logs: &[(&str, &str)]| store(logs).1;
         let both = root(&[a, b]);
+        // What `sha256sum -z` prints of them in byte order, hashed by `sha256sum`.
+        let three = root(&[("a/b.everlog.jsonl", "1"), ("a-b.everlog.jsonl", "2"), ("a.everlog.jsonl", "3")]);
+        assert_eq!(three, "8159e1c7c1a9bdedfcf4081e703caac2fecbbb2ccd87083b83b2350b6719100d");
         assert_eq!(both, root(&[b, a]));
         assert_eq!(both, root(&[a, b, (".everlog/receipts.jsonl", "x"), ("notes", "x")]));
         for (what, other) in [
             ("gone", root(&[a])),
             ("swapped", root(&[("a.everlog.jsonl", "2"), ("d/b.everlog.jsonl", "1")])),
             ("other bytes", root(&[a, ("d/b.everlog.jsonl", "3")])),
+            ("in another folder", root(&[a, ("d-/b.everlog.jsonl", "2")])),
             ("renamed", root(&[a, ("d/c.everlog.jsonl", "2")])),
             ("an earlier log", root(&[a, b, (".everlog/earlier/a.0.everlog.jsonl", "0")])),
         ] {

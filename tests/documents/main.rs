@@ -5,6 +5,7 @@ mod support;
 
 mod cycles;
 mod examples;
+mod fleet;
 mod format_names;
 mod layering;
 mod losses;

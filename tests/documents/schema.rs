@@ -144,7 +144,7 @@ fn every_command_prints_what_its_schema_describes() {
     fs::copy(tree, &log).unwrap();
     let log = log.display().to_string();
     let turns = fixture("hermes-webui/turns/golden/sessions/70a200000001.json.everlog.jsonl").display().to_string();
-    let words: [&[&str]; 24] = [
+    let words: [&[&str]; 25] = [
         &["detect", &source],
         &["migrate", &source, "-o", &store],
         &["migrate", &trees, "-o", &tree_store],
@@ -167,6 +167,7 @@ fn every_command_prints_what_its_schema_describes() {
         &["prune", &source, "-o", &store],
         &["fork", &log, "--leaf", "#3", "--name", "another"],
         &["export", &log, "--to", "pi", "-o", &at("exported")],
+        &["store", "compact", &tree_store],
         &["explain", "torn_tail"],
         &["formats"],
     ];

@@ -93,7 +93,7 @@ fn parts_at_once_make_the_store_of_a_single_run() {
     for of in [1, 2, 5, 70] {
         let dest = scratch.path().join(format!("dest-{of}"));
         all_parts(&source, &dest, of);
-        assert_eq!(logs(&contents(&dest)), logs(&wanted), "{of} parts");
+        assert!(logs(&contents(&dest)) == logs(&wanted), "{of} parts");
         // Every reader reads the receipts of all parts together.
         for words in [&["verify"][..], &["ls", "--json"], &["search", "message 3", "-l"]] {
             let words: Vec<&str> = words.iter().copied().chain(["STORE"]).collect();
@@ -125,7 +125,7 @@ fn one_number_of_parts_after_another_and_what_changed_between_them() {
         let done = single(&source, &whole);
         assert!(matches!(code(&done), Some(0 | 1)), "{}{}", stdout(&done), stderr(&done));
         let (now, wanted) = (contents(&dest), contents(&whole));
-        assert_eq!(logs(&now), logs(&wanted), "{of} parts, {messages} messages");
+        assert!(logs(&now) == logs(&wanted), "{of} parts, {messages} messages");
     }
     assert!(contents(&whole).keys().any(|name| name.starts_with(".everlog/earlier/")), "nothing shrank");
     assert!(dest.join(".everlog/receipts-1-of-2.jsonl").is_file() && dest.join(".everlog/receipts-4-of-5.jsonl").is_file());

@@ -12,7 +12,9 @@ use everlog::commands::migrate::{Live, MigrateJob, Share, Sources, Wanted};
 use everlog::commands::prune::{Action as PruneAction, Copies};
 use everlog::commands::repair::{Action, RepairJob};
 use everlog::commands::restore::RestoreJob;
+use everlog::commands::store::CompactJob;
 use everlog::export::{Extension, document};
+use everlog::model::shard::Shard;
 use everlog::pipeline::source::Selection;
 use everlog::pipeline::target::Mode;
 use everlog::pipeline::unchanged::Trust;
@@ -58,6 +60,9 @@ pub const SCENARIOS: &[Scenario] = &[
     Scenario { name: "migrate two sources", prepare: two_sources, run: migrate_two, change: ChangeOfFiles::OldOrNew },
     Scenario { name: "migrate --retire", prepare: |at| source(at, 4), run: migrate_retire, change: ChangeOfFiles::OldOrNew },
     Scenario { name: "migrate --unretire", prepare: retired, run: migrate_unretire, change: ChangeOfFiles::OldOrNew },
+    Scenario { name: "migrate --shard", prepare: |at| changed(at, 3, 5), run: migrate_parts, change: ChangeOfFiles::OldOrNew },
+    Scenario { name: "store compact", prepare: in_parts, run: compact, change: ChangeOfFiles::OldOrNew },
+    Scenario { name: "migrate after its parts", prepare: in_parts, run: migrate_stay, change: ChangeOfFiles::OldOrNew },
     Scenario { name: "receipts", prepare: without_receipts, run: migrate_stay, change: ChangeOfFiles::OldOrNew },
     Scenario { name: "fork", prepare: |at| converted(at, 4), run: fork_first, change: ChangeOfFiles::Extended },
     Scenario { name: "fork after a fork that was cut short", prepare: half_forked, run: fork_first, change: ChangeOfFiles::Extended },
@@ -159,14 +164,14 @@ pub fn migrate_from(source: &Path, dest: &Path, disk: &dyn Disk, sources: Source
 
 /// The same, with what it prints and how it ends.
 pub fn migrate_to(source: &Path, dest: &Path, disk: &dyn Disk, sources: Sources, out: &Printer) -> Result<ExitStatus, String> {
-    migrate_shared(source, dest, disk, (sources, Share::Alone), out)
+    migrate_shared(source, dest, disk, (sources, Share::Alone, None), out)
 }
 
 fn migrate_shared(
     source: &Path,
     dest: &Path,
     disk: &dyn Disk,
-    (sources, share): (Sources, Share),
+    (sources, share, shard): (Sources, Share, Option<Shard>),
     out: &Printer,
 ) -> Result<ExitStatus, String> {
     let stop = AtomicBool::new(false);
@@ -180,7 +185,7 @@ fn migrate_shared(
         mode: Mode::Replace,
         sources,
         live: Live::Refused,
-        shard: None,
+        shard,
         trust: Trust::SizeAndTime,
         jobs: 1,
         stop: &stop,
@@ -197,7 +202,7 @@ fn migrate_stay(at: &Path, disk: &dyn Disk) -> Result<(), String> {
 fn migrate_two(at: &Path, disk: &dyn Disk) -> Result<(), String> {
     for name in ["logs", "more"] {
         let share = Share::Beside(name.into());
-        migrate_shared(&at.join(name), &at.join("dest"), disk, (Sources::Stay, share), &quiet())?;
+        migrate_shared(&at.join(name), &at.join("dest"), disk, (Sources::Stay, share, None), &quiet())?;
     }
     Ok(())
 }
@@ -206,6 +211,26 @@ fn two_sources(at: &Path) {
     source(at, 3);
     fs::rename(at.join("logs"), at.join("more")).unwrap();
     source(at, 4);
+}
+
+/// All parts of a larger run, one after another.
+fn migrate_parts(at: &Path, disk: &dyn Disk) -> Result<(), String> {
+    for number in 1..=3 {
+        let shard = Shard::new(number, 3);
+        migrate_shared(&at.join("logs"), &at.join("dest"), disk, (Sources::Stay, Share::Alone, shard), &quiet())?;
+    }
+    Ok(())
+}
+
+fn in_parts(at: &Path) {
+    converted(at, 3);
+    source(at, 5);
+    migrate_parts(at, &RealDisk).unwrap();
+}
+
+fn compact(at: &Path, disk: &dyn Disk) -> Result<(), String> {
+    let job = CompactJob { store: at.join("dest"), disk };
+    everlog::commands::store::run(&job, &quiet()).map(|_| ()).map_err(|error| error.to_string())
 }
 
 fn migrate_retire(at: &Path, disk: &dyn Disk) -> Result<(), String> {

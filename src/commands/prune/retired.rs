@@ -68,7 +68,7 @@ pub(super) fn findings(unit: &SourceUnit, source: &Source, receipt: Option<&Rece
         let now = snapshot::take(&source.folder_of(unit), unit.own_name(), &unit.found.files)?;
         let mut files = Files::new(unit.own_name());
         now.iter().for_each(|(path, entry)| files.insert(log_path(unit, path), entry.clone()));
-        Ok(files.with_beside(unit.found.beside.clone()))
+        Ok(files.with_beside(unit.found.beside().clone()))
     }))
 }
 
