@@ -159,7 +159,8 @@ fn no_statement_of_a_schema_does_anything_but_make_its_own_entry() {
         let _ = made;
         let (code, said) = bench.migrate();
         // Where a table of the program is no table, the database is nobody's.
-        let is_nobodys = || support::stderr(&support::everlog(&["detect", bench.at("input").to_str().unwrap()])).contains("no session found");
+        let is_nobodys =
+            || support::stderr(&support::everlog(&["detect", bench.at("input").to_str().unwrap()])).contains("no session found");
         assert!(matches!(code, 0 | 1) || is_nobodys(), "{schema}: {code} {said:?}");
         let dest = bench.at("dest");
         let back = support::everlog(&["restore", dest.to_str().unwrap(), "-o", bench.at("back").to_str().unwrap(), "--json"]);
