@@ -70,7 +70,7 @@ impl<'f> Session<'f> {
         // SQLite sorts numbers before texts, and texts by their bytes.
         messages.sort_by(|a, b| time_of(a).total_cmp(&time_of(b)).then_with(|| id_of(a).cmp(&id_of(b))));
         let (mut parts, _) = self.rows("part");
-        parts.sort_by_key(|part| id_of(part));
+        parts.sort_by_key(id_of);
         let mut of_message: BTreeMap<String, Vec<&Row<'_>>> = BTreeMap::new();
         for part in &parts {
             if let Some(message) = text(part, "message_id") {

@@ -131,7 +131,7 @@ impl Messages {
             reader.to.put_head(&HeadName::main(), Seq::ROOT, HeadOp::Branch)?;
         }
         let rest: Vec<String> = self.parts.keys().cloned().collect();
-        rest.into_iter().for_each(|id| _ = gone.entry(id).or_insert_with(Gone::default));
+        rest.into_iter().for_each(|id| _ = gone.entry(id).or_default());
         self.put_gone(reader, gone, known, &mut not_json)?;
         Ok(not_json)
     }

@@ -137,8 +137,10 @@ impl Session {
             let message = format!("the database has {} of its {} records as they are: {}", self.contained, self.records, said.join(", "));
             (FindingCode::DiffersFromDatabase, message)
         } else {
-            let message =
-                format!("the database does not have this session; its {} files do, and `everlog migrate` saves them", self.records);
+            let message = format!(
+                "the database does not have this session; the tree has {} files of it, and `everlog migrate` saves them",
+                self.records
+            );
             (FindingCode::NotInDatabase, message)
         };
         let item = AuditItem::new(code, Location::file(self.file.clone()), message).text("session_id", id);
