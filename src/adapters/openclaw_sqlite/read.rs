@@ -24,7 +24,7 @@ use crate::runtimes::javascript as js;
 use super::place::{self, Judged, Transcript};
 use super::row::{self, PACKED, ROWS};
 use super::schema::ID;
-use super::tables::{Packed, PackedLine, Tables};
+use super::tables::{KeptIn, Packed, PackedLine, Tables};
 
 /// Why a session whose transcript was moved away shows nothing.
 const COLD: &str = "SessionTranscriptColdError";
@@ -243,10 +243,9 @@ impl<'a> Unit<'a, '_> {
         };
         let items: Vec<Vec<u8>> = packed.lines.iter().map(item).collect();
         let of = [b"[".as_slice(), &items.join(&b','), b"]"].concat();
-        if packed.is_in_row {
-            self.say(packed.line, "archive_blob", of, seqs);
-        } else {
-            self.of_file = Some(of);
+        match packed.kept_in {
+            KeptIn::Row => self.say(packed.line, "archive_blob", of, seqs),
+            KeptIn::File => self.of_file = Some(of),
         }
     }
 

@@ -35,8 +35,14 @@ pub(super) struct Packed {
     pub(super) lines: Vec<PackedLine>,
     /// The entries by their order.
     pub(super) texts: Vec<Vec<u8>>,
-    /// Whether its bytes are in the row, and not in a file.
-    pub(super) is_in_row: bool,
+    pub(super) kept_in: KeptIn,
+}
+
+/// Where the bytes of a packed transcript are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum KeptIn {
+    Row,
+    File,
 }
 
 /// What a session's rows hold.
@@ -143,10 +149,10 @@ impl Tables {
             }
             ("session_transcript_cold_archives", Some(_)) => {
                 let blob = cells.bytes("archive_blob");
-                let is_in_row = blob.is_some();
+                let kept_in = if blob.is_some() { KeptIn::Row } else { KeptIn::File };
                 let name = cells.text("archive_name").unwrap_or_default();
                 let bytes = blob.or_else(|| file_named(files, &name).map(<[u8]>::to_vec));
-                self.cold = bytes.and_then(|bytes| plain(&bytes)).and_then(|plain| cold(line, name, &plain, is_in_row));
+                self.cold = bytes.and_then(|bytes| plain(&bytes)).and_then(|plain| cold(line, name, &plain, kept_in));
                 self.lacks_cold = self.cold.is_none();
             }
             _ => {}
@@ -186,7 +192,7 @@ fn prompt(line: usize, cells: &Cells<'_>) -> Option<Text> {
 
 /// A transcript that was packed line by line.
 fn archive(line: usize, name: String, plain: &[u8]) -> Packed {
-    let mut packed = Packed { line, name, lines: Vec::new(), texts: Vec::new(), is_in_row: true };
+    let mut packed = Packed { line, name, lines: Vec::new(), texts: Vec::new(), kept_in: KeptIn::Row };
     for text in plain.split(|byte| *byte == b'\n') {
         if js::is_blank(text) {
             packed.lines.push(PackedLine::Other(text.to_vec()));
@@ -200,8 +206,8 @@ fn archive(line: usize, name: String, plain: &[u8]) -> Packed {
 
 /// A transcript that was packed with everything that belongs to it: the entries stand
 /// in records of their own. Nothing where a line is not such a record.
-fn cold(line: usize, name: String, plain: &[u8], is_in_row: bool) -> Option<Packed> {
-    let mut packed = Packed { line, name, lines: Vec::new(), texts: Vec::new(), is_in_row };
+fn cold(line: usize, name: String, plain: &[u8], kept_in: KeptIn) -> Option<Packed> {
+    let mut packed = Packed { line, name, lines: Vec::new(), texts: Vec::new(), kept_in };
     let mut order: Vec<(i64, usize)> = Vec::new();
     for text in plain.split(|byte| *byte == b'\n') {
         if js::is_blank(text) {

@@ -6,7 +6,7 @@ use crate::runtimes::javascript::{Type, Value, trim};
 
 use super::Failure;
 use super::entry::Kind;
-use super::show;
+use super::show::{self, Stands};
 use super::tree::Tree;
 
 /// A branch, and where its last compaction or reset cuts it.
@@ -34,11 +34,8 @@ impl Context {
         let context = Context { path, boundary, kept };
         let is_sound = |at: usize| {
             let event = &tree.events[at];
-            let needs_time = match event.kind {
-                Kind::CustomMessage => true,
-                Kind::BranchSummary => event.value().get("summary").is_truthy(),
-                _ => false,
-            };
+            let is_told = || event.kind == Kind::BranchSummary && event.value().get("summary").is_truthy();
+            let needs_time = event.kind == Kind::CustomMessage || is_told();
             !needs_time || show::time(event.value()).is_some()
         };
         let summary = context.boundary.map(|at| context.path[at]).filter(|at| kind(at) == Kind::Compaction);
@@ -59,7 +56,8 @@ impl Context {
         }
         for (n, at) in self.shown().enumerate() {
             let event = &tree.events[at];
-            emit(show::entry(event.kind, event.value(), n < self.kept.len()));
+            let stands = if n < self.kept.len() { Stands::Before } else { Stands::After };
+            emit(show::entry(event.kind, event.value(), stands));
         }
     }
 
@@ -68,13 +66,13 @@ impl Context {
         let text = |value: Value<'_>| value.lossy().unwrap_or_default();
         self.path.iter().rev().find_map(|at| {
             let event = &tree.events[*at];
-            let (provider, model) = match event.kind {
-                Kind::Model => (event.value().get("provider"), event.value().get("modelId")),
-                Kind::Message if event.value().get("message").get("role").is("assistant") => {
-                    let message = event.value().get("message");
-                    (message.get("provider"), message.get("model"))
-                }
-                _ => return None,
+            let message = event.value().get("message");
+            let (provider, model) = if event.kind == Kind::Model {
+                (event.value().get("provider"), event.value().get("modelId"))
+            } else if event.kind == Kind::Message && message.get("role").is("assistant") {
+                (message.get("provider"), message.get("model"))
+            } else {
+                return None;
             };
             Some(format!("{}/{}", text(provider), text(model)))
         })
@@ -122,5 +120,5 @@ fn calls(content: Value<'_>) -> Vec<Vec<u8>> {
         let is_call = kind.is("toolCall") || kind.is("toolUse") || kind.is("functionCall");
         id.text().filter(|id| is_call && !id.is_empty()).map(std::borrow::Cow::into_owned)
     };
-    list.elements().map(|part| Value::accepted(part)).filter_map(call).collect()
+    list.elements().map(Value::accepted).filter_map(call).collect()
 }

@@ -110,7 +110,7 @@ fn is_content(content: Value<'_>) -> bool {
     match content.type_of() {
         Type::String => true,
         Type::Array => content.value().is_some_and(|list| {
-            list.elements().map(|part| Value::accepted(part)).all(|part| part.type_of() == Type::Object && is_string(part.get("type")))
+            list.elements().map(Value::accepted).all(|part| part.type_of() == Type::Object && is_string(part.get("type")))
         }),
         Type::Undefined | Type::Null | Type::Boolean | Type::Number | Type::Object => false,
     }

@@ -14,23 +14,41 @@ pub fn summary(event: Value<'_>) -> Vec<u8> {
     made("compactionSummary", &["summary", "tokensBefore"], event)
 }
 
-/// The message of an entry; nothing where it has none. What is kept from before a
-/// boundary has lost the state that a provider left with it.
-pub fn entry(kind: Kind, event: Value<'_>, is_kept: bool) -> Option<Vec<u8>> {
+/// Where an entry stands: what is kept from before a boundary has lost the state that a
+/// provider left with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stands {
+    /// Before the last compaction or reset.
+    Before,
+    /// After it, or there is none.
+    After,
+}
+
+/// The message of an entry; nothing where it has none.
+pub fn entry(kind: Kind, event: Value<'_>, stands: Stands) -> Option<Vec<u8>> {
     match kind {
-        Kind::Message => message(event.get("message"), is_kept),
+        Kind::Message => message(event.get("message"), stands),
         Kind::CustomMessage => Some(made("custom", &["customType", "content", "display", "details"], event)),
         Kind::BranchSummary => event.get("summary").is_truthy().then(|| made("branchSummary", &["summary", "fromId"], event)),
-        _ => None,
+        Kind::ThinkingLevel
+        | Kind::Model
+        | Kind::Compaction
+        | Kind::Reset
+        | Kind::Custom
+        | Kind::Label
+        | Kind::SessionInfo
+        | Kind::Leaf
+        | Kind::Linked
+        | Kind::Nothing => None,
     }
 }
 
-fn message(message: Value<'_>, is_kept: bool) -> Option<Vec<u8>> {
+fn message(message: Value<'_>, stands: Stands) -> Option<Vec<u8>> {
     let [role, left_out, replay, custom] = message.get_all(["role", "excludeFromContext", "providerReplay", "customType"]);
     if left_out.token() == b"true" {
         return None;
     }
-    let is_stale = is_kept && role.is("assistant") && is_checkpoint(replay);
+    let is_stale = stands == Stands::Before && role.is("assistant") && is_checkpoint(replay);
     let is_hook = role.is("custom") && custom.is_undefined();
     let mut line = Vec::new();
     if !is_stale && !is_hook {

@@ -71,11 +71,12 @@ impl Tree {
             let kind = Kind::of(value);
             tree.events.push(Event { text: text.clone(), kind, id: id_of(id).unwrap_or_default(), parent: id_of(parent) });
             let at = tree.events.len() - 1;
-            match kind {
-                Kind::Nothing => {}
-                Kind::Leaf => tree.move_leaf(at, value),
-                Kind::Linked => tree.link(at),
-                _ => tree.entry(at, value),
+            if kind.is_entry() {
+                tree.entry(at, value);
+            } else if kind == Kind::Leaf {
+                tree.move_leaf(at, value);
+            } else if kind == Kind::Linked {
+                tree.link(at);
             }
         }
         Ok(tree)
