@@ -2,14 +2,17 @@
 //! put there by an export, and taken back from a log of the exported session.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use crate::adapters;
 use crate::adapters::exporter::{Exporter, Kinship};
+use crate::adapters::format::Format;
 use crate::json::{self, Kind, Value};
+use crate::log::LogView;
 use crate::model::digest::sha256_hex;
 use crate::model::event::EventKind;
 use crate::model::ids::Seq;
-use crate::model::stream::StreamError;
+use crate::model::stream::{LogAccess, ReadAt, StreamError};
 
 use super::source::SourceEvent;
 use super::understand::understand;
@@ -199,65 +202,111 @@ pub fn originals(
     target: &str,
     beside: &[Vec<u8>],
 ) -> Result<Vec<SourceEvent>, StreamError> {
-    // Each event with its place on the path that it had; what is new follows all
-    // that is before it.
+    // The events with their places on the path that they had, and those that are new
+    // with what they follow.
     let mut events: Vec<(usize, SourceEvent)> = Vec::with_capacity(path.len());
-    let mut restored: Vec<(usize, SourceEvent)> = Vec::new();
-    let (mut last, mut came_from) = (0, None);
+    let mut left_out: Vec<(usize, SourceEvent)> = Vec::new();
+    let mut format: Option<Rc<str>> = None;
+    let mut new: Vec<(Option<usize>, SourceEvent)> = Vec::new();
+    let mut changed: Vec<(usize, SourceEvent)> = Vec::new();
+    let mut last = None;
     let mut beside = Beside::of(beside);
     if let Some(first) = beside.members.first() {
-        restored.extend(left_out_events(Value::trusted(first))?);
-        came_from = format_of(Value::trusted(first));
+        left_out.extend(left_out_events(Value::trusted(first))?);
+        format = format_of(Value::trusted(first));
     }
     for event in path {
         let own = exporter.carried(Value::trusted(&event.payload)).map(unwrapped);
         if let Some(own) = &own {
-            restored.extend(left_out_events(Value::trusted(own))?);
-            came_from = format_of(Value::trusted(own)).or(came_from);
+            left_out.extend(left_out_events(Value::trusted(own))?);
+            format = format_of(Value::trusted(own)).or(format);
         }
         let Some(member) = own.or_else(|| beside.next(&digest(&event, exporter))) else {
-            events.push((last, event));
+            new.push((last, event));
             continue;
         };
         let member = Value::trusted(&member);
         let is_unchanged = member.first("digest").is_some_and(|kept| kept.is_str(&digest(&event, exporter)));
         let [seq, place, part] = member.get_each(["seq", "place", "part"]);
         let (seq, place) = (seq.and_then(Value::parse).map(Seq::new), place.and_then(Value::parse));
-        last = last.max(place.unwrap_or(last));
+        last = last.max(place);
         match (is_unchanged, seq, place) {
-            (true, Some(seq), Some(place)) if part.is_none() => restored.push((place, original(&event, seq, member, exporter)?)),
+            (true, Some(seq), Some(place)) if part.is_none() => events.push((place, original(&event, seq, member, exporter)?)),
             // Ours, or a part of an event that another record stands for.
             (true, _, _) => {}
-            (false, _, _) => events.push((last, event)),
+            (false, _, Some(place)) => changed.push((place, event)),
+            (false, _, None) => new.push((last, event)),
         }
     }
-    restored.sort_by_key(|(place, _)| *place);
-    let (places, mut originals): (Vec<usize>, Vec<SourceEvent>) = restored.into_iter().unzip();
-    if let Some(format) = came_from.as_deref().and_then(adapters::by_id)
-        && let Some(exporter) = format.exporter()
-    {
-        let kinship = if format.id() == target { Kinship::SameFormat } else { Kinship::Foreign };
-        understand(&mut originals, exporter, kinship)?;
-    }
-    // What is new follows what it followed.
-    let mut all: Vec<(usize, SourceEvent)> = places.into_iter().zip(originals).collect();
-    all.append(&mut events);
+    let records: BTreeSet<usize> = events.iter().chain(&changed).map(|(place, _)| *place).collect();
+    events.append(&mut left_out);
+    let events = understood(events, format, target)?;
+    // What is new was said before the next record, and after what the target could
+    // not say in front of that.
+    let after = |last: Option<usize>| {
+        let next = records.range(last.map_or(0, |last| last.saturating_add(1))..).next();
+        next.map_or(usize::MAX, |next| *next)
+    };
+    let mut all: Vec<((usize, Rank), SourceEvent)> = Vec::with_capacity(events.len() + new.len() + changed.len());
+    all.extend(new.into_iter().map(|(last, event)| ((after(last), Rank::New), event)));
+    all.extend(events.into_iter().map(|(place, event)| ((place, Rank::Original), event)));
+    all.extend(changed.into_iter().map(|(place, event)| ((place, Rank::Changed), event)));
     all.sort_by_key(|(place, _)| *place);
     Ok(all.into_iter().map(|(_, event)| event).collect())
 }
 
-/// The text of a member. A log carries a value with a member `$raw`, which may be
-/// one of its own, as a text in another `$raw`.
-pub(super) fn unwrapped(member: Value<'_>) -> Vec<u8> {
-    match member.first(json::RAW_KEY) {
-        Some(raw) => raw.to_str().into_owned().into_bytes(),
-        None => member.text().to_vec(),
+/// The events of another format, in the order that they had, as its program
+/// understands them on their way to the target.
+fn understood(
+    mut events: Vec<(usize, SourceEvent)>,
+    format: Option<Rc<str>>,
+    target: &str,
+) -> Result<Vec<(usize, SourceEvent)>, StreamError> {
+    events.sort_by_key(|(place, _)| *place);
+    let (places, mut originals): (Vec<usize>, Vec<SourceEvent>) = events.into_iter().unzip();
+    if let Some(exporter) = format.as_deref().and_then(adapters::by_id).and_then(Format::exporter) {
+        understand(&mut originals, exporter, Kinship::of(format.as_deref().unwrap_or_default(), target))?;
     }
+    for event in &mut originals {
+        event.format.clone_from(&format);
+    }
+    Ok(places.into_iter().zip(originals).collect())
+}
+
+/// In which order events of one place come back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Rank {
+    New,
+    Original,
+    Changed,
+}
+
+/// Reads what an export put beside a session whose records keep nothing.
+///
+/// # Errors
+/// When the log cannot be read.
+pub fn beside<R: ReadAt>(log: &mut LogView<R>, exporter: &dyn Exporter) -> Result<Vec<Vec<u8>>, StreamError> {
+    let mut members = Vec::new();
+    for seq in (1..=log.last_followed().number()).map(Seq::new) {
+        if log.kind(seq) == EventKind::Meta
+            && let Some(member) = exporter.carried_beside(log.event(seq)?.value())
+        {
+            members.push(unwrapped(member));
+        }
+    }
+    Ok(members)
+}
+
+/// The text of a member. A log carries a value with a member `$raw`, which may be
+/// one of its own, as a text in another `$raw`; and a target may keep it as a text.
+fn unwrapped(member: Value<'_>) -> Vec<u8> {
+    let text = member.first(json::RAW_KEY).or_else(|| member.is_string().then_some(member));
+    text.map_or_else(|| member.text().to_vec(), |text| text.to_str().into_owned().into_bytes())
 }
 
 /// The format that a session came from.
-fn format_of(member: Value<'_>) -> Option<String> {
-    Some(member.first("session")?.first("format")?.to_str().into_owned())
+fn format_of(member: Value<'_>) -> Option<Rc<str>> {
+    Some(Rc::from(&*member.first("session")?.first("format")?.to_str()))
 }
 
 /// The members that stand beside a session, by the records that they were made for.

@@ -30,6 +30,7 @@ struct Facts {
     order: Vec<&'static str>,
     models: Vec<String>,
     usage: Vec<Usage>,
+    costs: Vec<f64>,
     stops: Vec<StopReason>,
     errors: Vec<String>,
     times: Vec<Option<String>>,
@@ -57,6 +58,7 @@ pub fn differing(before: &[&SourceEvent], after: &[&SourceEvent]) -> BTreeSet<As
         (Aspect::Order, a.order == b.order),
         (Aspect::Model, a.models == b.models),
         (Aspect::Usage, a.usage == b.usage),
+        (Aspect::Cost, a.costs == b.costs),
         (Aspect::StopReason, a.stops == b.stops),
         (Aspect::Error, a.errors == b.errors),
         (Aspect::Time, a.times == b.times),
@@ -105,7 +107,10 @@ impl Facts {
         if !both.is_empty() && self.models.last() != Some(&model) {
             self.models.push(model);
         }
-        self.usage.extend(message.usage.map(without_sum).filter(|usage| *usage != Usage::default()));
+        // What it cost is a side of its own, and a usage may say nothing else.
+        let counts = message.usage.map(|usage| without_sum(Usage { cost: None, ..usage }));
+        self.usage.extend(counts.filter(|counts| *counts != Usage::default()));
+        self.costs.extend(message.usage.and_then(|usage| usage.cost));
         if message.stop_reason.is_some() && self.stops.last().copied() != message.stop_reason {
             self.stops.extend(message.stop_reason);
         }
@@ -133,10 +138,11 @@ impl Facts {
     fn add_part(&mut self, part: &Part) {
         match part {
             Part::Text(text) => {
+                // An empty text says nothing, and some programs have one in every message.
                 if !text.as_str().is_empty() {
                     self.step("text");
+                    self.text.push(text.as_str().to_owned());
                 }
-                self.text.push(text.as_str().to_owned());
             }
             Part::Thinking(thinking) => {
                 self.step("thinking");

@@ -47,7 +47,8 @@ impl Pairing<'_> {
     pub fn settle(&mut self, drafts: Vec<Draft>, abilities: Abilities) -> Vec<Draft> {
         let drafts = self.paired(drafts);
         let drafts = self.begun_by_the_user(drafts);
-        if abilities.needs(Need::SingleAnswers) { self.joined(drafts) } else { drafts }
+        let drafts = if abilities.needs(Need::SingleAnswers) { self.joined(drafts) } else { drafts };
+        if abilities.needs(Need::SingleParts) { drafts.into_iter().flat_map(single_parts).collect() } else { drafts }
     }
 
     fn paired(&mut self, drafts: Vec<Draft>) -> Vec<Draft> {
@@ -60,11 +61,18 @@ impl Pairing<'_> {
             }
         }
         let mut names = Names::default();
+        // What each call was answered with.
+        let mut answers: HashMap<String, String> = HashMap::new();
         let mut out = Vec::with_capacity(left.len());
         for at in 0..left.len() {
             let Some(mut draft) = left[at].take() else { continue };
             let Body::Answer(answer) = &mut draft.body else {
-                if let Body::Result(_) = draft.body {
+                if let Body::Result(result) = &draft.body {
+                    // Some programs write each result twice.
+                    if answers.get(&result.call_id).is_some_and(|said| *said == text_of(&result.pieces)) {
+                        self.lose(LossCode::ResultRepeated, &draft.origin);
+                        continue;
+                    }
                     draft = self.orphan(draft);
                 }
                 out.push(draft);
@@ -95,6 +103,9 @@ impl Pairing<'_> {
                 let (id, name) = (call.id.clone(), call.name.clone());
                 match found.and_then(|found| left[found].take().map(|draft| (found, draft))) {
                     Some((found, mut result)) => {
+                        if let Body::Result(said) = &result.body {
+                            answers.insert(old, text_of(&said.pieces));
+                        }
                         self.name_result(&mut result, &id, &name);
                         answered.push((found, result));
                     }
@@ -182,6 +193,26 @@ fn join(before: &mut Answer, answer: Answer) {
     before.usage = answer.usage.or(before.usage);
     before.stop = answer.stop.or(before.stop);
     before.error = answer.error.or(before.error.take());
+}
+
+/// Takes an answer apart: thoughts that follow each other stay together, and so do
+/// texts. What holds for the answer as a whole is said once.
+fn single_parts(draft: Draft) -> Vec<Draft> {
+    let Body::Answer(mut answer) = draft.body else { return vec![draft] };
+    let mut parts: Vec<Vec<Piece>> = Vec::new();
+    for piece in std::mem::take(&mut answer.pieces) {
+        match (parts.last_mut(), &piece) {
+            (Some(part), Piece::Text(_)) if matches!(part[..], [Piece::Text(_), ..]) => part.push(piece),
+            // A signature ends what it is of.
+            (Some(part), Piece::Thinking { .. }) if matches!(part[..], [.., Piece::Thinking { signature: None, .. }]) => part.push(piece),
+            (_, _) => parts.push(vec![piece]),
+        }
+    }
+    let mut rest = parts.into_iter();
+    answer.pieces = rest.next().unwrap_or_default();
+    let others = rest.map(|pieces| Answer { pieces, usage: None, stop: None, error: None, ..answer.clone() }).collect::<Vec<_>>();
+    let origin = draft.origin;
+    std::iter::once(answer).chain(others).map(|answer| Draft { body: Body::Answer(answer), origin: origin.clone() }).collect()
 }
 
 fn closed(origin: &Origin, call_id: String, name: String) -> Draft {

@@ -30,6 +30,8 @@ pub struct Draft {
 pub struct Preparation<'e> {
     exporter: &'e dyn Exporter,
     abilities: Abilities,
+    kinships: &'e [Kinship],
+    /// That of the event at hand.
     kinship: Kinship,
     events: &'e [SourceEvent],
     drafts: Vec<Draft>,
@@ -52,13 +54,14 @@ pub struct Prepared {
 #[must_use]
 pub fn prepare<'e>(
     events: &'e [SourceEvent],
+    kinships: &'e [Kinship],
     sent: Option<String>,
     exporter: &'e dyn Exporter,
-    kinship: Kinship,
     losses: Losses,
 ) -> Prepared {
     let abilities = exporter.abilities();
-    let mut preparation = Preparation { exporter, abilities, kinship, events, drafts: Vec::new(), summary: None, losses };
+    let mut preparation =
+        Preparation { exporter, abilities, kinships, kinship: Kinship::Foreign, events, drafts: Vec::new(), summary: None, losses };
     if let Some(summary) = sent {
         preparation.sent(summary);
     }
@@ -96,6 +99,7 @@ impl Preparation<'_> {
 
     fn event(&mut self, at: usize) {
         let event = &self.events[at];
+        self.kinship = self.kinships[at];
         let seq = event.seq;
         let Some(message) = &event.message else { return self.entry(at) };
         if message.hidden_from.iter().any(|who| who == "model") {
@@ -104,8 +108,14 @@ impl Preparation<'_> {
         self.losses.add(LossCode::PinDropped, seq);
         if message.role != Role::Assistant {
             // Only answers have a place for these.
-            let codes = [LossCode::ModelDropped, LossCode::UsageDropped, LossCode::StopReasonDropped, LossCode::ErrorDropped];
-            codes.into_iter().for_each(|code| self.losses.add(code, seq));
+            let has = [
+                (LossCode::ModelDropped, message.model.is_some() || message.provider.is_some()),
+                (LossCode::UsageDropped, message.usage.is_some()),
+                (LossCode::CostDropped, message.usage.is_some_and(|usage| usage.cost.is_some())),
+                (LossCode::StopReasonDropped, message.stop_reason.is_some()),
+                (LossCode::ErrorDropped, message.error.is_some()),
+            ];
+            has.into_iter().filter(|(_, has)| *has).for_each(|(code, _)| self.losses.add(code, seq));
             if message.tool_calls().next().is_some() {
                 self.losses.add(LossCode::PartDropped, seq);
             }
@@ -160,8 +170,12 @@ impl Preparation<'_> {
     }
 
     fn summary(&mut self, at: usize, message: &Message) {
-        self.losses.add(LossCode::SummaryAsText, self.events[at].seq);
-        let body = self.summary_body(message.text());
+        let (seq, summary) = (self.events[at].seq, message.text());
+        if summary.trim().is_empty() {
+            return self.losses.add(LossCode::EmptyLeftOut, seq);
+        }
+        self.losses.add(LossCode::SummaryAsText, seq);
+        let body = self.summary_body(summary);
         self.put(at, body);
     }
 
@@ -204,7 +218,8 @@ impl Preparation<'_> {
             Piece::Text(text) => text.trim().is_empty(),
             Piece::Image(_) | Piece::Call(_) => false,
         });
-        if is_thought && !pieces.is_empty() && self.abilities.needs(Need::SpokenAnswers) {
+        let has_thoughts = pieces.iter().any(|piece| matches!(piece, Piece::Thinking { .. }));
+        if is_thought && has_thoughts && self.abilities.needs(Need::SpokenAnswers) {
             self.losses.add(LossCode::ThinkingDropped, seq);
             pieces.clear();
         }
@@ -216,14 +231,12 @@ impl Preparation<'_> {
         if has_blank || is_blank {
             self.losses.add(LossCode::EmptyLeftOut, seq);
         }
-        let mut pieces: Vec<Piece> =
-            pieces.into_iter().filter(|piece| !matches!(piece, Piece::Text(text) if text.trim().is_empty())).collect();
-        if message.role == Role::Assistant {
-            self.fit(seq, &mut pieces);
-        }
+        let pieces: Vec<Piece> = pieces.into_iter().filter(|piece| !matches!(piece, Piece::Text(text) if text.trim().is_empty())).collect();
         let says_error = message.role == Role::Assistant && message.error.is_some() && self.can(Errors);
         if is_blank && !says_error {
-            self.losses.add(LossCode::ErrorDropped, seq);
+            if message.error.is_some() {
+                self.losses.add(LossCode::ErrorDropped, seq);
+            }
             return;
         }
         let is_own_word = message.source_role.is_some();
@@ -257,17 +270,6 @@ impl Preparation<'_> {
         }
     }
 
-    /// Keeps what a model said from being taken for something else.
-    fn fit(&mut self, seq: Seq, pieces: &mut [Piece]) {
-        for piece in pieces {
-            let (Piece::Text(text) | Piece::Thinking { text, .. }) = piece else { continue };
-            if let Some(fitting) = self.exporter.fitting(text) {
-                *text = fitting;
-                self.losses.add(LossCode::TextAltered, seq);
-            }
-        }
-    }
-
     /// Whether nothing was said before it.
     fn is_first(&self, at: usize) -> bool {
         !self.events[..at].iter().any(|event| event.message.as_ref().is_some_and(|message| message.role != Role::System))
@@ -289,15 +291,14 @@ impl Preparation<'_> {
         let is_own = |draft: &&Draft| matches!(&draft.origin, Origin::Events(of) if of.contains(&at));
         let is_again = self.drafts.iter().rev().take_while(is_own).any(|draft| matches!(draft.body, Body::Answer(_)));
         let usage = if self.can(Usage) && !is_again { usage } else { None };
-        if message.usage.is_some() && !self.can(Usage) {
+        let kept = usage.map(|usage| self.exporter.counts(usage));
+        if message.usage.is_some() && (!self.can(Usage) || kept != usage) {
             self.losses.add(LossCode::UsageDropped, seq);
         }
-        if usage.is_some_and(|usage| usage.cost.is_some()) && !self.can(Costs) {
+        if message.usage.is_some_and(|usage| usage.cost.is_some()) && !self.can(Costs) {
             self.losses.add(LossCode::CostDropped, seq);
         }
-        if usage.is_some_and(|usage| usage.total.is_some()) && !self.can(Totals) {
-            self.losses.add(LossCode::TotalDropped, seq);
-        }
+        let usage = kept;
         let (usage, is_filled) = if self.abilities.needs(Need::Usage) { filled(usage) } else { (usage, false) };
         if is_filled {
             self.losses.add(LossCode::UsageZeroed, seq);
@@ -314,7 +315,9 @@ impl Preparation<'_> {
         }
         let (mut model, mut provider) = (message.model.clone(), message.provider.clone());
         if !self.can(Models) || !self.can(Providers) {
-            self.losses.add(LossCode::ModelDropped, seq);
+            if model.is_some() || provider.is_some() {
+                self.losses.add(LossCode::ModelDropped, seq);
+            }
             model = model.filter(|_| self.can(Models));
             provider = provider.filter(|_| self.can(Providers));
         }

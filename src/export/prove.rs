@@ -5,13 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::adapters::exporter::{ExportedSession, Kinship};
 use crate::adapters::format::{Check, Format};
-use crate::log::LogView;
+use crate::log::{LogView, Projection, Reach, Salvage};
 use crate::model::event::EventKind;
 use crate::model::export::loss::{Aspect, LossCode, Losses};
 use crate::model::files::{Entry, Files, RelPath, SourceFile};
 use crate::model::finding::Findings;
 use crate::model::ids::Seq;
-use crate::model::stream::LogAccess;
 use crate::verify::{build_log, prove};
 
 use super::carry::Origin;
@@ -41,10 +40,12 @@ pub fn read_back(target: &dyn Format, session: &ExportedSession, records: usize)
     }
     let node = log.state().head(&log.active()).unwrap_or(Seq::ROOT);
     let mut read = Vec::with_capacity(records);
-    for seq in log.path(node)? {
-        let event = log.event(seq)?;
+    // A record that says the same as an earlier one is a repeat of it in the log.
+    let mut path = Projection::of(&mut log, node, Reach::Path, Salvage::Hidden)?;
+    while let Some(shown) = path.next_shown(&mut log)? {
+        let event = &shown.event;
         let (kind, ts, payload) = (event.kind, event.ts.map(str::to_owned), event.payload.to_vec());
-        read.push(SourceEvent::from_payload(seq, kind, ts, payload)?);
+        read.push(SourceEvent::from_payload(event.seq, kind, ts, payload)?);
     }
     if read.len() != records {
         return Err(unproven(format!("{} reads {} of {records} records", target.id(), read.len())));

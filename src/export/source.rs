@@ -3,8 +3,8 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
-use crate::adapters::exporter::Exporter;
 use crate::api::{Message, Session};
 use crate::log::{LogView, Projection, Reach, Salvage, edited_payload};
 use crate::model::event::{EventKind, EventRef};
@@ -27,6 +27,8 @@ pub struct SourceEvent {
     pub payload: Vec<u8>,
     /// What is shown of it, where it shows a message.
     pub message: Option<Message>,
+    /// The format that it comes from, where that is another than its log's.
+    pub format: Option<Rc<str>>,
 }
 
 /// How much of a path a target can say.
@@ -73,22 +75,6 @@ pub fn read<R: ReadAt>(log: &mut LogView<R>, node: Seq, depth: Depth) -> Result<
     note_left_out(log, &on_path, &events, &mut losses)?;
     let session = Session::of(&log.session, &log.outcome);
     Ok(SourcePath { session, about: log.event(Seq::new(1))?.payload.to_vec(), seal: first_seal(log)?, events, losses })
-}
-
-/// Reads what an export put beside a session whose records keep nothing.
-///
-/// # Errors
-/// When the log cannot be read.
-pub fn beside<R: ReadAt>(log: &mut LogView<R>, exporter: &dyn Exporter) -> Result<Vec<Vec<u8>>, StreamError> {
-    let mut members = Vec::new();
-    for seq in all(log) {
-        if log.kind(seq) == EventKind::Meta
-            && let Some(member) = exporter.carried_beside(log.event(seq)?.value())
-        {
-            members.push(super::carry::unwrapped(member));
-        }
-    }
-    Ok(members)
 }
 
 /// Declares what is in the log and not on the path that is exported.
@@ -150,7 +136,7 @@ impl SourceEvent {
         let event = &shown.event;
         let payload = shown.edit.map_or_else(|| event.payload.to_vec(), |edit| edited_payload(event, &edit));
         let message = Message::of(shown, index as u64)?;
-        Ok(SourceEvent { seq: event.seq, kind: event.kind, ts: event.ts.map(str::to_owned), payload, message })
+        Ok(SourceEvent { seq: event.seq, kind: event.kind, ts: event.ts.map(str::to_owned), payload, message, format: None })
     }
 
     /// An event that is known by its payload alone.
@@ -160,6 +146,6 @@ impl SourceEvent {
     pub fn from_payload(seq: Seq, kind: EventKind, ts: Option<String>, payload: Vec<u8>) -> Result<SourceEvent, StreamError> {
         let event = EventRef { seq, ts: ts.as_deref(), kind, parent: None, payload: &payload };
         let message = Message::of(&Shown::plain(event), 0)?;
-        Ok(SourceEvent { seq, kind, ts, message, payload })
+        Ok(SourceEvent { seq, kind, ts, message, payload, format: None })
     }
 }

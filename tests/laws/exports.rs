@@ -4,13 +4,18 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods)]
 
+use everlog::adapters::exporter::Kinship;
 use everlog::adapters::format::{Check, Format};
 use everlog::adapters::{ALL, by_id};
 use everlog::export::source::{self, Depth, SourceEvent};
-use everlog::export::{self, Export, ExportError, Extension, Wanted};
+use everlog::export::{self, Export, ExportError, Extension, Wanted, carry};
 use everlog::json;
 use everlog::log::LogView;
+use everlog::model::event::EventKind;
+use everlog::model::export::loss::LossCode;
 use everlog::model::ids::Seq;
+use everlog::{Message, Part, Role};
+use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
@@ -63,44 +68,166 @@ fn is_same(a: &SourceEvent, b: &SourceEvent) -> bool {
     (a.seq, a.kind, &a.ts) == (b.seq, b.kind, &b.ts) && plain(a) == plain(b)
 }
 
+fn memmem(bytes: &[u8], what: &[u8]) -> bool {
+    memchr::memmem::find(bytes, what).is_some()
+}
+
+/// The losses of events that have nothing of what is said to be lost.
+fn unfounded<'e>(export: &'e Export, path: &'e [SourceEvent]) -> impl Iterator<Item = String> + 'e {
+    export.losses.iter().flat_map(move |(code, places)| {
+        let is_of = move |event: &&SourceEvent| places.contains(&event.seq);
+        path.iter()
+            .filter(is_of)
+            .filter(move |event| !has_to_lose(code, event))
+            .map(move |event| format!("{} of {}", code.name(), event.seq))
+    })
+}
+
+/// Whether an event has what this code says that it has lost; codes that say
+/// something else hold for any.
+fn has_to_lose(code: LossCode, event: &SourceEvent) -> bool {
+    let of_message = |has: &dyn Fn(&Message) -> bool| event.message.as_ref().is_some_and(has);
+    let has_part = |is: &dyn Fn(&Part) -> bool| {
+        of_message(&|message| {
+            message.parts.iter().any(|part| is(part) || matches!(part, Part::ToolResult(result) if result.content.iter().any(is)))
+        })
+    };
+    match code {
+        LossCode::CostDropped => of_message(&|message| message.usage.is_some_and(|usage| usage.cost.is_some())),
+        LossCode::UsageDropped => of_message(&|message| message.usage.is_some()),
+        LossCode::ModelDropped => of_message(&|message| message.model.is_some() || message.provider.is_some()),
+        LossCode::StopReasonDropped => of_message(&|message| message.stop_reason.is_some()),
+        LossCode::ErrorDropped => of_message(&|message| message.error.is_some()),
+        LossCode::HiddenDropped => of_message(&|message| !message.hidden_from.is_empty()),
+        LossCode::ErrorFlagLost => has_part(&|part| matches!(part, Part::ToolResult(result) if result.is_error == Some(true))),
+        LossCode::FileAsText => has_part(&|part| matches!(part, Part::File(_))),
+        LossCode::ImageDropped | LossCode::ImageMissing | LossCode::ImageAsFile => has_part(&|part| matches!(part, Part::Image(_))),
+        LossCode::ThinkingDropped => has_part(&|part| matches!(part, Part::Thinking(_))),
+        LossCode::SignatureDropped => has_part(&|part| matches!(part, Part::Thinking(thinking) if thinking.signature.is_some())),
+        LossCode::ShellAsText => has_part(&|part| matches!(part, Part::Shell(_))),
+        LossCode::ArgumentsWrapped | LossCode::CallClosed => has_part(&|part| matches!(part, Part::ToolCall(_))),
+        LossCode::ResultAsText | LossCode::ResultRepeated => has_part(&|part| matches!(part, Part::ToolResult(_))),
+        LossCode::SystemAsUser | LossCode::SystemDropped => of_message(&|message| message.role == Role::System),
+        LossCode::LabelDropped => event.kind == EventKind::Label,
+        LossCode::SettingDropped => matches!(event.kind, EventKind::ModelChange | EventKind::SettingChange),
+        _ => true,
+    }
+}
+
 #[test]
 fn an_export_loses_nothing_unsaid_and_comes_back_as_it_was() {
-    let mut wrong = Vec::new();
+    let judged: Vec<(Vec<String>, Vec<&str>)> = sources().into_par_iter().map(judged).collect();
+    let wrong: Vec<&String> = judged.iter().flat_map(|(wrong, _)| wrong).collect();
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for mut source in sources() {
+    for target in judged.iter().flat_map(|(_, targets)| targets) {
+        *counts.entry(target).or_default() += 1;
+    }
+    assert!(wrong.is_empty(), "{} wrong\n{}", wrong.len(), wrong.iter().map(|wrong| wrong.as_str()).collect::<Vec<_>>().join("\n"));
+    assert!(counts.values().all(|count| *count > 50) && !counts.is_empty(), "{counts:?}");
+}
+
+/// What is wrong with the exports of a log, and the targets that it can go to.
+fn judged(mut source: Source) -> (Vec<String>, Vec<&'static str>) {
+    let (mut wrong, mut done) = (Vec::new(), Vec::new());
+    for target in targets() {
+        let place = format!("{} to {}", source.path.display(), target.id());
+        let export = match exported(&mut source, target, Extension::Carried) {
+            Ok(export) => export,
+            Err(ExportError::Empty) => continue,
+            Err(error) => {
+                wrong.push(format!("{place}: {error}"));
+                continue;
+            }
+        };
+        done.push(target.id());
+        let again = exported(&mut source, target, Extension::Carried).unwrap();
+        if again.session.files != export.session.files {
+            wrong.push(format!("{place}: other bytes the second time"));
+        }
+        let bare = exported(&mut source, target, Extension::Bare).unwrap();
+        let has_member = |export: &Export| {
+            export.session.files.iter().any(|(_, bytes)| [&b"digest\":"[..], b"digest\\\":"].iter().any(|key| memmem(bytes, key)))
+        };
+        if has_member(&bare) || !has_member(&export) || bare.losses != export.losses {
+            wrong.push(format!("{place}: the bare export is not the other one without its extension members"));
+        }
+        let is_possible = |code: &LossCode| export::may_lose(target.exporter().unwrap(), *code);
+        wrong.extend(
+            export
+                .losses
+                .iter()
+                .map(|(code, _)| code)
+                .filter(|code| !is_possible(code))
+                .map(|code| format!("{place}: {} is lost", code.name())),
+        );
+        let depth = if target.exporter().unwrap().abilities().can(everlog::model::export::ability::Ability::Compactions) {
+            Depth::Everything
+        } else {
+            Depth::Shown
+        };
+        let mut path = source::read(&mut source.log, source.node, depth).unwrap().events;
+        let format = &source.log.session.format;
+        if let Some(exporter) = by_id(format).and_then(Format::exporter) {
+            export::understand(&mut path, exporter, Kinship::of(format, target.id())).unwrap();
+        }
+        wrong.extend(unfounded(&export, &path).map(|what| format!("{place}: {what}")));
+        let back = back(target, &export);
+        let first = path.iter().zip(&back).position(|(a, b)| !is_same(a, b));
+        if first.is_some() || path.len() != back.len() {
+            let said = |events: &[SourceEvent]| {
+                first
+                    .and_then(|n| events.get(n))
+                    .map(|e| format!("{} {:?} {:?} {}", e.seq, e.kind, e.ts, String::from_utf8_lossy(&e.payload)))
+            };
+            wrong.push(format!("{place}: {} events came back as {}\n  {:?}\n  {:?}", path.len(), back.len(), said(&path), said(&back)));
+        }
+    }
+    (wrong, done)
+}
+
+/// A message that nothing was exported for.
+fn new_message(seq: u32) -> SourceEvent {
+    let payload = b"{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"And then?\"}]}".to_vec();
+    SourceEvent::from_payload(Seq::new(seq), EventKind::Message, None, payload).unwrap()
+}
+
+/// What was said since stands where it was said: after what the target could not say
+/// at that place, and before the next thing that it could.
+#[test]
+fn what_was_said_since_comes_back_in_its_place() {
+    let mut tours = sources();
+    tours.retain(|source| source.path.to_string_lossy().contains("/tour/"));
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for mut source in tours {
         for target in targets() {
-            let place = format!("{} to {}", source.path.display(), target.id());
             let export = match exported(&mut source, target, Extension::Carried) {
                 Ok(export) => export,
                 Err(ExportError::Empty) => continue,
-                Err(error) => {
-                    wrong.push(format!("{place}: {error}"));
-                    continue;
-                }
+                Err(error) => panic!("{} to {}: {error}", source.path.display(), target.id()),
             };
+            let converted = support::convert(target, &export::files_of(&export.session), Check::EachRecord);
+            let mut log = LogView::open(converted.log).unwrap();
+            let node = log.state().head(&log.active()).unwrap();
+            let mut read = source::read(&mut log, node, Depth::Everything).unwrap().events;
+            read.insert(0, new_message(1_000_001));
+            read.push(new_message(1_000_002));
+            let path = back(target, &export);
+            let both = carry::originals(
+                read,
+                target.exporter().unwrap(),
+                target.id(),
+                &carry::beside(&mut log, target.exporter().unwrap()).unwrap(),
+            )
+            .unwrap();
+            let is_new = |event: &SourceEvent| event.seq.number() > 1_000_000;
+            assert!(both.last().is_some_and(is_new), "{} to {}", source.path.display(), target.id());
+            let kept: Vec<_> = both.iter().filter(|event| !is_new(event)).collect();
+            assert!(kept.len() == path.len() && kept.iter().zip(&path).all(|(a, b)| is_same(a, b)), "{}", source.path.display());
+            let first = both.iter().position(is_new).unwrap();
+            let is_prompt = |event: &SourceEvent| event.message.as_ref().is_some_and(|message| message.role == Role::User);
+            assert!(!both[..first].iter().any(is_prompt), "{} to {}", source.path.display(), target.id());
             *counts.entry(target.id()).or_default() += 1;
-            let again = exported(&mut source, target, Extension::Carried).unwrap();
-            if again.session.files != export.session.files {
-                wrong.push(format!("{place}: other bytes the second time"));
-            }
-            let depth = if target.exporter().unwrap().abilities().can(everlog::model::export::ability::Ability::Compactions) {
-                Depth::Everything
-            } else {
-                Depth::Shown
-            };
-            let path = source::read(&mut source.log, source.node, depth).unwrap().events;
-            let back = back(target, &export);
-            let first = path.iter().zip(&back).position(|(a, b)| !is_same(a, b));
-            if first.is_some() || path.len() != back.len() {
-                let said = |events: &[SourceEvent]| {
-                    first
-                        .and_then(|n| events.get(n))
-                        .map(|e| format!("{} {:?} {:?} {}", e.seq, e.kind, e.ts, String::from_utf8_lossy(&e.payload)))
-                };
-                wrong.push(format!("{place}: {} events came back as {}\n  {:?}\n  {:?}", path.len(), back.len(), said(&path), said(&back)));
-            }
         }
     }
-    assert!(wrong.is_empty(), "{} wrong\n{}", wrong.len(), wrong.join("\n"));
-    assert!(counts.values().all(|count| *count > 50) && !counts.is_empty(), "{counts:?}");
+    assert!(counts.values().all(|count| *count >= 5) && !counts.is_empty(), "{counts:?}");
 }

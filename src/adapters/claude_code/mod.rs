@@ -5,6 +5,7 @@
 
 mod content;
 pub(crate) mod discover;
+mod export;
 mod load;
 mod place;
 mod queue;
@@ -13,6 +14,7 @@ mod schema;
 mod show;
 mod tables;
 
+use crate::adapters::exporter::Exporter;
 use crate::adapters::format::{Check, DefaultPlace, Format, Found, ReadSummary};
 use crate::adapters::kit::tree::render;
 use crate::model::files::Files;
@@ -58,6 +60,10 @@ impl Format for ClaudeCode {
     fn shower(&self, shapes: &[Order]) -> Box<Shower> {
         let shapes = Shapes::with_others(Order::default(), shapes.to_vec());
         Box::new(move |shown, hand_on| show::show(shown, &shapes, hand_on))
+    }
+
+    fn exporter(&self) -> Option<&dyn Exporter> {
+        Some(&export::ClaudeCodeExporter)
     }
 
     fn loader<'f>(&self, files: &'f Files) -> Box<dyn Loader + 'f> {

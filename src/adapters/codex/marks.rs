@@ -109,7 +109,8 @@ fn ends_with(text: &str, suffix: &str) -> bool {
     text.len().checked_sub(suffix.len()).and_then(|at| text.get(at..)).is_some_and(|end| end.eq_ignore_ascii_case(suffix))
 }
 
-fn is_harness_text(text: &str) -> bool {
+/// Whether a text of the user is one that Codex wrote.
+pub(super) fn is_harness_text(text: &str) -> bool {
     let text = text.trim();
     let is_wrapped = |tag: &&str| starts_with(text, &format!("<{tag}>")) && ends_with(text, &format!("</{tag}>"));
     WRAPPED.iter().any(is_wrapped)

@@ -6,6 +6,7 @@
 mod content;
 mod discover;
 mod document;
+mod export;
 mod history;
 mod home;
 mod lay;
@@ -23,6 +24,7 @@ mod scan;
 mod show;
 mod tables;
 
+use crate::adapters::exporter::Exporter;
 use crate::adapters::format::{Check, DefaultPlace, Format, Found, ReadSummary};
 use crate::model::files::Files;
 use crate::model::finding::Findings;
@@ -68,6 +70,10 @@ impl Format for Codex {
 
     fn shower(&self, shapes: &[Order]) -> Box<Shower> {
         show::shower(shapes)
+    }
+
+    fn exporter(&self) -> Option<&dyn Exporter> {
+        Some(&export::CodexExporter)
     }
 
     fn loader<'f>(&self, files: &'f Files) -> Box<dyn Loader + 'f> {

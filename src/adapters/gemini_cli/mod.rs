@@ -7,6 +7,7 @@ mod choose;
 mod classify;
 mod content;
 mod discover;
+mod export;
 mod fields;
 mod fold;
 mod lane;
@@ -27,6 +28,7 @@ mod show;
 mod signs;
 mod whole;
 
+use crate::adapters::exporter::Exporter;
 use crate::adapters::format::{Check, DefaultPlace, Format, Found, ReadSummary};
 use crate::model::files::Files;
 use crate::model::finding::Findings;
@@ -74,6 +76,10 @@ impl Format for GeminiCli {
 
     fn shower(&self, shapes: &[Order]) -> Box<Shower> {
         show::shower(shapes)
+    }
+
+    fn exporter(&self) -> Option<&dyn Exporter> {
+        Some(&export::GeminiCliExporter)
     }
 
     fn loader<'f>(&self, files: &'f Files) -> Box<dyn Loader + 'f> {

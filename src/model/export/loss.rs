@@ -34,8 +34,10 @@ pub enum Aspect {
     Order,
     /// The model, and its provider.
     Model,
-    /// Token counts and cost.
+    /// Token counts.
     Usage,
+    /// What it cost.
+    Cost,
     /// Why the model stopped.
     StopReason,
     /// What failed.
@@ -96,21 +98,21 @@ codes! {
     CallClosed "call_closed" [Results Role CallIds ToolNames ErrorFlags Order] "A call without a result got one that says so.",
     CallIdChanged "call_id_changed" [CallIds] "A call has another id: its own is missing, used twice, or in a form that providers refuse.",
     ContextLeftOut "context_left_out" [] "Messages that are only in views, contexts, backups or event logs are left out.",
-    CostDropped "cost_dropped" [Usage] "The cost of an answer is left out.",
+    CostDropped "cost_dropped" [Cost] "The cost of an answer is left out.",
     CwdDropped "cwd_dropped" [] "The folder of the session is left out.",
     CwdInvented "cwd_invented" [] "The session needs a folder and has none: it is `/`.",
     EditApplied "edit_applied" [] "The log has an edit: its result is exported.",
-    EmptyLeftOut "empty_left_out" [Text Presence Role Order Time Model Usage StopReason Marks Thinking Signature Name] "A blank text or message, which providers refuse, is left out.",
+    EmptyLeftOut "empty_left_out" [Text Presence Role Order Time Model Usage Cost StopReason Marks Thinking Signature Name] "A blank text or message, which providers refuse, is left out.",
     EntryDropped "entry_dropped" [Presence] "An entry of the program or of an extension, which is no message, is left out.",
-    ErrorDropped "error_dropped" [Error Text Presence Role Time Model Usage StopReason] "What failed is left out.",
+    ErrorDropped "error_dropped" [Error Text Presence Role Time Model Usage Cost StopReason] "What failed is left out.",
     ErrorFlagLost "error_flag_lost" [ErrorFlags] "That a tool failed is not said, but for its answer.",
     FileAsText "file_as_text" [Media Text Order] "A file is a text that names it.",
-    HiddenDropped "hidden_dropped" [Text Role Presence Marks Thinking Signature CallIds ToolNames Calls Results ErrorFlags Media Other Order Model Usage StopReason Error Time Name] "A message that no model would see is left out.",
+    HiddenDropped "hidden_dropped" [Text Role Presence Marks Thinking Signature CallIds ToolNames Calls Results ErrorFlags Media Other Order Model Usage Cost StopReason Error Time Name] "A message that no model would see is left out.",
     ImageAsFile "image_as_file" [Media] "An image is a file beside the session.",
     ImageCosts "image_costs" [] "The target describes a picture by a request to a second model, where its own sees none.",
     ImageDropped "image_dropped" [Media] "An image is left out.",
     ImageMissing "image_missing" [Media Text Order] "An image whose bytes the log has not is a text that names it.",
-    Joined "joined" [Time Model Usage StopReason Role] "Answers that follow each other are one.",
+    Joined "joined" [Time Model Usage Cost StopReason Role] "Answers that follow each other are one.",
     JournalsLeftOut "journals_left_out" [] "Events of turns and runs, and damage, are left out.",
     LabelDropped "label_dropped" [Presence] "A label of a message is left out.",
     ModelDropped "model_dropped" [Model] "The model or its provider is left out.",
@@ -120,6 +122,7 @@ codes! {
     PartDropped "part_dropped" [Other Calls CallIds ToolNames Order] "A part that only the source program knows, or a call that no model made, is left out.",
     PinDropped "pin_dropped" [Marks] "That a message is pinned or hidden is not said.",
     ResultAsText "result_as_text" [Results Role Text CallIds ErrorFlags ToolNames Media Order] "A result without its call is a message of the user.",
+    ResultRepeated "result_repeated" [Presence Results Role CallIds ErrorFlags ToolNames Media Order Time] "A second result of a call that says the same as the first is left out.",
     RoleChanged "role_changed" [Role Text] "A message with a role of the source's own is one of the target's.",
     SalvageLeftOut "salvage_left_out" [] "Messages that the source program would not load are left out.",
     SettingDropped "setting_dropped" [Presence] "A change of the model or of a setting is left out.",
@@ -141,9 +144,8 @@ codes! {
     TitleDropped "title_dropped" [] "The title of the session is left out.",
     ToolNameChanged "tool_name_changed" [ToolNames] "The name of a tool has characters that providers refuse, or is missing.",
     ToolNotOffered "tool_not_offered" [] "The target has no tool of this name, and does not send such calls to the model.",
-    TotalDropped "total_dropped" [Usage] "The total of an answer's tokens, which is not the sum of its counts, is left out.",
-    UsageDropped "usage_dropped" [Usage] "The tokens of an answer are left out.",
-    UsageZeroed "usage_zeroed" [Usage] "The target demands token counts that the source has not: zeros, and sums of the others.",
+    UsageDropped "usage_dropped" [Usage] "Token counts of an answer are left out.",
+    UsageZeroed "usage_zeroed" [Usage Cost] "The target demands token counts that the source has not: zeros, and sums of the others.",
     ZoneAssumed "zone_assumed" [Time] "A time without a zone is taken as UTC.",
 }
 

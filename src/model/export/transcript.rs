@@ -238,7 +238,16 @@ impl Seed {
     /// Returns a UUID of version 8.
     #[must_use]
     pub fn uuid(&self) -> String {
-        uuid(&self.0)
+        uuid(&self.0, 8)
+    }
+
+    /// Returns a UUID of version 7, which begins with a time.
+    #[must_use]
+    pub fn uuid_of_time(&self, time: Instant) -> String {
+        let mut bytes = self.0;
+        let millis = u64::try_from(time.millis()).unwrap_or(0).to_be_bytes();
+        bytes[..6].copy_from_slice(&millis[2..]);
+        uuid(&bytes, 7)
     }
 
     /// Returns a UUID of version 8 for a word.
@@ -247,13 +256,13 @@ impl Seed {
         let mut hash = Sha256::new();
         hash.update(self.0);
         hash.update(word);
-        uuid(&hash.finalize())
+        uuid(&hash.finalize(), 8)
     }
 }
 
-fn uuid(hash: &[u8]) -> String {
+fn uuid(hash: &[u8], version: u8) -> String {
     let mut bytes = hash[..16].to_vec();
-    bytes[6] = (bytes[6] & 0x0f) | 0x80;
+    bytes[6] = (bytes[6] & 0x0f) | (version << 4);
     bytes[8] = (bytes[8] & 0x3f) | 0x80;
     let digits = hex(&bytes);
     [&digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..]].join("-")
