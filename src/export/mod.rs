@@ -13,6 +13,7 @@ mod error;
 mod facts;
 mod finish;
 mod pairing;
+mod possible;
 mod prepare;
 mod prove;
 mod redaction;
@@ -22,6 +23,8 @@ pub mod understand;
 mod wanted;
 
 pub use error::ExportError;
+pub use possible::may_lose;
 pub use prove::files_of;
-pub use run::{export, export_redacted, originals};
+pub use run::{export, originals};
+pub use understand::understand;
 pub use wanted::{Export, Extension, Wanted};

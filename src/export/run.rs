@@ -45,21 +45,14 @@ pub fn export_redacted<R: ReadAt>(
     let abilities = exporter.abilities();
     let depth = if abilities.can(Ability::Compactions) { Depth::Everything } else { Depth::Shown };
     let mut path = source::read(log, wanted.node, depth)?;
-    let kinship = |format: &str| if format == wanted.target.id() { Kinship::SameFormat } else { Kinship::Foreign };
     if let Some(source) = source.and_then(Format::exporter) {
         // Before what came from elsewhere is what it was there.
-        understand(&mut path.events, source, kinship(&path.session.format))?;
-        let beside = source::beside(log, source)?;
+        understand(&mut path.events, source, Kinship::of(&path.session.format, wanted.target.id()))?;
+        let beside = carry::beside(log, source)?;
         path.events = carry::originals(path.events, source, wanted.target.id(), &beside)?;
     }
-    let is_redacted = redactor.is_some();
-    if let Some(redactor) = redactor {
-        redaction::redact(&mut path, redactor);
-    }
     let format_of = |event: &SourceEvent| event.format.clone().unwrap_or_else(|| path.session.format.as_str().into());
-    // What was redacted is no longer what its program signed.
-    let own = |event: &SourceEvent| if is_redacted { Kinship::Foreign } else { kinship(&format_of(event)) };
-    let kinships: Vec<Kinship> = path.events.iter().map(own).collect();
+    let kinships: Vec<Kinship> = path.events.iter().map(|event| Kinship::of(&format_of(event), wanted.target.id())).collect();
     let seed = Seed::of(wanted.target.id(), &path.seal, &wanted.head);
     let sent = path.session.summary.clone().filter(|_| source.and_then(Format::exporter).is_some_and(Exporter::sends_summary));
     let Prepared { mut drafts, summary, mut losses } = prepare(&path.events, &kinships, sent, exporter, std::mem::take(&mut path.losses));
@@ -110,10 +103,20 @@ pub fn originals<R: ReadAt>(log: &mut LogView<R>, format: &dyn Format, node: Seq
     let path = source::read(log, node, Depth::Everything)?;
     match format.exporter() {
         Some(exporter) => {
-            let beside = source::beside(log, exporter)?;
+            let beside = carry::beside(log, exporter)?;
             carry::originals(path.events, exporter, format.id(), &beside)
         }
         None => Ok(path.events),
+    }
+}
+
+/// Notes the calls that the program keeps and does not send to the model.
+fn note_foreign_tools(drafts: &[Draft], events: &[SourceEvent], exporter: &dyn Exporter, losses: &mut Losses) {
+    for draft in drafts {
+        let (Body::Answer(answer), Origin::Events(of)) = (&draft.body, &draft.origin) else { continue };
+        if answer.calls().any(|call| !exporter.offers(&call.name)) {
+            of.iter().for_each(|at| losses.add(LossCode::ToolNotOffered, events[*at].seq));
+        }
     }
 }
 
@@ -127,16 +130,6 @@ fn reword(drafts: &mut [Draft], events: &[SourceEvent], kinships: &[Kinship], ex
         let is_own = !of.is_empty() && of.iter().all(|at| kinships[*at] == Kinship::SameFormat);
         if !is_own && exporter.reword(&mut draft.body) {
             of.iter().for_each(|at| losses.add(LossCode::TextAltered, events[*at].seq));
-        }
-    }
-}
-
-/// Notes the calls that the program keeps and does not send to the model.
-fn note_foreign_tools(drafts: &[Draft], events: &[SourceEvent], exporter: &dyn Exporter, losses: &mut Losses) {
-    for draft in drafts {
-        let (Body::Answer(answer), Origin::Events(of)) = (&draft.body, &draft.origin) else { continue };
-        if answer.calls().any(|call| !exporter.offers(&call.name)) {
-            of.iter().for_each(|at| losses.add(LossCode::ToolNotOffered, events[*at].seq));
         }
     }
 }
