@@ -247,9 +247,9 @@ pub fn originals(
         let next = records.range(last.map_or(0, |last| last.saturating_add(1))..).next();
         next.map_or(usize::MAX, |next| *next)
     };
-    let mut all: Vec<((usize, Rank), SourceEvent)> = Vec::with_capacity(originals.len() + new.len() + changed.len());
+    let mut all: Vec<((usize, Rank), SourceEvent)> = Vec::with_capacity(events.len() + new.len() + changed.len());
     all.extend(new.into_iter().map(|(last, event)| ((after(last), Rank::New), event)));
-    all.extend(places.into_iter().zip(originals).map(|(place, event)| ((place, Rank::Original), event)));
+    all.extend(events.into_iter().map(|(place, event)| ((place, Rank::Original), event)));
     all.extend(changed.into_iter().map(|(place, event)| ((place, Rank::Changed), event)));
     all.sort_by_key(|(place, _)| *place);
     Ok(all.into_iter().map(|(_, event)| event).collect())
@@ -299,7 +299,7 @@ pub fn beside<R: ReadAt>(log: &mut LogView<R>, exporter: &dyn Exporter) -> Resul
 
 /// The text of a member. A log carries a value with a member `$raw`, which may be
 /// one of its own, as a text in another `$raw`; and a target may keep it as a text.
-pub(super) fn unwrapped(member: Value<'_>) -> Vec<u8> {
+fn unwrapped(member: Value<'_>) -> Vec<u8> {
     let text = member.first(json::RAW_KEY).or_else(|| member.is_string().then_some(member));
     text.map_or_else(|| member.text().to_vec(), |text| text.to_str().into_owned().into_bytes())
 }

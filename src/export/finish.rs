@@ -41,7 +41,7 @@ pub(super) fn transcript(
     if title.is_some() && !abilities.can(Ability::Titles) && !abilities.can(Ability::TitleEntries) {
         losses.add(LossCode::TitleDropped, begin);
     }
-    let said = wanted.cwd.clone().or_else(|| path.session.cwd.clone());
+    let said = asked.cwd.map(str::to_owned).or_else(|| path.session.cwd.clone());
     let is_fit = |cwd: &&String| abilities.can(Ability::Cwd) && (!abilities.needs(Need::AbsoluteCwd) || cwd.starts_with('/'));
     let cwd = said.as_ref().filter(is_fit).cloned();
     if said.is_some() && cwd.is_none() {

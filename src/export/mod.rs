@@ -19,12 +19,12 @@ mod prove;
 mod redaction;
 mod run;
 pub mod source;
-pub mod understand;
+mod understand;
 mod wanted;
 
 pub use error::ExportError;
 pub use possible::may_lose;
 pub use prove::files_of;
-pub use run::{export, originals};
+pub use run::{export, export_redacted, originals};
 pub use understand::understand;
 pub use wanted::{Export, Extension, Wanted};

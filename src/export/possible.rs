@@ -26,6 +26,7 @@ pub fn may_lose(exporter: &dyn Exporter, code: LossCode) -> bool {
         LossCode::SystemDropped => !can(Ability::SystemMessages),
         LossCode::SystemInvented => needs(Need::LeadingSystem),
         LossCode::TargetPrunes => exporter.prunes_above().is_some(),
+        LossCode::TimeDropped => !can(Ability::Times),
         LossCode::TitleDropped => !can(Ability::Titles) && !can(Ability::TitleEntries),
         LossCode::ToolNotOffered => !exporter.offers(""),
         LossCode::UsageZeroed => needs(Need::Usage),
@@ -51,6 +52,7 @@ pub fn may_lose(exporter: &dyn Exporter, code: LossCode) -> bool {
         | LossCode::OrderChanged
         | LossCode::PartDropped
         | LossCode::PinDropped
+        | LossCode::Redacted
         | LossCode::ResultAsText
         | LossCode::ResultRepeated
         | LossCode::RoleChanged

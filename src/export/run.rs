@@ -51,8 +51,14 @@ pub fn export_redacted<R: ReadAt>(
         let beside = carry::beside(log, source)?;
         path.events = carry::originals(path.events, source, wanted.target.id(), &beside)?;
     }
+    let is_redacted = redactor.is_some();
+    if let Some(redactor) = redactor {
+        redaction::redact(&mut path, redactor);
+    }
     let format_of = |event: &SourceEvent| event.format.clone().unwrap_or_else(|| path.session.format.as_str().into());
-    let kinships: Vec<Kinship> = path.events.iter().map(|event| Kinship::of(&format_of(event), wanted.target.id())).collect();
+    // What was redacted is no longer what its program signed.
+    let kinship = |event: &SourceEvent| if is_redacted { Kinship::Foreign } else { Kinship::of(&format_of(event), wanted.target.id()) };
+    let kinships: Vec<Kinship> = path.events.iter().map(kinship).collect();
     let seed = Seed::of(wanted.target.id(), &path.seal, &wanted.head);
     let sent = path.session.summary.clone().filter(|_| source.and_then(Format::exporter).is_some_and(Exporter::sends_summary));
     let Prepared { mut drafts, summary, mut losses } = prepare(&path.events, &kinships, sent, exporter, std::mem::take(&mut path.losses));

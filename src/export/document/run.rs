@@ -59,7 +59,7 @@ pub fn export_document<R: ReadAt>(
     let mut path = source::read(log, wanted.node, depth)?;
     if let Some(source) = source.and_then(Format::exporter) {
         understand(&mut path.events, source, Kinship::Foreign)?;
-        let beside = source::beside(log, source)?;
+        let beside = carry::beside(log, source)?;
         path.events = carry::originals(path.events, source, document.id(), &beside)?;
     }
     if let Some(redactor) = redactor {
