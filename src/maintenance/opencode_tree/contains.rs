@@ -222,6 +222,9 @@ fn is_same(field: Value<'_>, kind: FieldKind, cell: &Cell) -> bool {
 fn todo(value: Value<'_>, session: &str, tables: &dyn Tables) -> Result<Judgement, TablesError> {
     let columns = ["content", "status", "priority"];
     let found = rows(tables, "todo", &columns, ("session_id", session), &["position"])?;
+    if value.type_of() != Type::Array {
+        return Ok(if found.is_empty() { Judgement::of(Verdict::Missing) } else { Judgement::changed("items") });
+    }
     let items: Vec<Value<'_>> = crate::json::elements(value.token()).map(Value::accepted).collect();
     if found.is_empty() && !items.is_empty() {
         return Ok(Judgement::of(Verdict::Missing));
