@@ -66,8 +66,7 @@ pub fn run(job: &SqliteJob<'_>, out: &Printer) -> Result<ExitStatus, CommandErro
     let folder = file.parent().map(Path::to_owned).unwrap_or_default();
     job.disk.create_folders(&folder)?;
     sweep_one(job.disk, &folder)?;
-    let temporary = temporary_in(job.disk, &folder)?;
-    let mut writer = DatabaseWriter::at(temporary.path())?;
+    let mut writer = DatabaseWriter::new()?;
     let parts = plan::parts(&listing.entries, &[]);
     let order: Vec<usize> = parts.into_iter().flat_map(|part| part.sessions).collect();
     let progress = out.progress(listing.entries.iter().map(|entry| entry.bytes).sum(), order.len() as u64);
@@ -98,7 +97,8 @@ pub fn run(job: &SqliteJob<'_>, out: &Printer) -> Result<ExitStatus, CommandErro
         progress.session_done(listing.entries[n].bytes);
     }
     drop(progress);
-    writer.finish()?;
+    let temporary = temporary_in(job.disk, &folder)?;
+    writer.finish(&temporary)?;
     temporary.replace(&file)?;
     job.disk.sync(&folder)?;
     if out.form() == Form::Json {

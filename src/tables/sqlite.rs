@@ -3,7 +3,11 @@
 use rusqlite::types::Value;
 use rusqlite::{Connection, OpenFlags, params_from_iter};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::PathBuf;
+use tempfile::TempDir;
+
+use crate::store::{StoreError, disk};
 
 use super::cell::{Cell, Row, time_text};
 use super::error::TableError;
@@ -16,10 +20,15 @@ const LONGEST: usize = 1_000_000_000;
 /// So many bytes of rows are put in together.
 const TOGETHER: usize = 4 << 20;
 
-/// A database that is being filled.
+/// The name of a database in its folder.
+const NAME: &str = "tables.sqlite";
+
+/// A database that is being filled, in a folder of its own that vanishes with it: what
+/// is half filled never has a name elsewhere.
 #[derive(Debug)]
 pub struct DatabaseWriter {
     connection: Connection,
+    folder: TempDir,
     path: PathBuf,
     /// Rows that wait to be put in together.
     waiting: BTreeMap<TableName, Vec<Row>>,
@@ -27,23 +36,26 @@ pub struct DatabaseWriter {
 }
 
 impl DatabaseWriter {
-    /// Makes the tables in an empty file that is there.
+    /// A database with empty tables.
     ///
     /// # Errors
-    /// When it cannot.
-    pub fn at(path: &Path) -> Result<DatabaseWriter, TableError> {
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = Connection::open_with_flags(path, flags).map_err(TableError::file(path))?;
+    /// When it cannot be made.
+    pub fn new() -> Result<DatabaseWriter, TableError> {
+        let folder = tempfile::Builder::new().prefix("everlog-").tempdir();
+        let folder = folder.map_err(StoreError::io("create a folder for a database in", &std::env::temp_dir()))?;
+        let path = folder.path().join(NAME);
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(&path, flags).map_err(TableError::file(&path))?;
         // Nobody sees the file before it is whole and has its name; the journal in
         // memory takes back a session that cannot be read to its end.
         let settings = format!(
             "PRAGMA journal_mode=MEMORY; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE; PRAGMA user_version={VERSION}; BEGIN"
         );
-        connection.execute_batch(&settings).map_err(TableError::file(path))?;
+        connection.execute_batch(&settings).map_err(TableError::file(&path))?;
         for table in TableName::ALL {
-            connection.execute_batch(&create(table)).map_err(TableError::file(path))?;
+            connection.execute_batch(&create(table)).map_err(TableError::file(&path))?;
         }
-        Ok(DatabaseWriter { connection, path: path.to_owned(), waiting: BTreeMap::new(), bytes: 0 })
+        Ok(DatabaseWriter { connection, folder, path, waiting: BTreeMap::new(), bytes: 0 })
     }
 
     /// Puts in the rows of one session: all of them, or none where `fill` fails.
@@ -67,17 +79,20 @@ impl DatabaseWriter {
         }
     }
 
-    /// Builds the indexes and closes the file.
+    /// Builds the indexes, and copies the file.
     ///
     /// # Errors
-    /// When the database cannot.
-    pub fn finish(self) -> Result<(), TableError> {
+    /// When the database cannot, or the copy not be written.
+    pub fn finish(self, mut to: impl io::Write) -> Result<(), TableError> {
         for table in TableName::ALL {
             self.run(&format!("CREATE INDEX {0}_log ON {0} (log)", table.name()))?;
         }
         self.run("COMMIT")?;
-        let DatabaseWriter { connection, path, .. } = self;
-        connection.close().map_err(|(_, error)| TableError::file(&path)(error))
+        let DatabaseWriter { connection, path, folder: _folder, .. } = self;
+        connection.close().map_err(|(_, error)| TableError::file(&path)(error))?;
+        let mut file = disk::open(&path)?;
+        io::copy(&mut file, &mut to).map_err(StoreError::io("copy", &path))?;
+        Ok(())
     }
 
     fn run(&self, sql: &str) -> Result<(), TableError> {

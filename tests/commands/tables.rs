@@ -362,7 +362,7 @@ fn hostile_values_are_kept_or_null() {
     };
     let huge = "long ".repeat(800_000);
     let usage = |cost: &str| {
-        format!(", \"metadata\": {{\"model\": \"m\", \"cost\": {cost}, \"usage\": {{\"input_tokens\": 18446744073709551615}}}}")
+        format!(", \"metadata\": {{\"model\": \"m\", \"cost\": {cost}, \"usage\": {{\"input_tokens\": 9223372036854775807}}}}")
     };
     let text = [
         line("a\\u0000b", "2026-01-01T00:00:00", ""),
