@@ -13,7 +13,7 @@ use crate::model::event::EventKind;
 use crate::model::ids::Seq;
 use crate::model::stream::StreamError;
 
-use super::source::SourceEvent;
+use super::source::{SourceEvent, unwrapped};
 use super::understand::understand;
 
 /// So many digits of a hash name a log or a record.
@@ -268,13 +268,6 @@ enum Rank {
     New,
     Original,
     Changed,
-}
-
-/// The text of a member. A log carries a value with a member `$raw`, which may be
-/// one of its own, as a text in another `$raw`; and a target may keep it as a text.
-pub(super) fn unwrapped(member: Value<'_>) -> Vec<u8> {
-    let text = member.first(json::RAW_KEY).or_else(|| member.is_string().then_some(member));
-    text.map_or_else(|| member.text().to_vec(), |text| text.to_str().into_owned().into_bytes())
 }
 
 /// The format that a session came from.

@@ -7,6 +7,7 @@ use std::rc::Rc;
 
 use crate::adapters::exporter::Exporter;
 use crate::api::{Message, Session};
+use crate::json::{self, Value};
 use crate::log::{LogView, Projection, Reach, Salvage, edited_payload};
 use crate::model::event::{EventKind, EventRef};
 use crate::model::export::loss::{LossCode, Losses};
@@ -88,10 +89,17 @@ pub fn beside<R: ReadAt>(log: &mut LogView<R>, exporter: &dyn Exporter) -> Resul
         if log.kind(seq) == EventKind::Meta
             && let Some(member) = exporter.carried_beside(log.event(seq)?.value())
         {
-            members.push(super::carry::unwrapped(member));
+            members.push(unwrapped(member));
         }
     }
     Ok(members)
+}
+
+/// The text of a member. A log carries a value with a member `$raw`, which may be
+/// one of its own, as a text in another `$raw`; and a target may keep it as a text.
+pub(super) fn unwrapped(member: Value<'_>) -> Vec<u8> {
+    let text = member.first(json::RAW_KEY).or_else(|| member.is_string().then_some(member));
+    text.map_or_else(|| member.text().to_vec(), |text| text.to_str().into_owned().into_bytes())
 }
 
 /// Declares what is in the log and not on the path that is exported.
