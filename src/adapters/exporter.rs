@@ -16,27 +16,10 @@ pub trait Exporter: Sync {
     /// entry, in the same order, on the path of the head that is shown.
     fn write(&self, session: &Transcript) -> ExportedSession;
 
-    /// Returns those of these counts that its sessions have a place for.
-    fn counts(&self, tokens: Tokens) -> Tokens {
-        tokens
-    }
-
-    /// Changes the texts of an entry from another program that this one would take
-    /// for something else than what was said; tells whether it changed any.
-    fn reword(&self, _entry: &mut Body) -> bool {
-        false
-    }
-
     /// Takes apart what the program keeps in the text of a message, such as calls and
     /// thoughts: the payload as it would be if they had parts of their own; `None`
     /// where there is nothing of that kind.
     fn understood(&self, _message: Spoken<'_>) -> Option<Vec<u8>> {
-        None
-    }
-
-    /// Makes a text that a model said one that the program does not take for
-    /// something else; `None` where it is one already.
-    fn fitting(&self, _text: &str) -> Option<String> {
         None
     }
 
@@ -65,6 +48,17 @@ pub trait Exporter: Sync {
         None
     }
 
+    /// Returns those of these counts that its sessions have a place for.
+    fn counts(&self, tokens: Tokens) -> Tokens {
+        tokens
+    }
+
+    /// Changes the texts of an entry from another program that this one would take
+    /// for something else than what was said; tells whether it changed any.
+    fn reword(&self, _entry: &mut Body) -> bool {
+        false
+    }
+
     /// Finds in the payload of a message what [`Entry::carried`] put there.
     ///
     /// [`Entry::carried`]: crate::model::export::transcript::Entry::carried
@@ -73,13 +67,21 @@ pub trait Exporter: Sync {
     }
 }
 
-/// Whether a session goes to its own format.
+/// Whether an event goes to its own format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kinship {
     /// It does: what only its program understands can go along.
     SameFormat,
     /// It goes to another.
     Foreign,
+}
+
+impl Kinship {
+    /// Whether what is of one format goes to the other.
+    #[must_use]
+    pub fn of(format: &str, target: &str) -> Kinship {
+        if format == target { Kinship::SameFormat } else { Kinship::Foreign }
+    }
 }
 
 /// A message of a log, and what was said before it.

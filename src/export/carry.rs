@@ -8,12 +8,13 @@ use crate::adapters;
 use crate::adapters::exporter::{Exporter, Kinship};
 use crate::adapters::format::Format;
 use crate::json::{self, Kind, Value};
+use crate::log::LogView;
 use crate::model::digest::sha256_hex;
 use crate::model::event::EventKind;
 use crate::model::ids::Seq;
-use crate::model::stream::StreamError;
+use crate::model::stream::{LogAccess, ReadAt, StreamError};
 
-use super::source::{SourceEvent, unwrapped};
+use super::source::SourceEvent;
 use super::understand::understand;
 
 /// So many digits of a hash name a log or a record.
@@ -205,19 +206,20 @@ pub fn originals(
     // with what they follow.
     let mut events: Vec<(usize, SourceEvent)> = Vec::with_capacity(path.len());
     let mut left_out: Vec<(usize, SourceEvent)> = Vec::new();
+    let mut format: Option<Rc<str>> = None;
     let mut new: Vec<(Option<usize>, SourceEvent)> = Vec::new();
     let mut changed: Vec<(usize, SourceEvent)> = Vec::new();
-    let (mut last, mut came_from) = (None, None);
+    let mut last = None;
     let mut beside = Beside::of(beside);
     if let Some(first) = beside.members.first() {
         left_out.extend(left_out_events(Value::trusted(first))?);
-        came_from = format_of(Value::trusted(first));
+        format = format_of(Value::trusted(first));
     }
     for event in path {
         let own = exporter.carried(Value::trusted(&event.payload)).map(unwrapped);
         if let Some(own) = &own {
             left_out.extend(left_out_events(Value::trusted(own))?);
-            came_from = format_of(Value::trusted(own)).or(came_from);
+            format = format_of(Value::trusted(own)).or(format);
         }
         let Some(member) = own.or_else(|| beside.next(&digest(&event, exporter))) else {
             new.push((last, event));
@@ -238,28 +240,37 @@ pub fn originals(
     }
     let records: BTreeSet<usize> = events.iter().chain(&changed).map(|(place, _)| *place).collect();
     events.append(&mut left_out);
-    events.sort_by_key(|(place, _)| *place);
-    let (places, mut originals): (Vec<usize>, Vec<SourceEvent>) = events.into_iter().unzip();
-    if let Some(came_from) = &came_from {
-        let format: Rc<str> = Rc::from(came_from.as_str());
-        originals.iter_mut().for_each(|event| event.format = Some(format.clone()));
-        if let Some(exporter) = adapters::by_id(came_from).and_then(Format::exporter) {
-            let kinship = if came_from == target { Kinship::SameFormat } else { Kinship::Foreign };
-            understand(&mut originals, exporter, kinship)?;
-        }
-    }
+    let events = understood(events, format, target)?;
     // What is new was said before the next record, and after what the target could
     // not say in front of that.
     let after = |last: Option<usize>| {
         let next = records.range(last.map_or(0, |last| last.saturating_add(1))..).next();
         next.map_or(usize::MAX, |next| *next)
     };
-    let mut all: Vec<((usize, Rank), SourceEvent)> = Vec::with_capacity(originals.len() + new.len() + changed.len());
+    let mut all: Vec<((usize, Rank), SourceEvent)> = Vec::with_capacity(events.len() + new.len() + changed.len());
     all.extend(new.into_iter().map(|(last, event)| ((after(last), Rank::New), event)));
-    all.extend(places.into_iter().zip(originals).map(|(place, event)| ((place, Rank::Original), event)));
+    all.extend(events.into_iter().map(|(place, event)| ((place, Rank::Original), event)));
     all.extend(changed.into_iter().map(|(place, event)| ((place, Rank::Changed), event)));
     all.sort_by_key(|(place, _)| *place);
     Ok(all.into_iter().map(|(_, event)| event).collect())
+}
+
+/// The events of another format, in the order that they had, as its program
+/// understands them on their way to the target.
+fn understood(
+    mut events: Vec<(usize, SourceEvent)>,
+    format: Option<Rc<str>>,
+    target: &str,
+) -> Result<Vec<(usize, SourceEvent)>, StreamError> {
+    events.sort_by_key(|(place, _)| *place);
+    let (places, mut originals): (Vec<usize>, Vec<SourceEvent>) = events.into_iter().unzip();
+    if let Some(exporter) = format.as_deref().and_then(adapters::by_id).and_then(Format::exporter) {
+        understand(&mut originals, exporter, Kinship::of(format.as_deref().unwrap_or_default(), target))?;
+    }
+    for event in &mut originals {
+        event.format.clone_from(&format);
+    }
+    Ok(places.into_iter().zip(originals).collect())
 }
 
 /// In which order events of one place come back.
@@ -270,9 +281,32 @@ enum Rank {
     Changed,
 }
 
+/// Reads what an export put beside a session whose records keep nothing.
+///
+/// # Errors
+/// When the log cannot be read.
+pub fn beside<R: ReadAt>(log: &mut LogView<R>, exporter: &dyn Exporter) -> Result<Vec<Vec<u8>>, StreamError> {
+    let mut members = Vec::new();
+    for seq in (1..=log.last_followed().number()).map(Seq::new) {
+        if log.kind(seq) == EventKind::Meta
+            && let Some(member) = exporter.carried_beside(log.event(seq)?.value())
+        {
+            members.push(unwrapped(member));
+        }
+    }
+    Ok(members)
+}
+
+/// The text of a member. A log carries a value with a member `$raw`, which may be
+/// one of its own, as a text in another `$raw`; and a target may keep it as a text.
+fn unwrapped(member: Value<'_>) -> Vec<u8> {
+    let text = member.first(json::RAW_KEY).or_else(|| member.is_string().then_some(member));
+    text.map_or_else(|| member.text().to_vec(), |text| text.to_str().into_owned().into_bytes())
+}
+
 /// The format that a session came from.
-fn format_of(member: Value<'_>) -> Option<String> {
-    Some(member.first("session")?.first("format")?.to_str().into_owned())
+fn format_of(member: Value<'_>) -> Option<Rc<str>> {
+    Some(Rc::from(&*member.first("session")?.first("format")?.to_str()))
 }
 
 /// The members that stand beside a session, by the records that they were made for.

@@ -138,7 +138,7 @@ impl Facts {
     fn add_part(&mut self, part: &Part) {
         match part {
             Part::Text(text) => {
-                // An empty text says nothing.
+                // An empty text says nothing, and some programs have one in every message.
                 if !text.as_str().is_empty() {
                     self.step("text");
                     self.text.push(text.as_str().to_owned());

@@ -29,11 +29,13 @@ pub(super) fn transcript(
     if title.is_some() && !abilities.can(Ability::Titles) && !abilities.can(Ability::TitleEntries) {
         losses.add(LossCode::TitleDropped, begin);
     }
-    let cwd = wanted.cwd.clone().or_else(|| path.session.cwd.clone());
-    match (&cwd, abilities.can(Ability::Cwd)) {
-        (Some(_), false) => losses.add(LossCode::CwdDropped, begin),
-        (None, true) => losses.add(LossCode::CwdInvented, begin),
-        (Some(_), true) | (None, false) => {}
+    let said = wanted.cwd.clone().or_else(|| path.session.cwd.clone());
+    let is_fit = |cwd: &&String| abilities.can(Ability::Cwd) && (!abilities.needs(Need::AbsoluteCwd) || cwd.starts_with('/'));
+    let cwd = said.as_ref().filter(is_fit).cloned();
+    if said.is_some() && cwd.is_none() {
+        losses.add(LossCode::CwdDropped, begin);
+    } else if said.is_none() && abilities.can(Ability::Cwd) {
+        losses.add(LossCode::CwdInvented, begin);
     }
     if abilities.needs(Need::LeadingSystem) && !matches!(drafts.first(), Some(Draft { body: Body::System(_), .. })) {
         let of = drafts.first().and_then(|draft| first_of(&draft.origin));
@@ -115,6 +117,7 @@ fn times(path: &SourcePath, drafts: &[Draft], created: Option<Instant>, abilitie
     for draft in drafts {
         let of = first_of(&draft.origin).map(|of| &path.events[of]);
         let said = of.and_then(|event| event.ts.as_deref()).and_then(Instant::of);
+        let floor = times.last().copied().unwrap_or(Instant::EPOCH);
         let mut time = match said {
             Some((time, _)) => time.cut(abilities.digits),
             None => last,
@@ -128,14 +131,12 @@ fn times(path: &SourcePath, drafts: &[Draft], created: Option<Instant>, abilitie
             if said.is_some_and(|(said, _)| said != time) {
                 losses.add(LossCode::TimeCut, event.seq);
             }
-            if abilities.needs(Need::RisingTimes) && times.last().is_some_and(|last| time <= *last) {
+            if abilities.needs(Need::RisingTimes) && time <= floor {
                 losses.add(LossCode::TimeInvented, event.seq);
             }
         }
-        if abilities.needs(Need::RisingTimes)
-            && let Some(last) = times.last().filter(|last| time <= **last)
-        {
-            time = last.after(step);
+        if abilities.needs(Need::RisingTimes) && time <= floor {
+            time = floor.after(step);
         }
         last = time;
         times.push(time);

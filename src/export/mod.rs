@@ -12,14 +12,17 @@ mod error;
 mod facts;
 mod finish;
 mod pairing;
+mod possible;
 mod prepare;
 mod prove;
 mod run;
 pub mod source;
-pub mod understand;
+mod understand;
 mod wanted;
 
 pub use error::ExportError;
+pub use possible::may_lose;
 pub use prove::files_of;
 pub use run::{export, originals};
+pub use understand::understand;
 pub use wanted::{Export, Extension, Wanted};

@@ -60,8 +60,8 @@ pub fn prepare<'e>(
     losses: Losses,
 ) -> Prepared {
     let abilities = exporter.abilities();
-    let kinship = Kinship::Foreign;
-    let mut preparation = Preparation { exporter, abilities, kinships, kinship, events, drafts: Vec::new(), summary: None, losses };
+    let mut preparation =
+        Preparation { exporter, abilities, kinships, kinship: Kinship::Foreign, events, drafts: Vec::new(), summary: None, losses };
     if let Some(summary) = sent {
         preparation.sent(summary);
     }
@@ -218,7 +218,8 @@ impl Preparation<'_> {
             Piece::Text(text) => text.trim().is_empty(),
             Piece::Image(_) | Piece::Call(_) => false,
         });
-        if is_thought && !pieces.is_empty() && self.abilities.needs(Need::SpokenAnswers) {
+        let has_thoughts = pieces.iter().any(|piece| matches!(piece, Piece::Thinking { .. }));
+        if is_thought && has_thoughts && self.abilities.needs(Need::SpokenAnswers) {
             self.losses.add(LossCode::ThinkingDropped, seq);
             pieces.clear();
         }
@@ -230,11 +231,7 @@ impl Preparation<'_> {
         if has_blank || is_blank {
             self.losses.add(LossCode::EmptyLeftOut, seq);
         }
-        let mut pieces: Vec<Piece> =
-            pieces.into_iter().filter(|piece| !matches!(piece, Piece::Text(text) if text.trim().is_empty())).collect();
-        if message.role == Role::Assistant {
-            self.fit(seq, &mut pieces);
-        }
+        let pieces: Vec<Piece> = pieces.into_iter().filter(|piece| !matches!(piece, Piece::Text(text) if text.trim().is_empty())).collect();
         let says_error = message.role == Role::Assistant && message.error.is_some() && self.can(Errors);
         if is_blank && !says_error {
             if message.error.is_some() {
@@ -273,17 +270,6 @@ impl Preparation<'_> {
         }
     }
 
-    /// Keeps what a model said from being taken for something else.
-    fn fit(&mut self, seq: Seq, pieces: &mut [Piece]) {
-        for piece in pieces {
-            let (Piece::Text(text) | Piece::Thinking { text, .. }) = piece else { continue };
-            if let Some(fitting) = self.exporter.fitting(text) {
-                *text = fitting;
-                self.losses.add(LossCode::TextAltered, seq);
-            }
-        }
-    }
-
     /// Whether nothing was said before it.
     fn is_first(&self, at: usize) -> bool {
         !self.events[..at].iter().any(|event| event.message.as_ref().is_some_and(|message| message.role != Role::System))
@@ -311,9 +297,6 @@ impl Preparation<'_> {
         }
         if message.usage.is_some_and(|usage| usage.cost.is_some()) && !self.can(Costs) {
             self.losses.add(LossCode::CostDropped, seq);
-        }
-        if usage.is_some_and(|usage| usage.total.is_some_and(|total| total != sum(usage))) && !self.can(Totals) {
-            self.losses.add(LossCode::TotalDropped, seq);
         }
         let usage = kept;
         let (usage, is_filled) = if self.abilities.needs(Need::Usage) { filled(usage) } else { (usage, false) };
@@ -470,22 +453,18 @@ fn named(media: &Media) -> String {
     media.path.clone().or_else(address).or_else(|| media.name.clone()).unwrap_or_else(|| "without a name".to_owned())
 }
 
-/// All tokens, as far as they are counted.
-fn sum(tokens: Tokens) -> u64 {
-    let counts = [tokens.input, tokens.output, tokens.cache_read, tokens.cache_write];
-    counts.into_iter().flatten().fold(0, u64::saturating_add)
-}
-
 /// Token counts in which nothing is missing, and whether something was.
 fn filled(usage: Option<Tokens>) -> (Option<Tokens>, bool) {
     let before = usage.unwrap_or_default();
     let count = |count: Option<u64>| Some(count.unwrap_or(0));
+    let parts = [before.input, before.output, before.cache_read, before.cache_write];
+    let sum = parts.into_iter().flatten().fold(0_u64, u64::saturating_add);
     let after = Tokens {
         input: count(before.input),
         output: count(before.output),
         cache_read: count(before.cache_read),
         cache_write: count(before.cache_write),
-        total: Some(before.total.unwrap_or(sum(before))),
+        total: Some(before.total.unwrap_or(sum)),
         cost: Some(before.cost.unwrap_or(0.0)),
         reasoning: before.reasoning,
     };

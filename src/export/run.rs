@@ -28,15 +28,14 @@ pub fn export<R: ReadAt>(log: &mut LogView<R>, source: Option<&dyn Format>, want
     let abilities = exporter.abilities();
     let depth = if abilities.can(Ability::Compactions) { Depth::Everything } else { Depth::Shown };
     let mut path = source::read(log, wanted.node, depth)?;
-    let kinship = |format: &str| if format == wanted.target.id() { Kinship::SameFormat } else { Kinship::Foreign };
     if let Some(source) = source.and_then(Format::exporter) {
         // Before what came from elsewhere is what it was there.
-        understand(&mut path.events, source, kinship(&path.session.format))?;
-        let beside = source::beside(log, source)?;
+        understand(&mut path.events, source, Kinship::of(&path.session.format, wanted.target.id()))?;
+        let beside = carry::beside(log, source)?;
         path.events = carry::originals(path.events, source, wanted.target.id(), &beside)?;
     }
     let format_of = |event: &SourceEvent| event.format.clone().unwrap_or_else(|| path.session.format.as_str().into());
-    let kinships: Vec<Kinship> = path.events.iter().map(|event| kinship(&format_of(event))).collect();
+    let kinships: Vec<Kinship> = path.events.iter().map(|event| Kinship::of(&format_of(event), wanted.target.id())).collect();
     let seed = Seed::of(wanted.target.id(), &path.seal, &wanted.head);
     let sent = path.session.summary.clone().filter(|_| source.and_then(Format::exporter).is_some_and(Exporter::sends_summary));
     let Prepared { mut drafts, summary, mut losses } = prepare(&path.events, &kinships, sent, exporter, std::mem::take(&mut path.losses));
@@ -84,24 +83,10 @@ pub fn originals<R: ReadAt>(log: &mut LogView<R>, format: &dyn Format, node: Seq
     let path = source::read(log, node, Depth::Everything)?;
     match format.exporter() {
         Some(exporter) => {
-            let beside = source::beside(log, exporter)?;
+            let beside = carry::beside(log, exporter)?;
             carry::originals(path.events, exporter, format.id(), &beside)
         }
         None => Ok(path.events),
-    }
-}
-
-/// Lets the target change what it would take for something else.
-fn reword(drafts: &mut [Draft], events: &[SourceEvent], kinships: &[Kinship], exporter: &dyn Exporter, losses: &mut Losses) {
-    for draft in drafts {
-        let of = match &draft.origin {
-            Origin::Events(of) => of.as_slice(),
-            Origin::Invented(_) => &[],
-        };
-        let is_own = !of.is_empty() && of.iter().all(|at| kinships[*at] == Kinship::SameFormat);
-        if !is_own && exporter.reword(&mut draft.body) {
-            of.iter().for_each(|at| losses.add(LossCode::TextAltered, events[*at].seq));
-        }
     }
 }
 
@@ -111,6 +96,17 @@ fn note_foreign_tools(drafts: &[Draft], events: &[SourceEvent], exporter: &dyn E
         let (Body::Answer(answer), Origin::Events(of)) = (&draft.body, &draft.origin) else { continue };
         if answer.calls().any(|call| !exporter.offers(&call.name)) {
             of.iter().for_each(|at| losses.add(LossCode::ToolNotOffered, events[*at].seq));
+        }
+    }
+}
+
+/// Lets the target change what it would take for something else.
+fn reword(drafts: &mut [Draft], events: &[SourceEvent], kinships: &[Kinship], exporter: &dyn Exporter, losses: &mut Losses) {
+    for draft in drafts {
+        let Origin::Events(of) = &draft.origin else { continue };
+        let is_foreign = of.iter().any(|at| kinships[*at] == Kinship::Foreign);
+        if is_foreign && exporter.reword(&mut draft.body) {
+            of.iter().for_each(|at| losses.add(LossCode::TextAltered, events[*at].seq));
         }
     }
 }

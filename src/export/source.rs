@@ -5,9 +5,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use crate::adapters::exporter::Exporter;
 use crate::api::{Message, Session};
-use crate::json::{self, Value};
 use crate::log::{LogView, Projection, Reach, Salvage, edited_payload};
 use crate::model::event::{EventKind, EventRef};
 use crate::model::export::loss::{LossCode, Losses};
@@ -77,29 +75,6 @@ pub fn read<R: ReadAt>(log: &mut LogView<R>, node: Seq, depth: Depth) -> Result<
     note_left_out(log, &on_path, &events, &mut losses)?;
     let session = Session::of(&log.session, &log.outcome);
     Ok(SourcePath { session, about: log.event(Seq::new(1))?.payload.to_vec(), seal: first_seal(log)?, events, losses })
-}
-
-/// Reads what an export put beside a session whose records keep nothing.
-///
-/// # Errors
-/// When the log cannot be read.
-pub fn beside<R: ReadAt>(log: &mut LogView<R>, exporter: &dyn Exporter) -> Result<Vec<Vec<u8>>, StreamError> {
-    let mut members = Vec::new();
-    for seq in all(log) {
-        if log.kind(seq) == EventKind::Meta
-            && let Some(member) = exporter.carried_beside(log.event(seq)?.value())
-        {
-            members.push(unwrapped(member));
-        }
-    }
-    Ok(members)
-}
-
-/// The text of a member. A log carries a value with a member `$raw`, which may be
-/// one of its own, as a text in another `$raw`; and a target may keep it as a text.
-pub(super) fn unwrapped(member: Value<'_>) -> Vec<u8> {
-    let text = member.first(json::RAW_KEY).or_else(|| member.is_string().then_some(member));
-    text.map_or_else(|| member.text().to_vec(), |text| text.to_str().into_owned().into_bytes())
 }
 
 /// Declares what is in the log and not on the path that is exported.

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods)]
 
 use everlog::adapters::ALL;
+use everlog::export::may_lose;
 use everlog::model::export::loss::LossCode;
 use std::fmt::Write as _;
 use std::fs;
@@ -12,11 +13,14 @@ const BEGIN: &str = "<!-- made by `UPDATE_GOLDEN=1 cargo test --test documents l
 
 #[test]
 fn the_loss_table_is_made_from_the_code() {
-    let mut table = String::from("| code | meaning |\n|---|---|\n");
+    let exporters: Vec<_> = ALL.iter().filter_map(|format| Some((format.id(), format.exporter()?))).collect();
+    let targets: Vec<&str> = exporters.iter().map(|(id, _)| *id).collect();
+    let mut table = String::from("| code | meaning | to |\n|---|---|---|\n");
     for code in LossCode::ALL {
-        writeln!(table, "| `{}` | {} |", code.name(), code.describe()).unwrap();
+        let to: Vec<&str> = exporters.iter().filter(|(_, exporter)| may_lose(*exporter, *code)).map(|(id, _)| *id).collect();
+        let to = if to == targets { "all".to_owned() } else { to.join(", ") };
+        writeln!(table, "| `{}` | {} | {to} |", code.name(), code.describe()).unwrap();
     }
-    let targets: Vec<&str> = ALL.iter().filter(|format| format.exporter().is_some()).map(|format| format.id()).collect();
     let made = format!("{BEGIN}\nTargets: {}.\n\n{table}", targets.join(", "));
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/src/reference/losses.md");
     let page = fs::read_to_string(&path).unwrap();

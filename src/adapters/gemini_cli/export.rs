@@ -36,7 +36,6 @@ impl Exporter for GeminiCliExporter {
                 Ability::Images,
                 Ability::ErrorFlags,
                 Ability::Usage,
-                Ability::Totals,
                 Ability::Models,
                 Ability::Titles,
                 Ability::Order,

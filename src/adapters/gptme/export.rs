@@ -50,8 +50,21 @@ impl Exporter for GptmeExporter {
         spoken::understood(message)
     }
 
-    fn fitting(&self, text: &str) -> Option<String> {
-        spoken::fitting(text)
+    fn counts(&self, tokens: Tokens) -> Tokens {
+        Tokens { total: None, ..tokens }
+    }
+
+    fn reword(&self, entry: &mut Body) -> bool {
+        let Body::Answer(answer) = entry else { return false };
+        let mut is_altered = false;
+        for piece in &mut answer.pieces {
+            let (Piece::Text(text) | Piece::Thinking { text, .. }) = piece else { continue };
+            if let Some(fitting) = spoken::fitting(text) {
+                *text = fitting;
+                is_altered = true;
+            }
+        }
+        is_altered
     }
 
     fn carried<'v>(&self, payload: Value<'v>) -> Option<Value<'v>> {

@@ -36,7 +36,7 @@ impl Exporter for HermesWebUiExporter {
                 Ability::Times,
             ],
             // Of two exchanges with equal texts and times the second is not sent.
-            needs: &[Need::RisingTimes, Need::SingleAnswers, Need::SpokenAnswers, Need::ToolNames],
+            needs: &[Need::AbsoluteCwd, Need::RisingTimes, Need::SingleAnswers, Need::SpokenAnswers, Need::ToolNames],
             digits: 6,
         }
     }

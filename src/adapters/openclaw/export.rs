@@ -30,7 +30,6 @@ impl Exporter for OpenClawExporter {
                 Ability::ErrorFlags,
                 Ability::StopReasons,
                 Ability::Usage,
-                Ability::Totals,
                 Ability::Costs,
                 Ability::Models,
                 Ability::Providers,

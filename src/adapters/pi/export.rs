@@ -21,7 +21,6 @@ impl Exporter for PiExporter {
                 Ability::ErrorFlags,
                 Ability::StopReasons,
                 Ability::Usage,
-                Ability::Totals,
                 Ability::Costs,
                 Ability::Models,
                 Ability::Providers,

@@ -25,8 +25,6 @@ pub enum Ability {
     StopReasons,
     /// The tokens of an answer.
     Usage,
-    /// A total of tokens that is not the sum of the others.
-    Totals,
     /// The cost of an answer.
     Costs,
     /// The model of an answer.
@@ -68,13 +66,15 @@ pub enum Need {
     LeadingSystem,
     /// Times that rise from message to message.
     RisingTimes,
+    /// A folder that is an absolute path.
+    AbsoluteCwd,
     /// Not two answers one after the other.
     SingleAnswers,
+    /// Answers that are more than thoughts.
+    SpokenAnswers,
     /// What was thought, what was said and each call of an answer as entries of
     /// their own.
     SingleParts,
-    /// Answers that are more than thoughts.
-    SpokenAnswers,
     /// Results that are not empty.
     FilledResults,
     /// A name of the tool on each result.

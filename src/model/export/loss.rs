@@ -144,7 +144,6 @@ codes! {
     TitleDropped "title_dropped" [] "The title of the session is left out.",
     ToolNameChanged "tool_name_changed" [ToolNames] "The name of a tool has characters that providers refuse, or is missing.",
     ToolNotOffered "tool_not_offered" [] "The target has no tool of this name, and does not send such calls to the model.",
-    TotalDropped "total_dropped" [Usage] "The total of an answer's tokens, which is not the sum of its counts, is left out.",
     UsageDropped "usage_dropped" [Usage] "Token counts of an answer are left out.",
     UsageZeroed "usage_zeroed" [Usage Cost] "The target demands token counts that the source has not: zeros, and sums of the others.",
     ZoneAssumed "zone_assumed" [Time] "A time without a zone is taken as UTC.",

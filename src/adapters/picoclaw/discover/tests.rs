@@ -44,6 +44,13 @@ fn a_meta_file_beside_lines_is_theirs_whatever_it_says() {
 }
 
 #[test]
+fn what_an_export_left_beside_a_session_goes_with_it() {
+    let meta = r#"{"key":"a:b","summary":"","skip":0,"count":1,"created_at":"2026-01-01T00:00:00Z","updated_at":"2026-01-01T00:00:00Z"}"#;
+    let found = units(&[("a_b.jsonl", LINE), ("a_b.meta.json", meta), ("a_b.everlog", "{}"), ("c.everlog", "{}")]);
+    assert_eq!(found, [("a_b.jsonl".to_owned(), ["a_b.everlog", "a_b.jsonl", "a_b.meta.json"].map(str::to_owned).to_vec())]);
+}
+
+#[test]
 fn of_two_aliases_with_one_name_it_is_always_the_same_that_answers() {
     let meta = |key: &str, alias: &str| {
         format!(
