@@ -457,22 +457,18 @@ fn named(media: &Media) -> String {
     media.path.clone().or_else(address).or_else(|| media.name.clone()).unwrap_or_else(|| "without a name".to_owned())
 }
 
-/// All tokens, as far as they are counted.
-fn sum(tokens: Tokens) -> u64 {
-    let counts = [tokens.input, tokens.output, tokens.cache_read, tokens.cache_write];
-    counts.into_iter().flatten().fold(0, u64::saturating_add)
-}
-
 /// Token counts in which nothing is missing, and whether something was.
 fn filled(usage: Option<Tokens>) -> (Option<Tokens>, bool) {
     let before = usage.unwrap_or_default();
     let count = |count: Option<u64>| Some(count.unwrap_or(0));
+    let parts = [before.input, before.output, before.cache_read, before.cache_write];
+    let sum = parts.into_iter().flatten().fold(0_u64, u64::saturating_add);
     let after = Tokens {
         input: count(before.input),
         output: count(before.output),
         cache_read: count(before.cache_read),
         cache_write: count(before.cache_write),
-        total: Some(before.total.unwrap_or(sum(before))),
+        total: Some(before.total.unwrap_or(sum)),
         cost: Some(before.cost.unwrap_or(0.0)),
         reasoning: before.reasoning,
     };

@@ -8,7 +8,6 @@ use everlog::adapters::exporter::Kinship;
 use everlog::adapters::format::{Check, Format};
 use everlog::adapters::{ALL, by_id};
 use everlog::export::source::{self, Depth, SourceEvent};
-use everlog::export::understand::understand;
 use everlog::export::{self, Export, ExportError, Extension, Wanted, carry};
 use everlog::json;
 use everlog::log::LogView;

@@ -37,7 +37,7 @@ impl Exporter for ClaudeCodeExporter {
     }
 
     fn counts(&self, tokens: Tokens) -> Tokens {
-        Tokens { reasoning: None, ..tokens }
+        Tokens { reasoning: None, total: None, ..tokens }
     }
 
     fn carried<'v>(&self, payload: Value<'v>) -> Option<Value<'v>> {
