@@ -344,7 +344,7 @@ impl Writer for TerminalWriter<'_> {
             self.out.text("");
         }
         self.last = Last::Mark;
-        wrapped(&Styled::of(mark.tint, &mark.line()), self.width, Breaks::Words).into_iter().for_each(|line| self.out.text(line));
+        wrapped(&Styled::of(mark.tint, mark.line()), self.width, Breaks::Words).into_iter().for_each(|line| self.out.text(line));
     }
 
     fn is_closed(&self) -> bool {
