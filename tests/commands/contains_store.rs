@@ -101,6 +101,7 @@ fn a_file_is_in_the_database_where_its_row_is_what_the_program_makes_of_it() {
     moved.database.execute("INSERT INTO session VALUES ('ses_2', 'p', NULL, '', '/d', 'Old', '1', NULL)", []).unwrap();
     moved.file("todo/ses_1.json", r#"[{"content":"sow","status":"pending","priority":"low","id":"1"}]"#);
     moved.database.execute("INSERT INTO todo VALUES ('ses_1', 0, 'sow', 'pending', 'low')", []).unwrap();
+    moved.file("todo/ses_2.json", "{}");
     moved.file("session_diff/ses_1.json", "[]");
     moved.file("migration", "2");
     // The program left the tree beside its database, with this part in it.
@@ -121,16 +122,18 @@ fn a_file_is_in_the_database_where_its_row_is_what_the_program_makes_of_it() {
         ("session/p/ses_1.json", "mapped"),
         ("session/p/ses_2.json", "changed title"),
         ("todo/ses_1.json", "mapped"),
+        ("todo/ses_2.json", "missing"),
     ];
     assert_eq!(verdicts, wanted.iter().map(|(file, verdict)| ((*file).to_owned(), (*verdict).to_owned())).collect());
     let count = |name: &str| summary[name].as_u64();
-    assert_eq!([count("records"), count("live"), count("database"), count("state_folder")], [10, 4, 4, 5].map(Some), "{summary}");
+    assert_eq!([count("records"), count("live"), count("database"), count("state_folder")], [11, 4, 4, 5].map(Some), "{summary}");
     assert_eq!(exit, Some(1));
 
     for missing in ["message/ses_1/msg_3.json", "message/ses_1/msg_4.json", "message/ses_1/msg_5.json", "message/ses_1/msg_6.json"] {
         fs::remove_file(moved.old().join(missing)).unwrap();
     }
     fs::remove_file(moved.old().join("session/p/ses_2.json")).unwrap();
+    fs::remove_file(moved.old().join("todo/ses_2.json")).unwrap();
     moved.database.execute(r#"INSERT INTO part VALUES ('prt_1', 'msg_1', 'ses_1', '{"type":"text","text":"said"}')"#, []).unwrap();
     assert_eq!(moved.verdicts().2, Some(0));
 }
