@@ -168,9 +168,11 @@ fn no_statement_of_a_schema_does_anything_but_make_its_own_entry() {
         assert!(!victim.exists(), "{schema}: a file was made");
         assert!(!bench.at("input/victim").exists());
         if code == 0 && back.status.code() == Some(0) {
-            let restored = rows(&bench.at("back/state.db"));
-            assert_eq!(restored["messages"].len(), 2, "{schema}: {}", stdout(&back));
-            assert!(restored.get("loot").is_none_or(Vec::is_empty), "{schema}: a trigger ran");
+            let restored = Connection::open(bench.at("back/state.db")).unwrap();
+            // Not every table can be asked: the module of a virtual one is not built in.
+            let count = |table: &str| restored.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get::<_, i64>(0));
+            assert_eq!(count("messages").unwrap(), 2, "{schema}: {}", stdout(&back));
+            assert_eq!(count("loot").unwrap_or(0), 0, "{schema}: a trigger ran");
             whole += 1;
         } else {
             let error = said.iter().filter_map(|unit| unit["error"].as_str()).collect::<Vec<_>>().join(" ") + &support::stderr(&back);
