@@ -85,6 +85,7 @@ fn unfounded<'e>(export: &'e Export, path: &'e [SourceEvent]) -> impl Iterator<I
 
 /// Whether an event has what this code says that it has lost; codes that say
 /// something else hold for any.
+#[expect(clippy::wildcard_enum_match_arm, reason = "most codes say something else")]
 fn has_to_lose(code: LossCode, event: &SourceEvent) -> bool {
     let of_message = |has: &dyn Fn(&Message) -> bool| event.message.as_ref().is_some_and(has);
     let has_part = |is: &dyn Fn(&Part) -> bool| {
