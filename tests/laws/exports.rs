@@ -75,44 +75,48 @@ fn memmem(bytes: &[u8], what: &[u8]) -> bool {
 /// The losses of events that have nothing of what is said to be lost.
 fn unfounded<'e>(export: &'e Export, path: &'e [SourceEvent]) -> impl Iterator<Item = String> + 'e {
     export.losses.iter().flat_map(move |(code, places)| {
-        let is_of = move |event: &&SourceEvent| places.contains(&event.seq);
-        path.iter()
-            .filter(is_of)
-            .filter(move |event| !has_to_lose(code, event))
-            .map(move |event| format!("{} of {}", code.name(), event.seq))
+        let has = FOUNDED.iter().find(|(founded, _)| *founded == code).map(|(_, has)| *has);
+        let is_empty = move |event: &&SourceEvent| places.contains(&event.seq) && has.is_some_and(|has| !has(event));
+        path.iter().filter(is_empty).map(move |event| format!("{} of {}", code.name(), event.seq))
     })
 }
 
-/// Whether an event has what this code says that it has lost; codes that say
-/// something else hold for any.
-#[expect(clippy::wildcard_enum_match_arm, reason = "most codes say something else")]
-fn has_to_lose(code: LossCode, event: &SourceEvent) -> bool {
-    let of_message = |has: &dyn Fn(&Message) -> bool| event.message.as_ref().is_some_and(has);
-    let has_part = |is: &dyn Fn(&Part) -> bool| {
-        of_message(&|message| {
-            message.parts.iter().any(|part| is(part) || matches!(part, Part::ToolResult(result) if result.content.iter().any(is)))
-        })
-    };
-    match code {
-        LossCode::CostDropped => of_message(&|message| message.usage.is_some_and(|usage| usage.cost.is_some())),
-        LossCode::UsageDropped => of_message(&|message| message.usage.is_some()),
-        LossCode::ModelDropped => of_message(&|message| message.model.is_some() || message.provider.is_some()),
-        LossCode::StopReasonDropped => of_message(&|message| message.stop_reason.is_some()),
-        LossCode::ErrorDropped => of_message(&|message| message.error.is_some()),
-        LossCode::HiddenDropped => of_message(&|message| !message.hidden_from.is_empty()),
-        LossCode::ErrorFlagLost => has_part(&|part| matches!(part, Part::ToolResult(result) if result.is_error == Some(true))),
-        LossCode::FileAsText => has_part(&|part| matches!(part, Part::File(_))),
-        LossCode::ImageDropped | LossCode::ImageMissing | LossCode::ImageAsFile => has_part(&|part| matches!(part, Part::Image(_))),
-        LossCode::ThinkingDropped => has_part(&|part| matches!(part, Part::Thinking(_))),
-        LossCode::SignatureDropped => has_part(&|part| matches!(part, Part::Thinking(thinking) if thinking.signature.is_some())),
-        LossCode::ShellAsText => has_part(&|part| matches!(part, Part::Shell(_))),
-        LossCode::ArgumentsWrapped | LossCode::CallClosed => has_part(&|part| matches!(part, Part::ToolCall(_))),
-        LossCode::ResultAsText | LossCode::ResultRepeated => has_part(&|part| matches!(part, Part::ToolResult(_))),
-        LossCode::SystemAsUser | LossCode::SystemDropped => of_message(&|message| message.role == Role::System),
-        LossCode::LabelDropped => event.kind == EventKind::Label,
-        LossCode::SettingDropped => matches!(event.kind, EventKind::ModelChange | EventKind::SettingChange),
-        _ => true,
-    }
+/// Whether an event has something.
+type Has = fn(&SourceEvent) -> bool;
+
+/// Codes that hold only for events that have something, and what that is.
+const FOUNDED: &[(LossCode, Has)] = &[
+    (LossCode::CostDropped, |event| of_message(event, |message| message.usage.is_some_and(|usage| usage.cost.is_some()))),
+    (LossCode::UsageDropped, |event| of_message(event, |message| message.usage.is_some())),
+    (LossCode::ModelDropped, |event| of_message(event, |message| message.model.is_some() || message.provider.is_some())),
+    (LossCode::StopReasonDropped, |event| of_message(event, |message| message.stop_reason.is_some())),
+    (LossCode::ErrorDropped, |event| of_message(event, |message| message.error.is_some())),
+    (LossCode::HiddenDropped, |event| of_message(event, |message| !message.hidden_from.is_empty())),
+    (LossCode::SystemDropped, |event| of_message(event, |message| message.role == Role::System)),
+    (LossCode::SystemAsUser, |event| of_message(event, |message| message.role == Role::System)),
+    (LossCode::ErrorFlagLost, |event| has_part(event, |part| matches!(part, Part::ToolResult(result) if result.is_error == Some(true)))),
+    (LossCode::FileAsText, |event| has_part(event, |part| matches!(part, Part::File(_)))),
+    (LossCode::ImageDropped, |event| has_part(event, |part| matches!(part, Part::Image(_)))),
+    (LossCode::ImageMissing, |event| has_part(event, |part| matches!(part, Part::Image(_)))),
+    (LossCode::ThinkingDropped, |event| has_part(event, |part| matches!(part, Part::Thinking(_)))),
+    (LossCode::SignatureDropped, |event| has_part(event, |part| matches!(part, Part::Thinking(thought) if thought.signature.is_some()))),
+    (LossCode::ShellAsText, |event| has_part(event, |part| matches!(part, Part::Shell(_)))),
+    (LossCode::ArgumentsWrapped, |event| has_part(event, |part| matches!(part, Part::ToolCall(_)))),
+    (LossCode::CallClosed, |event| has_part(event, |part| matches!(part, Part::ToolCall(_)))),
+    (LossCode::ResultAsText, |event| has_part(event, |part| matches!(part, Part::ToolResult(_)))),
+    (LossCode::ResultRepeated, |event| has_part(event, |part| matches!(part, Part::ToolResult(_)))),
+    (LossCode::LabelDropped, |event| event.kind == EventKind::Label),
+    (LossCode::SettingDropped, |event| matches!(event.kind, EventKind::ModelChange | EventKind::SettingChange)),
+];
+
+fn of_message(event: &SourceEvent, has: impl Fn(&Message) -> bool) -> bool {
+    event.message.as_ref().is_some_and(has)
+}
+
+/// Whether a message has such a part, by itself or in a result.
+fn has_part(event: &SourceEvent, is: impl Fn(&Part) -> bool) -> bool {
+    let in_result = |part: &Part| matches!(part, Part::ToolResult(result) if result.content.iter().any(&is));
+    of_message(event, |message| message.parts.iter().any(|part| is(part) || in_result(part)))
 }
 
 #[test]
