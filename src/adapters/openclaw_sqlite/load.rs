@@ -15,6 +15,7 @@
 
 mod context;
 mod entry;
+mod failure;
 mod rows;
 mod show;
 mod tree;
@@ -24,6 +25,7 @@ use crate::model::heads::{HeadKind, HeadName};
 use crate::model::loaded::{LoadOutcome, Loader};
 
 use context::Context;
+use failure::Failure;
 use rows::Source;
 use tree::Tree;
 
@@ -31,36 +33,6 @@ use tree::Tree;
 #[must_use]
 pub fn loader(files: &Files) -> Box<dyn Loader + '_> {
     Box::new(Session { source: Source::of(files), main: None })
-}
-
-/// Why nothing is shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Failure {
-    /// A row is not JSON.
-    Syntax,
-    /// A version cannot be compared with a number.
-    Type,
-    /// The header says that the transcript is older than version 3.
-    Legacy,
-    /// The transcript was moved to a file that is not there, or is damaged.
-    Cold,
-    /// A summary or a plugin's message has no time.
-    Time,
-    /// There is no such head.
-    NoHead,
-}
-
-impl Failure {
-    fn name(self) -> &'static str {
-        match self {
-            Failure::Syntax => "SyntaxError",
-            Failure::Type => "TypeError",
-            Failure::Legacy => "legacy transcript",
-            Failure::Cold => "SessionTranscriptColdError",
-            Failure::Time => "invalid timestamp",
-            Failure::NoHead => "no such head",
-        }
-    }
 }
 
 struct Session {

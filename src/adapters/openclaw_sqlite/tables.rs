@@ -178,7 +178,9 @@ fn event(line: usize, cells: &Cells<'_>) -> Option<Text> {
     if let Some(text) = cells.bytes("event_json") {
         return Some(Text { line, seq, column: "event_json", text });
     }
-    let text = unpack(&cells.bytes("event_zstd")?)?;
+    let packed = cells.bytes("event_zstd")?;
+    // What cannot be unpacked is not JSON either, and fails the load.
+    let text = unpack(&packed).unwrap_or(packed);
     Some(Text { line, seq, column: "event_zstd", text })
 }
 

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use crate::runtimes::javascript::{Type, Value, trim};
 
-use super::Failure;
 use super::entry::Kind;
+use super::failure::Failure;
 use super::show::{self, Stands};
 use super::tree::Tree;
 

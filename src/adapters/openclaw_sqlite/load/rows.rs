@@ -83,7 +83,11 @@ fn event(row: &Row<'_>) -> Option<(i64, Vec<u8>)> {
     let Some(RowValue::Integer(seq)) = row.get("seq") else { return None };
     let text = match bytes(row, "event_json") {
         Some(text) => text.to_vec(),
-        None => unpack(bytes(row, "event_zstd")?)?,
+        None => {
+            let packed = bytes(row, "event_zstd")?;
+            // The program fails on what it cannot unpack as on what is not JSON.
+            unpack(packed).unwrap_or_else(|| packed.to_vec())
+        }
     };
     Some((*seq, text))
 }

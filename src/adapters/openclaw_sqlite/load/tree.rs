@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use crate::model::heads::HeadName;
 use crate::runtimes::javascript::{Type, Value, lossy, push_string, stringify, to_number, trim};
 
-use super::Failure;
 use super::entry::Kind;
+use super::failure::Failure;
 
 /// An id; absent where the program has `null`.
 type Id = Option<Vec<u8>>;
