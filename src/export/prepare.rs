@@ -112,7 +112,11 @@ impl Preparation<'_> {
     }
 
     fn compaction(&mut self, at: usize, message: &Message) {
-        if !self.can(Compactions) {
+        // A path with edits is exported as it is shown, with the last compaction in
+        // front: an older one that it keeps must not take away what it keeps too.
+        let seq = self.events[at].seq;
+        let is_kept = self.events[..at].iter().any(|event| event.kind == EventKind::Compaction && event.seq > seq);
+        if !self.can(Compactions) || is_kept {
             return self.summary(at, message);
         }
         let value = Value::trusted(&self.events[at].payload);
@@ -124,6 +128,10 @@ impl Preparation<'_> {
 
     fn summary(&mut self, at: usize, message: &Message) {
         self.losses.add(LossCode::SummaryAsText, self.events[at].seq);
+        if self.can(Notes) {
+            // Its kind is where others have the name of who said something.
+            self.losses.add(LossCode::SystemAsUser, self.events[at].seq);
+        }
         let pieces = vec![Piece::Text(message.text())];
         let body = if self.can(Notes) { Body::Note { kind: "summary".to_owned(), pieces } } else { Body::User(pieces) };
         self.put(at, body);
