@@ -17,6 +17,7 @@ from pathlib import Path
 PINNED = {
     "gptme": "0.35.1",
     "hermes-agent": "0.19.0",
+    "atif": "1.7.0",
     "@earendil-works/pi-coding-agent": "1.5.0",
     "openclaw": "2026.7.1",
     "@anthropic-ai/claude-code": "2.1.327",
@@ -25,7 +26,7 @@ PINNED = {
     "@google/gemini-cli": "0.61.0",
     "opencode-ai": "1.18.33",
 }
-FROM_PYPI = {"gptme", "hermes-agent"}
+FROM_PYPI = {"gptme", "hermes-agent", "atif"}
 # Their package is a bundle that needs none of its dependencies, some of which are not in the registry.
 BUNDLES = {"@earendil-works/pi-coding-agent"}
 NODE = "24.21.0"

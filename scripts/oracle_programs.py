@@ -224,6 +224,11 @@ class HermesAgent(Program):
 PROGRAMS = {"gptme": Gptme, "pi": Pi, "openclaw": OpenClaw, "claude-code": ClaudeCode, "codex": Codex, "gemini-cli": GeminiCli, "hermes-state-db": HermesAgent}
 
 
+def invalid_trajectories(programs, folder, home):
+    """Trajectories to which the models of their format object, with the reason."""
+    return output_of([programs.python("atif"), HERE / "atif_load.py", folder], clean(home), home)
+
+
 def fresh(kind, programs, work, model):
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)

@@ -159,7 +159,11 @@ impl Preparation<'_> {
             self.summary = Some(message.text());
             return;
         }
-        if !self.can(Compactions) {
+        // A path with edits is exported as it is shown, with the last compaction in
+        // front: an older one that it keeps must not take away what it keeps too.
+        let seq = self.events[at].seq;
+        let is_kept = self.events[..at].iter().any(|event| event.kind == EventKind::Compaction && event.seq > seq);
+        if !self.can(Compactions) || is_kept {
             return self.summary(at, message);
         }
         let value = Value::trusted(&self.events[at].payload);
@@ -175,6 +179,10 @@ impl Preparation<'_> {
             return self.losses.add(LossCode::EmptyLeftOut, seq);
         }
         self.losses.add(LossCode::SummaryAsText, seq);
+        if self.can(Notes) {
+            // Its kind is where others have the name of who said something.
+            self.losses.add(LossCode::SystemAsUser, seq);
+        }
         let body = self.summary_body(summary);
         self.put(at, body);
     }

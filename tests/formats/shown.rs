@@ -52,6 +52,7 @@ fn job(log: &Path, form: ShownAs, columns: usize) -> ShowJob {
         clock: Clock::Source,
         form,
         terminal: Terminal { columns },
+        redactor: None,
     }
 }
 
@@ -73,6 +74,7 @@ fn messages(log: &Path) -> Vec<Value> {
         view: View::Whole,
         shape: Shape::Flat,
         salvage: Salvage::Hidden,
+        redactor: None,
     };
     let lines = printed(Form::Json, |out| {
         replay::run(&job, out).unwrap();

@@ -121,6 +121,9 @@ fn check_content(content: &Value, files: &BTreeSet<String>, what: &str, wrong: &
     }
 }
 
+/// Readers of trajectories know the years from 1 on.
+const FIRST_YEAR: jiff::Timestamp = jiff::Timestamp::constant(-62_135_596_800, 0);
+
 /// What a reader of trajectories objects to.
 fn problems(export: &Export) -> Vec<String> {
     let mut wrong = Vec::new();
@@ -145,7 +148,10 @@ fn problems(export: &Export) -> Vec<String> {
         {
             wrong.push(format!("{what} is by {source}, with {:?}", keys(step)));
         }
-        if step.get("timestamp").is_some_and(|time| time.as_str().unwrap().parse::<jiff::Timestamp>().is_err()) {
+        if step
+            .get("timestamp")
+            .is_some_and(|time| time.as_str().unwrap().parse::<jiff::Timestamp>().map_or(true, |time| time < FIRST_YEAR))
+        {
             wrong.push(format!("{what} is of {}", step["timestamp"]));
         }
         if let Some(metrics) = step.get("metrics") {

@@ -13,3 +13,4 @@ mod mutations;
 mod proof;
 mod properties;
 mod prune_laws;
+mod shown_exports;

@@ -3,15 +3,16 @@
 //! step that called them; what the format has no member for is in `extra`, which
 //! it has everywhere.
 
-use serde::Serialize;
-use serde_json::value::RawValue;
-
 use crate::adapters::exporter::{ExportedSession, Exporter};
 use crate::model::digest::sha256_hex;
 use crate::model::export::ability::{Abilities, Ability};
 use crate::model::export::transcript::{Answer, Body, CallResult, Clock, Entry, Image, Outcome, Piece, Tokens, Transcript, text_of};
 use crate::model::files::RelPath;
 
+use super::atif_wire::{
+    Agent, Content, FinalMetrics, ImageSource, Metrics, MetricsExtra, Observation, ObservationResult, Part, ResultExtra, Step, StepExtra,
+    ToolCall, Trajectory, TrajectoryExtra,
+};
 use super::kind::{DOCUMENT, Document};
 use super::said::{Said, raw, word_of};
 use super::{atif_read, images};
@@ -26,179 +27,6 @@ const VERSION: &str = "ATIF-v1.7";
 const IMAGES: &str = "images";
 /// So many digits of a hash name a picture.
 const DIGITS: usize = 24;
-
-#[derive(Serialize)]
-struct Trajectory<'a> {
-    schema_version: &'static str,
-    session_id: &'a str,
-    trajectory_id: String,
-    agent: Agent<'a>,
-    steps: Vec<Step<'a>>,
-    final_metrics: FinalMetrics,
-    #[serde(skip_serializing_if = "TrajectoryExtra::is_empty")]
-    extra: TrajectoryExtra<'a>,
-}
-
-#[derive(Serialize)]
-struct Agent<'a> {
-    name: &'a str,
-    version: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    model_name: Option<&'a str>,
-}
-
-#[derive(Serialize)]
-struct TrajectoryExtra<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    title: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cwd: Option<&'a str>,
-}
-
-impl TrajectoryExtra<'_> {
-    fn is_empty(&self) -> bool {
-        self.title.is_none() && self.cwd.is_none()
-    }
-}
-
-#[derive(Serialize)]
-struct Step<'a> {
-    step_id: usize,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    timestamp: Option<String>,
-    source: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    model_name: Option<&'a str>,
-    message: Content<'a>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reasoning_content: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    tool_calls: Option<Vec<ToolCall<'a>>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    observation: Option<Observation<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    metrics: Option<Metrics>,
-    #[serde(skip_serializing_if = "StepExtra::is_empty")]
-    extra: StepExtra<'a>,
-}
-
-#[derive(Serialize, Default, PartialEq)]
-struct StepExtra<'a> {
-    /// What a step of the system is, where it is no system message.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    kind: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    provider: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    stop_reason: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<&'a str>,
-    /// The first step that a compaction keeps.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    first_kept_step: Option<usize>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    tokens_before: Option<u64>,
-}
-
-impl StepExtra<'_> {
-    fn is_empty(&self) -> bool {
-        *self == StepExtra::default()
-    }
-}
-
-#[derive(Serialize)]
-#[serde(untagged)]
-enum Content<'a> {
-    Text(String),
-    Parts(Vec<Part<'a>>),
-}
-
-#[derive(Serialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-enum Part<'a> {
-    Text { text: &'a str },
-    Image { source: ImageSource<'a> },
-}
-
-#[derive(Serialize)]
-struct ImageSource<'a> {
-    media_type: &'a str,
-    path: String,
-}
-
-#[derive(Serialize)]
-struct ToolCall<'a> {
-    tool_call_id: &'a str,
-    function_name: &'a str,
-    arguments: Option<Box<RawValue>>,
-}
-
-#[derive(Serialize)]
-struct Observation<'a> {
-    results: Vec<ObservationResult<'a>>,
-}
-
-#[derive(Serialize)]
-struct ObservationResult<'a> {
-    source_call_id: &'a str,
-    content: Content<'a>,
-    #[serde(skip_serializing_if = "ResultExtra::is_empty")]
-    extra: ResultExtra,
-}
-
-#[derive(Serialize, Default, PartialEq)]
-struct ResultExtra {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    timestamp: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    is_error: Option<bool>,
-}
-
-impl ResultExtra {
-    fn is_empty(&self) -> bool {
-        *self == ResultExtra::default()
-    }
-}
-
-/// The counts of a step. `prompt_tokens` are all that the model read, `extra` has
-/// the counts as the log says them.
-#[derive(Serialize)]
-struct Metrics {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    prompt_tokens: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    completion_tokens: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cached_tokens: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cost_usd: Option<f64>,
-    extra: MetricsExtra,
-}
-
-#[derive(Serialize)]
-struct MetricsExtra {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    input_tokens: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cache_write_tokens: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reasoning_tokens: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    total_tokens: Option<u64>,
-}
-
-#[derive(Serialize)]
-struct FinalMetrics {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    total_prompt_tokens: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    total_completion_tokens: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    total_cached_tokens: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    total_cost_usd: Option<f64>,
-    total_steps: usize,
-}
 
 impl Exporter for Atif {
     fn abilities(&self) -> Abilities {
@@ -302,8 +130,11 @@ fn steps(entries: &[Entry]) -> Vec<Step<'_>> {
     steps
 }
 
+/// The time of an entry, where it is of the years that readers know: in UTC the
+/// first day of the year 1 can be of the year 0.
 fn time(entry: &Entry) -> Option<String> {
-    (entry.clock == Clock::Said).then(|| format!("{}Z", entry.time.shortest()))
+    let time = format!("{}Z", entry.time.shortest());
+    (entry.clock == Clock::Said && !time.starts_with(['-', '+']) && !time.starts_with("0000")).then_some(time)
 }
 
 fn step<'a>(entry: &'a Entry, step_id: usize, of_entries: &[usize]) -> Option<Step<'a>> {

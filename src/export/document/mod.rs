@@ -6,6 +6,7 @@
 
 mod atif;
 mod atif_read;
+mod atif_wire;
 pub mod blocks;
 mod images;
 mod kind;

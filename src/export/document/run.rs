@@ -86,9 +86,6 @@ pub fn export_document<R: ReadAt>(
     let (transcript, origins) = finish::transcript(&path, drafts, seed, abilities, &mut losses, asked);
     // A document without a folder says none.
     losses.retain(|code, _| code != LossCode::CwdInvented);
-    if !abilities.can(Ability::Times) {
-        path.events.iter().filter(|event| event.ts.is_some()).for_each(|event| losses.add(LossCode::TimeDropped, event.seq));
-    }
     let session = document.write(&transcript);
     let unproven = |what: String| ExportError::Unproven { seq: None, what };
     let said =
@@ -99,6 +96,12 @@ pub fn export_document<R: ReadAt>(
     }
     let numbered = said.iter().enumerate().map(|(n, said)| said.event(Seq::new(u32::try_from(n + 1).unwrap_or(u32::MAX))));
     let read: Vec<SourceEvent> = numbered.collect::<Result<_, _>>()?;
+    for (_, origin) in said.iter().zip(&origins).filter(|(said, _)| said.ts.is_none()) {
+        if let Origin::Events(of) = origin {
+            let timed = of.iter().map(|at| &path.events[*at]).filter(|event| event.ts.is_some());
+            timed.for_each(|event| losses.add(LossCode::TimeDropped, event.seq));
+        }
+    }
     prove::settle_losses(&path.events, &origins, &read, &mut losses, wanted.model.as_deref())?;
     Ok(Export { session, losses, records })
 }
