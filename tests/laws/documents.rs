@@ -291,7 +291,7 @@ fn without_secrets_no_file_of_any_target_has_one() {
         }
         for target in ALL.iter().copied().filter(|format| format.exporter().is_some()) {
             let head = "branch:main".to_owned();
-            let wanted = Wanted { target, node, head, cwd: None, model: None, title: None, extension: Extension::Carried };
+            let wanted = Wanted { target, node, head, cwd: None, model: None, title: None, folder: None, extension: Extension::Carried };
             exports.push((target.id(), export::export_redacted(&mut log, None, &wanted, Some(&mut redactor()))));
         }
         for (target, export) in exports {

@@ -44,7 +44,7 @@ fn a_target_shows_every_text_that_the_log_shows() {
         let wanted = texts(&source::read(&mut log, node, Depth::Shown).unwrap().events);
         for target in ALL.iter().copied().filter(|format| format.exporter().is_some()) {
             let head = "branch:main".to_owned();
-            let asked = Wanted { target, node, head, cwd: None, model: None, title: None, extension: Extension::Bare };
+            let asked = Wanted { target, node, head, cwd: None, model: None, title: None, folder: None, extension: Extension::Bare };
             let export = match export::export(&mut log, None, &asked) {
                 Ok(export) => export,
                 Err(ExportError::Empty) => continue,
