@@ -33,7 +33,6 @@ const EXAMPLES: &[(&str, &[Example])] = &[
             ("Convert a folder into a store", "everlog migrate ~/sessions -o history"),
             ("Convert what all programs on this machine have", "everlog migrate --all"),
             ("See what would happen", "everlog migrate ~/sessions --dry-run"),
-            ("The third of eight parts, each on a machine of its own", "everlog migrate /shared/sessions -o /shared/history --shard 3/8"),
         ],
     ),
     (
@@ -169,7 +168,13 @@ const EXAMPLES: &[(&str, &[Example])] = &[
             ("With a name", "everlog fork history/my-chat.everlog.jsonl --leaf main --name another-try"),
         ],
     ),
-    ("store", &[("One file of the receipts of all parts of a run", "everlog store compact history")]),
+    (
+        "store",
+        &[
+            ("One file of the receipts, after all parts of `migrate --shard K/N`", "everlog store compact history"),
+            ("The same for programs", "everlog store compact history --json"),
+        ],
+    ),
     (
         "completions",
         &[

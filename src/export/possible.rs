@@ -19,7 +19,6 @@ pub fn may_lose(exporter: &dyn Exporter, code: LossCode) -> bool {
         LossCode::Joined => needs(Need::SingleAnswers),
         LossCode::ModelInvented => needs(Need::Model),
         LossCode::StopReasonInvented => needs(Need::StopReason),
-        LossCode::SummaryAsText => !can(Ability::Compactions) || !can(Ability::BranchSummaries),
         LossCode::SummaryBeside => can(Ability::Summary),
         LossCode::SummaryInserted => !can(Ability::Summary),
         LossCode::SystemAsUser => can(Ability::Notes) && !can(Ability::SystemMessages),
@@ -61,6 +60,8 @@ pub fn may_lose(exporter: &dyn Exporter, code: LossCode) -> bool {
         | LossCode::ShellAsText
         | LossCode::SignatureDropped
         | LossCode::StopReasonDropped
+        // Of several compactions that are all shown, one is said as one.
+        | LossCode::SummaryAsText
         | LossCode::TextAltered
         | LossCode::ThinkingDropped
         | LossCode::TimeCut

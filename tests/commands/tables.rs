@@ -420,7 +420,7 @@ fn what_makes_no_sense_is_refused() {
         (&["--to", "parquet", "--partition-by", "month,month"], "names month twice"),
         (&["--to", "parquet", "--strict"], "goes with `--output` and `--partition-by` alone"),
         (&["--to", "sqlite", "--partition-by", "month"], "one file is not split"),
-        (&["--to", "orc"], "the targets are pi, parquet, sqlite"),
+        (&["--to", "orc"], "atif, parquet, sqlite"),
     ] {
         let done = everlog(&[&["export", store.to_str().unwrap(), "-o", to.to_str().unwrap()], words].concat());
         assert!(code(&done) == Some(2) && stderr(&done).contains(why), "{words:?}: {}", stderr(&done));

@@ -305,6 +305,7 @@ impl World {
                 line(&[&"export", &dest, &"--to", &typed, &"-o", &self.bench.path("nowhere-export")]),
             ],
             "formats" => vec![line(&[&"formats"]), line(&[&"formats", &typed])],
+            "store" => vec![line(&[&"store", &"compact", &dest]), line(&[&"store", &"compact", &typed])],
             "completions" => ["bash", "zsh", "fish", "elvish", "powershell"].iter().map(|shell| line(&[&"completions", shell])).collect(),
             "man" => vec![line(&[&"man"])],
             other => panic!("`{other}` is a new command: say here what shows everything that it can print"),

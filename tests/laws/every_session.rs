@@ -306,9 +306,11 @@ fn every_case_is_claimed_by_its_own_adapter_and_no_other() {
         let scratch = case.copy();
         for adapter in ALL {
             let source = Source::open(&scratch.path().join("input"), &[*adapter], &Selection::default()).unwrap();
-            // A home of Hermes has what both of its programs keep.
-            let both = ["hermes-state-db", "hermes-webui"];
-            if case.format != adapter.id() && both.contains(&case.format.as_str()) && both.contains(&adapter.id()) {
+            // A home of Hermes has what both of its programs keep, and a state folder of
+            // OpenClaw files beside its database.
+            let together = [["hermes-state-db", "hermes-webui"], ["openclaw", "openclaw-sqlite"]];
+            let is_shared = together.iter().any(|both| both.contains(&case.format.as_str()) && both.contains(&adapter.id()));
+            if case.format != adapter.id() && is_shared {
                 continue;
             }
             // A database may be named by its adapter without being a session.

@@ -94,7 +94,17 @@ impl<'a> Response<'a> {
 /// it as text, in which no part would be seen.
 fn can_be_wrapped(value: &[u8]) -> bool {
     let has = |what: &[u8]| memchr::memmem::find(value, what).is_some();
-    json::kind_of(value) == Kind::String || (json::deepest(value) < DEEPEST && !has(b"$raw") && !has(b"\\u"))
+    json::kind_of(value) == Kind::String || says_text(value) || (json::deepest(value) < DEEPEST && !has(b"$raw") && !has(b"\\u"))
+}
+
+/// Tells whether a response is one text under its usual name. The text alone goes
+/// into the list, whatever is escaped in it: terminals print colours.
+fn says_text(response: &[u8]) -> bool {
+    if json::kind_of(response) != Kind::Object {
+        return false;
+    }
+    let only: Option<[Member<'_>; 1]> = json::all_members(response).try_into().ok();
+    only.is_some_and(|[only]| matches!(only.key, b"\"output\"" | b"\"error\"") && json::kind_of(only.value) == Kind::String)
 }
 
 /// A value that is not nested as deep as this stands in a list by itself.

@@ -43,7 +43,7 @@ pub(in crate::adapters) fn read<'a>(
         };
         let seq = match said {
             Some(seq) => seq,
-            None => put_line(to, line)?,
+            None => put_line(to, path, line)?,
         };
         // Events between two rows render to nothing.
         recipe.events(seq, seq, |_, _| true);
@@ -53,22 +53,22 @@ pub(in crate::adapters) fn read<'a>(
 }
 
 /// Puts a line that no fact says, as it is, and tells of rows that are left out.
-pub(in crate::adapters) fn put_line(to: &mut Conversion<'_, '_>, line: &[u8]) -> Result<Seq, StreamError> {
+pub(in crate::adapters) fn put_line(to: &mut Conversion<'_, '_>, path: &RelPath, line: &[u8]) -> Result<Seq, StreamError> {
     if line.starts_with(b"[") {
         return to.put(EventKind::Row, None, None, &[ROW_BEFORE, line, b"}"].concat());
     }
     if let Some(RowsLine::LeftOut(left_out)) = RowsLine::read(line) {
-        note_left_out(to, &left_out);
+        note_left_out(to, path, &left_out);
     }
     to.put(EventKind::Row, None, None, line)
 }
 
 /// Names a table whose rows a restored database will lack.
-pub(in crate::adapters) fn note_left_out(to: &mut Conversion<'_, '_>, left_out: &LeftOut) {
+pub(in crate::adapters) fn note_left_out(to: &mut Conversion<'_, '_>, path: &RelPath, left_out: &LeftOut) {
     let LeftOut { table, rows, why } = left_out;
     if *rows > 0 {
         let message = format!("the rows of the table {table} are left out, {rows} in number: {why}");
-        to.findings.add(FindingCode::RowsLeftOut, Location::file(to.files.name().to_owned()), message);
+        to.findings.add(FindingCode::RowsLeftOut, Location::of_path(path), message);
     }
 }
 

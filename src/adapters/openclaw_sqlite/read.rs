@@ -47,7 +47,7 @@ pub(super) fn read(files: &Files, check: Check, events: &mut dyn EventSink, find
     let to = Conversion::new(files, check, events, findings);
     let mut unit = Unit { reader: Reader::new(to), path, tables: &tables, said: HashMap::new(), of_file: None, texts: HashMap::new() };
     let judged = place::judge(&main);
-    tables.left_out.iter().for_each(|left_out| rows::note_left_out(&mut unit.reader.to, left_out));
+    tables.left_out.iter().for_each(|left_out| rows::note_left_out(&mut unit.reader.to, path, left_out));
     unit.session(&main, &judged)?;
     let ending = unit.conversation(&main, &judged)?;
     unit.beside(&waiting, &archives)?;

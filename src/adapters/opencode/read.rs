@@ -117,7 +117,7 @@ fn line(reader: &mut Reader<'_, '_, '_>, n: usize) -> Result<(), StreamError> {
     };
     let seq = match said {
         Some(seq) => seq,
-        None => rows::put_line(&mut reader.to, line.bytes)?,
+        None => rows::put_line(&mut reader.to, reader.path, line.bytes)?,
     };
     reader.rebuild_from(seq);
     Ok(())
