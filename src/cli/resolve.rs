@@ -109,8 +109,9 @@ fn dispatch(args: Args, out: &Printer) -> Result<ExitStatus, Problem> {
             let paths = if paths.is_empty() { places::to_look_at(format.as_deref(), out)? } else { paths };
             Ok(detect::run(&DetectJob { paths, adapters: adapters(format.as_deref())?, selection, jobs }, out)?)
         }
-        Command::Migrate(args) => {
+        Command::Migrate(mut args) => {
             stop_politely();
+            args.output = written_to(args.output.take(), store);
             migrate::run(args, jobs, out)
         }
         Command::Verify(args) if !args.merge_reports.is_empty() => Ok(verify_merge::run(&args.merge_reports, out)?),
@@ -161,7 +162,7 @@ fn dispatch(args: Args, out: &Printer) -> Result<ExitStatus, Problem> {
         Command::Audit { source, output, accept, format, chosen } => {
             stop_politely();
             let selection = selection(&chosen, None)?;
-            let dest = match output {
+            let dest = match written_to(output, store) {
                 Some(dest) => dest,
                 None => beside(&source, ".everlog")?,
             };
@@ -187,8 +188,9 @@ fn dispatch(args: Args, out: &Printer) -> Result<ExitStatus, Problem> {
             let adapters = adapters(format.as_deref())?;
             Ok(repair::run(&RepairJob { source, adapters, backups, action, now_ns: now_ns(), disk: &RealDisk }, out)?)
         }
-        Command::Prune(args) => {
+        Command::Prune(mut args) => {
             stop_politely();
+            args.output = written_to(args.output.take(), store);
             Ok(crate::commands::prune::run(&prune::job(*args, jobs)?, out)?)
         }
         Command::Store { action: args::StoreAction::Compact { dest } } => {
@@ -204,6 +206,11 @@ fn dispatch(args: Args, out: &Printer) -> Result<ExitStatus, Problem> {
         }
         Command::Man { output } => manual(output, out),
     }
+}
+
+/// The store of a command that writes to one: `-o`, or the one that `--store` names.
+fn written_to(output: Option<PathBuf>, store: Option<&Path>) -> Option<PathBuf> {
+    output.or_else(|| store.map(Path::to_path_buf))
 }
 
 /// Lets the first Ctrl-C end a run between two sessions.

@@ -116,6 +116,8 @@ pub fn run(job: &MigrateJob<'_>, out: &Printer) -> Result<ExitStatus, CommandErr
         (Ok(()), Some(done)) => Err(CommandError::Interrupted { done, of: source.units.len() }),
         (Ok(()), None) => Ok(exit_status(&source, &reports, &beyond.findings)),
     };
+    // The copies of databases lie on the disk: they must be gone before the process is.
+    source.units.iter_mut().for_each(|unit| unit.part = None);
     // Many sessions have many findings. Nobody need wait until all of them are freed.
     rayon::spawn(move || drop((source, reports)));
     status

@@ -16,6 +16,7 @@ use crate::model::database::{Cell, Query, Tables, TablesError};
 pub use super::database_files::{find, find_in_each};
 use super::disk;
 use super::error::StoreError;
+use super::private_folder::private_folder;
 
 /// How often a database that changes while it is copied is copied again.
 const ATTEMPTS: u32 = 4;
@@ -36,8 +37,7 @@ impl DatabaseCopy {
     /// # Errors
     /// When it cannot be copied, changes each time it is, or is not a database.
     pub fn of(path: &Path) -> Result<DatabaseCopy, StoreError> {
-        let folder =
-            tempfile::Builder::new().prefix("everlog-").tempdir().map_err(StoreError::io("create a folder for a copy of", path))?;
+        let folder = private_folder().map_err(StoreError::io("create a folder for a copy of", path))?;
         let copy = folder.path().join("copy.db");
         let files = ["", "-wal", "-journal"].map(|suffix| (beside(path, suffix), beside(&copy, suffix)));
         let mut pause = Duration::from_millis(10);

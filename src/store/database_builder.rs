@@ -16,6 +16,7 @@ use crate::model::rows::{DatabaseSettings, RowValue, RowsHeader, RowsLine, Schem
 use super::database::{list, quoted, trust_nothing};
 use super::disk;
 use super::error::StoreError;
+use super::private_folder::private_folder;
 use super::rows::is_virtual;
 
 /// Why a database cannot be made from its rows.
@@ -101,10 +102,7 @@ impl DatabaseBuilder {
     /// # Errors
     /// When it cannot be made.
     pub fn new() -> Result<DatabaseBuilder, BuildError> {
-        let folder = tempfile::Builder::new()
-            .prefix("everlog-")
-            .tempdir()
-            .map_err(StoreError::io("create a folder for a database in", &std::env::temp_dir()))?;
+        let folder = private_folder().map_err(StoreError::io("create a folder for a database in", &std::env::temp_dir()))?;
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(folder.path().join(NAME), flags).map_err(refused("the file"))?;
         trust_nothing(&connection).map_err(refused("the file"))?;

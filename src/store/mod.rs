@@ -21,6 +21,8 @@ pub mod live;
 pub mod lock;
 pub mod memory;
 pub mod open_files;
+#[cfg(feature = "databases")]
+pub mod private_folder;
 pub mod processes;
 pub mod prune;
 pub mod pruned;

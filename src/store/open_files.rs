@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs::{self, Metadata};
+use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, Instant};
 
@@ -15,15 +16,32 @@ pub fn id_of(meta: &Metadata) -> FileId {
 }
 
 /// Which of these files another process has open. Processes of other users
-/// show theirs to the superuser only.
+/// show theirs to the superuser only. Where a process of this very user hides its
+/// files, as in a user namespace, every file counts as open: it may be.
 #[must_use]
 pub fn open_elsewhere(files: &BTreeSet<FileId>) -> BTreeSet<FileId> {
     let own = std::process::id().to_string();
+    let user = rustix::process::geteuid().as_raw();
     let is_number = |name: &str| name.bytes().all(|b| b.is_ascii_digit());
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
     let others = processes.filter(|entry| entry.file_name().to_str().is_some_and(|name| is_number(name) && name != own));
-    let handles = others.flat_map(|process| fs::read_dir(process.path().join("fd")).into_iter().flatten().flatten());
-    handles.filter_map(|handle| fs::metadata(handle.path()).ok()).map(|meta| id_of(&meta)).filter(|id| files.contains(id)).collect()
+    let mut open = BTreeSet::new();
+    for process in others {
+        match fs::read_dir(process.path().join("fd")) {
+            Ok(handles) => {
+                let metas = handles.flatten().filter_map(|handle| fs::metadata(handle.path()).ok());
+                open.extend(metas.map(|meta| id_of(&meta)).filter(|id| files.contains(id)));
+            }
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+                if process.metadata().is_ok_and(|meta| meta.uid() == user) {
+                    return files.clone();
+                }
+            }
+            // It is gone by now.
+            Err(_) => {}
+        }
+    }
+    open
 }
 
 /// How long a file that a program opens only for a moment is waited for.

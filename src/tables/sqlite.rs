@@ -7,6 +7,7 @@ use std::io;
 use std::path::PathBuf;
 use tempfile::TempDir;
 
+use crate::store::private_folder::private_folder;
 use crate::store::{StoreError, disk};
 
 use super::cell::{Cell, Row, time_text};
@@ -41,8 +42,7 @@ impl DatabaseWriter {
     /// # Errors
     /// When it cannot be made.
     pub fn new() -> Result<DatabaseWriter, TableError> {
-        let folder = tempfile::Builder::new().prefix("everlog-").tempdir();
-        let folder = folder.map_err(StoreError::io("create a folder for a database in", &std::env::temp_dir()))?;
+        let folder = private_folder().map_err(StoreError::io("create a folder for a database in", &std::env::temp_dir()))?;
         let path = folder.path().join(NAME);
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(&path, flags).map_err(TableError::file(&path))?;

@@ -57,6 +57,26 @@ fn what_a_program_has_open_is_in_no_plan() {
     assert_eq!(bench.run(Action::Check).unwrap().0, ExitStatus::Found);
 }
 
+#[test]
+fn where_open_files_cannot_be_seen_nothing_is_pruned() {
+    let namespace = ["--user", "--map-user=4242", "--map-group=4242"];
+    if !Command::new("unshare").args(namespace).arg("true").status().is_ok_and(|status| status.success()) {
+        return support::campaign::missing("user namespaces: a prune in one of them is not tried");
+    }
+    let folder = two_sessions();
+    let bench = bench(&folder);
+    bench.migrate();
+    let run = folder.path().join("_run_journal/bbb/run-bbb-t0.jsonl");
+    let mut child = Command::new("sleep").arg("60").stdin(fs::File::open(&run).unwrap()).spawn().unwrap();
+    // The writer's files are hidden there, though it runs as the same user.
+    let source = folder.path();
+    let words = ["prune", source.to_str().unwrap(), "-o", bench.dest.to_str().unwrap(), "--now", "2030-01-01T00:00:00Z", "--apply"];
+    let done = Command::new("unshare").args(namespace).arg(env!("CARGO_BIN_EXE_everlog")).args(words).output().unwrap();
+    assert!(run.exists(), "{}", String::from_utf8_lossy(&done.stdout));
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
 /// Retires the sessions of a folder.
 fn retire(folder: &Folder, bench: &Bench<'_>, words: &[&str]) {
     let (source, dest) = (folder.path().display().to_string(), bench.dest.display().to_string());

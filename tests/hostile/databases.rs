@@ -11,6 +11,7 @@ use rusqlite::types::ValueRef;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use support::{everlog, figure, stdout, tree};
 use tempfile::TempDir;
 
@@ -236,4 +237,28 @@ fn damaged_databases_are_errors_that_say_so() {
     drop(writer);
     let said = bench.fails();
     assert!(said.contains("leads to 1 of 2 rows"), "{said}");
+}
+
+#[test]
+fn no_command_leaves_a_copy_of_a_database_behind() {
+    let bench = Bench::of_fixture();
+    let [source, dest, back, copies] = ["input", "logs", "back", "copies"].map(|name| bench.folder.path().join(name));
+    fs::create_dir(&copies).unwrap();
+    let [source, dest, back] = [&source, &dest, &back].map(|path| path.to_str().unwrap());
+    let commands: [&[&str]; 8] = [
+        &["migrate", source, "-o", dest, "--dry-run"],
+        &["migrate", source, "-o", dest],
+        &["migrate", source, "-o", dest],
+        &["verify", dest, "--source", source],
+        &["restore", dest, "-o", back],
+        &["contains", source, dest],
+        &["audit", source],
+        &["detect", source],
+    ];
+    for words in commands {
+        let done = support::run(Command::new(env!("CARGO_BIN_EXE_everlog")).args(words).env("TMPDIR", &copies));
+        assert!(done.status.code().is_some_and(|code| code < 2), "{words:?}: {}", support::stderr(&done));
+        let left: Vec<_> = fs::read_dir(&copies).unwrap().flatten().map(|entry| entry.path()).collect();
+        assert!(left.is_empty(), "{words:?} leaves {left:?}");
+    }
 }

@@ -42,12 +42,12 @@ fn a_target_shows_every_text_that_the_log_shows() {
     for path in support::golden_logs() {
         let mut log = LogView::open(fs::read(&path).unwrap()).unwrap();
         let Some(node) = log.state().head(&log.active()) else { continue };
-        let mut path = source::read(&mut log, node, Depth::Shown).unwrap().events;
+        let mut said = source::read(&mut log, node, Depth::Shown).unwrap().events;
         let format = by_id(&log.session.format);
         if let Some(exporter) = format.and_then(Format::exporter) {
-            export::understand(&mut path, exporter, Kinship::Foreign).unwrap();
+            export::understand(&mut said, exporter, Kinship::Foreign).unwrap();
         }
-        let wanted = texts(&path);
+        let wanted = texts(&said);
         for target in ALL.iter().copied().filter(|format| format.exporter().is_some()) {
             let head = "branch:main".to_owned();
             let asked = Wanted { target, node, head, cwd: None, model: None, title: None, folder: None, extension: Extension::Bare };
@@ -59,9 +59,9 @@ fn a_target_shows_every_text_that_the_log_shows() {
             let converted = support::convert(target, &export::files_of(&export.session), Check::EachRecord);
             let mut back = LogView::open(converted.log).unwrap();
             let node = back.state().head(&back.active()).unwrap();
-            let mut path = source::read(&mut back, node, Depth::Shown).unwrap().events;
-            export::understand(&mut path, target.exporter().unwrap(), Kinship::Foreign).unwrap();
-            let shown: String = texts(&path).into_iter().map(|(_, text)| text).collect();
+            let mut read = source::read(&mut back, node, Depth::Shown).unwrap().events;
+            export::understand(&mut read, target.exporter().unwrap(), Kinship::Foreign).unwrap();
+            let shown: String = texts(&read).into_iter().map(|(_, text)| text).collect();
             for (seq, text) in &wanted {
                 looked_for += 1;
                 if !shown.contains(text) && !export.losses.of(*seq).any(|code| EXCUSES.contains(&code)) {
