@@ -329,10 +329,13 @@ impl Preparation<'_> {
             model = model.filter(|_| self.can(Models));
             provider = provider.filter(|_| self.can(Providers));
         }
-        if self.abilities.needs(Need::Model) && (model.is_none() || provider.is_none()) {
+        let lacks_provider = self.can(Providers) && provider.is_none();
+        if self.abilities.needs(Need::Model) && (model.is_none() || lacks_provider) {
             self.losses.add(LossCode::ModelInvented, seq);
             model.get_or_insert_with(|| "unknown".to_owned());
-            provider.get_or_insert_with(|| "everlog".to_owned());
+            if lacks_provider {
+                provider = Some("everlog".to_owned());
+            }
         }
         let error = message.error.clone().filter(|_| self.can(Errors) && !is_again);
         if message.error.is_some() && !self.can(Errors) {

@@ -5,7 +5,7 @@ mod records;
 
 use crate::adapters::exporter::{CARRIED, ExportedSession, Exporter};
 use crate::json::Value;
-use crate::model::export::ability::{Abilities, Ability};
+use crate::model::export::ability::{Abilities, Ability, Need};
 use crate::model::export::transcript::{Tokens, Transcript};
 use crate::model::files::RelPath;
 
@@ -31,7 +31,9 @@ impl Exporter for ClaudeCodeExporter {
                 Ability::Cwd,
                 Ability::Times,
             ],
-            needs: &[],
+            // Releases from 2.1.145 to 2.1.200 never answer where the last answer has no
+            // model. Those up to 2.1.50 go on after the newest time, wherever it stands.
+            needs: &[Need::Model, Need::RisingTimes],
             digits: 3,
         }
     }
