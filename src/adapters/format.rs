@@ -42,8 +42,8 @@ pub trait Format: Sync {
     /// session. Cannot fail, because unsure is no claim.
     fn discover(&self, folder: &FolderView<'_>) -> Found;
 
-    /// The same where somebody has said that the folder is of this format: less
-    /// is enough to tell.
+    /// Judges a folder of which somebody has said that it is of this format: less is
+    /// enough to tell.
     fn discover_chosen(&self, folder: &FolderView<'_>) -> Found {
         self.discover(folder)
     }

@@ -1,4 +1,4 @@
-//! `everlog audit`: what is wrong in a source, and what `repair` could mend.
+//! `everlog audit`: what is wrong in a source, and what `repair` could repair.
 //! Read-only: everything that a conversion would find, and what needs a look
 //! at the whole folder.
 
@@ -243,7 +243,7 @@ pub(super) fn of_unit(unit: &SourceUnit, source: &Source) -> Vec<Finding> {
     examine_unit(unit, source).0
 }
 
-/// The same, and what the unit is: a session where that cannot be told.
+/// Returns the items, and what the unit is: a session where that cannot be told.
 fn examine_unit(unit: &SourceUnit, source: &Source) -> (Vec<Finding>, SessionKind) {
     match unit.found.standing {
         Standing::Retired => (left_out(unit).into_list(), SessionKind::Session),

@@ -101,7 +101,7 @@ pub enum CommandError {
         /// Why not.
         why: String,
     },
-    /// Source and destination lie in each other.
+    /// Source and destination overlap.
     Nested {
         /// The source.
         source: PathBuf,
@@ -464,7 +464,7 @@ impl fmt::Display for CommandError {
             CommandError::NoRescue { path, why } => write!(f, "nothing is rescued to {}: {why}", path.display()),
             CommandError::NothingToCompare { path } => write!(f, "neither a log nor a session at {}", path.display()),
             CommandError::Nested { source, dest } => {
-                write!(f, "the destination {} and the source {} lie in each other", dest.display(), source.display())
+                write!(f, "the destination {} and the source {} overlap", dest.display(), source.display())
             }
             CommandError::OtherSource { store, source, of } => {
                 let of: Vec<String> = of.iter().map(|path| path.display().to_string()).collect();

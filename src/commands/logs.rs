@@ -158,7 +158,7 @@ pub fn earlier(store: &Store) -> Result<Vec<LogFile>, CommandError> {
     look_at_earlier(store).map(|looked| looked.logs)
 }
 
-/// The same, and what may be one of them and cannot be looked at.
+/// Returns the logs, and what may be one and cannot be looked at.
 ///
 /// # Errors
 /// When they cannot be listed.

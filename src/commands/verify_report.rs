@@ -393,7 +393,7 @@ fn is_of_a_log(verdict: Verdict) -> bool {
     }
 }
 
-/// How a verdict is counted: what stands behind the number.
+/// How a verdict is counted: what follows the number.
 fn counted_as(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Same => "the same",

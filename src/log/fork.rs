@@ -56,7 +56,7 @@ pub(super) fn numbered(stem: &str, from: u64, is_taken: impl Fn(&HeadName) -> bo
     }
 }
 
-/// What stands behind the last good seal.
+/// What follows the last good seal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rest {
     /// What a writer leaves that died, which says nothing: so many bytes.
@@ -65,7 +65,7 @@ pub enum Rest {
     Events,
 }
 
-/// Looks at what stands behind the last good seal.
+/// Looks at what follows the last good seal.
 ///
 /// # Errors
 /// When the log cannot be read.

@@ -231,7 +231,7 @@ impl Index {
     /// walking each of them could take time without end.
     pub(super) fn check_repeats(&self) -> Result<(), StreamError> {
         let len = self.parents.len();
-        // A node's descendants stand behind it in one stretch of an order in
+        // A node's descendants follow it in one stretch of an order in
         // which each node stands before those below it.
         let mut sizes = vec![1_u32; len];
         for at in (1..len).rev() {

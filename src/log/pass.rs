@@ -1,5 +1,5 @@
 //! The one pass over a log: numbers the lines, checks the seals, follows the
-//! heads, and stops at the last good seal where something stands behind it.
+//! heads, and stops at the last good seal where something follows it.
 
 use sha2::{Digest, Sha256};
 
@@ -119,7 +119,7 @@ impl Pass {
         Ok(pass)
     }
 
-    /// Whether anything stands behind this line.
+    /// Whether anything follows this line.
     pub(super) fn is_behind(&self, line: u64) -> bool {
         self.torn || u64::from(self.index.last().number()) > line
     }

@@ -23,7 +23,7 @@ pub trait ByteSink {
     /// Takes the next bytes, which are a record that an event was rendered to.
     ///
     /// # Errors
-    /// The same.
+    /// When they are wrong, or cannot be written.
     fn record(&mut self, record: &[u8]) -> Result<(), StreamError> {
         self.bytes(record)
     }
@@ -284,7 +284,7 @@ struct Lines<'a> {
 /// and one that is there twice is looked at twice. A hostile recipe could look at
 /// events for ever that render to nothing.
 const WORK_PER_BYTE: u64 = 16;
-/// The same whatever their sizes.
+/// A file may look at so many bytes of events, whatever the sizes.
 const WORK_FOR_ANY: u64 = 1 << 20;
 
 /// Repeated bytes are handed on in pieces of about this size.
@@ -296,7 +296,7 @@ impl Lines<'_> {
         Ok(())
     }
 
-    /// The same bytes, so many times. How many that are is known before the first.
+    /// Hands on the bytes so many times, unless the file has no room for all of them.
     fn repeated(&mut self, bytes: &[u8], times: u64) -> Result<(), StreamError> {
         let all = (bytes.len() as u64).checked_mul(times).ok_or(StreamError::TooLong)?;
         if all > self.left {

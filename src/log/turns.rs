@@ -23,7 +23,7 @@ pub enum Settled {
     Journal,
     /// The journal of its run.
     Run,
-    /// The session: an answer, or an error, stands behind the prompt.
+    /// The session: an answer, or an error, follows the prompt.
     Session,
     /// Nobody.
     Open,

@@ -219,7 +219,7 @@ impl<R: ReadAt> LogView<R> {
         &self.hash
     }
 
-    /// The bytes themselves, with what stands behind the end.
+    /// The bytes themselves, with what follows the end.
     pub(super) fn source(&self) -> &R {
         &self.source
     }

@@ -1,5 +1,5 @@
 //! What an audit says: a finding, the facts behind it, and whether a repair
-//! could mend it.
+//! could repair it.
 
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
@@ -8,7 +8,7 @@ use super::database::Tables;
 use super::finding::{Finding, FindingCode, Severity};
 use super::location::Location;
 
-/// Whether `repair` could mend what was found.
+/// Whether `repair` could repair what was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mending {
     /// It could.
@@ -33,7 +33,7 @@ pub struct AuditItem {
     /// What, where, and how much it matters.
     #[serde(flatten)]
     pub finding: Finding,
-    /// Whether `repair` could mend it.
+    /// Whether `repair` could repair it.
     #[serde(rename = "repairable", serialize_with = "as_bool")]
     pub mending: Mending,
     /// What else is known, by name.
@@ -47,34 +47,34 @@ fn as_bool<S: Serializer>(mending: &Mending, to: S) -> Result<S::Ok, S::Error> {
 }
 
 impl AuditItem {
-    /// An item that only a person can mend.
+    /// Returns an item that only a person can repair.
     pub fn new(code: FindingCode, location: Location, message: impl Into<String>) -> AuditItem {
         let finding = Finding::new(code, location, message);
         AuditItem { finding, mending: Mending::ByHand, facts: BTreeMap::new() }
     }
 
-    /// The same, which `repair` could mend.
+    /// Returns the item as one that `everlog repair` can repair.
     #[must_use]
     pub fn mendable(mut self) -> AuditItem {
         self.mending = Mending::Possible;
         self
     }
 
-    /// The same, mattering more or less than usual.
+    /// Returns the item with another severity than its code usually has.
     #[must_use]
     pub fn matters(mut self, severity: Severity) -> AuditItem {
         self.finding.severity = severity;
         self
     }
 
-    /// The same with a name or word.
+    /// Returns the item with one more fact about it: a name or a word.
     #[must_use]
     pub fn text(mut self, name: &'static str, text: impl Into<String>) -> AuditItem {
         self.facts.insert(name, Fact::Text(text.into()));
         self
     }
 
-    /// The same with a count.
+    /// Returns the item with one more fact about it: a count.
     #[must_use]
     pub fn count(mut self, name: &'static str, count: i64) -> AuditItem {
         self.facts.insert(name, Fact::Count(count));

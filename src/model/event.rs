@@ -26,7 +26,7 @@ macro_rules! kinds {
         #[repr(u8)]
         pub enum EventKind {
             $(#[doc = $doc] $variant,)*
-            /// A type that this version does not know: kept, and passed over.
+            /// A type that this version does not know: kept, and skipped.
             Unknown,
         }
 
@@ -222,7 +222,7 @@ impl Session {
         }
     }
 
-    /// The same, in a folder of its own.
+    /// Returns the session as one that has a folder of its own.
     #[must_use]
     pub fn in_folder(mut self, name: &[u8]) -> Session {
         (self.folder, self.folder_b64) = text_or_b64(name);
@@ -353,7 +353,7 @@ pub struct Damage {
     /// The bytes without those runs, where they are UTF-8.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// The same in base64, where they are not.
+    /// The bytes without those runs in base64, where they are not UTF-8.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub b64: Option<String>,
 }
@@ -391,7 +391,7 @@ impl DamagedBytes {
     }
 
     /// The pieces in order: bytes, and behind them so many zero bytes. `None`
-    /// where a run does not stand behind the one before it.
+    /// where a run does not follow the one before it.
     #[must_use]
     pub fn pieces(&self) -> Option<Vec<(&[u8], u64)>> {
         let mut pieces = Vec::with_capacity(self.nul.len() + 1);
@@ -539,7 +539,7 @@ pub struct Run(pub Seq, pub Seq, pub u64, pub u64);
 /// When the value cannot be JSON, which none of our payloads can cause.
 pub fn to_log_json<T: Serialize>(payload: &T) -> Result<Vec<u8>, serde_json::Error> {
     let plain = serde_json::to_string(payload)?;
-    // These characters stand only inside strings, so the text can be mended
+    // These characters stand only inside strings, so the text can be repaired
     // without looking at its structure.
     let is_unsafe = |c: char| matches!(c, '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}');
     if !plain.contains(is_unsafe) {

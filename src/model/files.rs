@@ -265,7 +265,7 @@ impl Files {
         &self.name_bytes
     }
 
-    /// The same, with what is known of the session from what lies beside it.
+    /// Returns the files with what is known of the session from what lies beside it.
     #[must_use]
     pub fn with_beside(mut self, beside: Beside) -> Files {
         self.beside = beside;
@@ -278,8 +278,8 @@ impl Files {
         &self.beside
     }
 
-    /// The same files, where some have other names; these take the place of
-    /// what has them.
+    /// Returns the files with other names for some of them; a renamed file takes the
+    /// place of the one that has its new name.
     #[must_use]
     pub fn renamed(mut self, name_of: impl Fn(&RelPath) -> Option<RelPath>) -> Files {
         let (others, same): (BTreeMap<_, _>, BTreeMap<_, _>) =

@@ -83,13 +83,13 @@ impl Listing {
         self.numbers_behind(self.entries.partition_point(|entry| entry.path < *folder), folder)
     }
 
-    /// The same for the folder that has this number.
+    /// Returns the numbers of all that is below the folder with this number.
     #[must_use]
     pub fn numbers_below_number(&self, n: usize) -> Range<usize> {
         self.entries.get(n).map_or(0..0, |folder| self.numbers_behind(n, &folder.path))
     }
 
-    /// The numbers of what is below a folder, all of which stands behind this one.
+    /// The numbers of what is below a folder, all of which follows this one.
     fn numbers_behind(&self, n: usize, folder: &RelPath) -> Range<usize> {
         let folder = folder.as_bytes();
         // Against the folder and a slash behind it, without putting them together.
@@ -145,7 +145,7 @@ fn first_not(entries: &[Listed], is_of_it: impl Fn(&Listed) -> bool) -> usize {
 }
 
 /// What lies in a folder itself, and in some of the folders in it: the others are
-/// passed over, however much is in them.
+/// skipped, however much is in them.
 struct Near<'a> {
     below: &'a [Listed],
     at: usize,
@@ -236,7 +236,7 @@ impl<'a> FolderView<'a> {
         FolderView::among(listing, folder, listing.numbers_below(folder), peek)
     }
 
-    /// The same of a folder that these numbers are below.
+    /// Returns a view of `folder`, where it is known already which entries are below it.
     pub fn among(listing: &'a Listing, folder: &'a RelPath, numbers: Range<usize>, peek: Peek<'a>) -> FolderView<'a> {
         FolderView {
             folder,
@@ -250,13 +250,13 @@ impl<'a> FolderView<'a> {
         }
     }
 
-    /// The same, where something is known of it already.
+    /// Returns the view with what a run before found out about the folder.
     #[must_use]
     pub fn knowing(self, known: Option<Known<'a>>) -> FolderView<'a> {
         FolderView { known, ..self }
     }
 
-    /// The same, where somebody has named one file of the listing as a session.
+    /// Returns the view of a folder in which somebody has named one file as a session.
     #[must_use]
     pub fn naming(self, named: Option<&'a RelPath>) -> FolderView<'a> {
         FolderView { named, ..self }
@@ -333,7 +333,7 @@ impl<'a> FolderView<'a> {
         seen.unwrap_or_else(|| self.read(path, Part::Whole))
     }
 
-    /// The same, where others will ask for them too.
+    /// Returns all bytes of a file, and keeps them for others who will ask.
     #[must_use]
     pub fn all_bytes_for_others_too(&self, path: impl AsRef<[u8]>) -> Rc<Vec<u8>> {
         let path = path.as_ref();
@@ -357,8 +357,9 @@ impl<'a> FolderView<'a> {
         numbers.iter().map(move |n| (&below[*n].path.as_bytes()[skip..], &below[*n]))
     }
 
-    /// The same, and everything below these of the folders in it, which have a
-    /// slash behind their names; each with its path relative to this one.
+    /// Returns what lies in this folder itself, and everything below those of its
+    /// folders that are named, with a slash at the end; each with its path relative to
+    /// this one.
     pub fn near(&self, inside: &'static [&'static str]) -> impl Iterator<Item = (&'a [u8], &'a Listed)> {
         let has_them = inside.iter().any(|start| self.beginning(start).next().is_some());
         let below = if has_them { self.below } else { &[] };

@@ -8,7 +8,7 @@ use super::finding::FindingCode;
 /// Why a file is to change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reason {
-    /// Which finding this mends.
+    /// Which finding this repairs.
     pub code: FindingCode,
     /// What is done, in a sentence.
     pub what: String,
@@ -33,7 +33,7 @@ pub struct Change {
     pub why: Vec<Reason>,
 }
 
-/// What could be mended in a folder.
+/// What could be repaired in a folder.
 #[derive(Debug, Clone, Default)]
 #[must_use]
 pub struct Repairs {

@@ -146,7 +146,7 @@ impl StayCode {
 pub struct Stay {
     /// What kind of reason.
     pub code: StayCode,
-    /// The same in a sentence.
+    /// The reason in a sentence.
     pub why: String,
 }
 
@@ -330,8 +330,7 @@ impl Policy {
         items.iter().zip(self.kept_last(items)).map(look).collect()
     }
 
-    /// The same of an item that stays anyway, and so is none of the newest that
-    /// are counted.
+    /// Says why an item stays that is not counted among the newest.
     #[must_use]
     pub fn is_early(&self, item: &Aged, now_ns: i64) -> Option<Stay> {
         if item.due == Due::ByOwnRule {

@@ -184,8 +184,8 @@ impl Shapes {
         self.add(whole, record)
     }
 
-    /// The same where each kind of record has a usual order of its own: the
-    /// number of a shape besides this one, which the record does not fit.
+    /// Returns the number of a shape besides the usual one of this kind of record,
+    /// which the record does not fit.
     pub fn number_beside(&mut self, usual: &Order, record: &Order) -> Option<usize> {
         if let Some(known) = self.others.iter().position(|order| order.covers(usual) && order.fits(record)) {
             return Some(known + 1);

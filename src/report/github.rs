@@ -47,12 +47,12 @@ impl Annotation {
     }
 }
 
-/// What stands behind the `::`.
+/// What follows the `::`.
 fn data(text: &str) -> String {
     text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
-/// What stands behind a `=`.
+/// What follows a `=`.
 fn property(text: &str) -> String {
     data(text).replace(':', "%3A").replace(',', "%2C")
 }

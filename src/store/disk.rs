@@ -98,7 +98,7 @@ pub trait Disk: Sync + std::fmt::Debug {
     /// When it cannot, or the file ends elsewhere.
     fn extend(&self, path: &Path, at: u64, bytes: &[u8]) -> Result<(), StoreError>;
 
-    /// Takes away what stands behind `len` in a file. Not synced.
+    /// Cuts a file off at `len`. Not synced.
     ///
     /// # Errors
     /// When it cannot.

@@ -22,7 +22,7 @@ pub fn add(disk: &dyn Disk, path: &Path, at: u64, bytes: &[u8]) -> Result<(), St
     disk.sync(path)
 }
 
-/// Takes away what stands behind `len`, for good.
+/// Cuts the file off at `len`, for good.
 ///
 /// # Errors
 /// When it cannot.

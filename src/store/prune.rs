@@ -153,7 +153,7 @@ impl Pruner<'_> {
     }
 
     /// Carries out what tombstones say, those of each bundle together or not at
-    /// all. What has been done already is passed over.
+    /// all. What has been done already is skipped.
     pub fn carry_out(&self, bundles: &[Vec<&Tombstone>]) -> Carried {
         self.make_all(bundles.iter().map(|stones| self.prepare(stones)).collect())
     }

@@ -268,7 +268,7 @@ impl<'a> Repair<'a> {
 
     /// Puts the old bytes back, and takes away what is new; the repaired bytes
     /// are kept beside the receipt. A file that has its old bytes already is
-    /// passed over, so that this can be done again.
+    /// skipped, so that this can be done again.
     ///
     /// # Errors
     /// Before anything is done, if a file is neither what it was nor what the

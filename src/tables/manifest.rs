@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use super::plan::PartitionBy;
 use super::schema::{TableName, VERSION};
 
-/// The name of the manifest. Engines pass over names that begin like this.
+/// The name of the manifest. Engines skip names that begin like this.
 pub const NAME: &str = "_everlog.jsonl";
 
 /// The name of the file that a writer locks.

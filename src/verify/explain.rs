@@ -251,7 +251,7 @@ fn keys(values: &[&[u8]]) -> Vec<Vec<u8>> {
 }
 
 /// Whether a conversion of these files gives this log, up to its first seal:
-/// what stands behind that are forks. `None` where that cannot be told, because
+/// what follows that are forks. `None` where that cannot be told, because
 /// the log has times of files in it, which copies of them do not keep.
 ///
 /// # Errors

@@ -403,7 +403,7 @@ impl<'a> Reader<'a, '_> {
         path
     }
 
-    /// A line that the program passes over: carried whole.
+    /// A line that the program skips: carried whole.
     fn unknown(&mut self, journal: &mut Journal<'a>, line: Line<'a>, value: Value<'a>) -> Result<(), StreamError> {
         let place = Location::at(journal.path.to_string(), line.number, 1);
         self.to.findings.add(FindingCode::UnknownRecord, place, "a line of a kind that Gemini CLI does not know; it passes it over");

@@ -8,7 +8,7 @@ use crate::json::{self, Escapes, Kind, Member};
 use super::fields::{last_of_each, member, push_list};
 use super::schema::RESPONSE;
 
-/// A `functionResponse`, and what stands behind it in a call's result.
+/// A `functionResponse`, and what follows it in a call's result.
 pub(super) struct Response<'a> {
     members: Vec<Member<'a>>,
     more: Vec<&'a [u8]>,
@@ -166,7 +166,7 @@ pub(super) fn push_run(run: &[u8], out: &mut Vec<u8>) {
     out.push(b'}');
 }
 
-/// Renders the `result` of a call: its response, and what stands behind that.
+/// Renders the `result` of a call: its response, and what follows that.
 pub(super) fn render_result(result: &[u8], to: To<'_>) {
     let content = member(result, "content").filter(|content| json::kind_of(content) == Kind::Array).unwrap_or(b"[]");
     let more: Vec<&[u8]> = json::elements(content).skip(1).filter_map(|part| member(part, "value")).collect();

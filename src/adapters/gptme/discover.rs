@@ -132,7 +132,7 @@ fn judge(folder: &FolderView<'_>) -> Option<(Confidence, Standing, Extent)> {
     if let Some(transcript) = folder.get(TRANSCRIPT) {
         match transcript.kind {
             ListedKind::File | ListedKind::Unreadable(_) => {}
-            // Never followed, and never passed over in silence.
+            // Never followed, and never skipped in silence.
             ListedKind::Link => return Some(unsure(Standing::Live)),
             ListedKind::Folder | ListedKind::Special => return None,
         }

@@ -79,7 +79,7 @@ fn stem(name: &str) -> Option<&str> {
 }
 
 /// Whether a file's first JSON object is an event. Lines are taken as those of
-/// an event log are: what is not UTF-8 is passed over.
+/// an event log are: what is not UTF-8 is skipped.
 fn holds_events(bytes: &[u8]) -> bool {
     let mut members = Vec::new();
     let first = Lines::new(bytes, Newlines::LineFeed)

@@ -323,7 +323,7 @@ impl<'a> Reader<'a, '_> {
 
 /// A line as the program decodes it: what is not UTF-8 is replaced.
 fn decoded(text: &[u8]) -> Cow<'_, str> {
-    // The usual case is UTF-8, and to check that is much faster than to mend.
+    // The usual case is UTF-8, and to check that is much faster than to repair.
     std::str::from_utf8(text).map_or_else(|_| String::from_utf8_lossy(text), Cow::Borrowed)
 }
 

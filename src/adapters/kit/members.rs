@@ -87,7 +87,7 @@ fn rendered(payload: Value<'_>, style: Style) -> Vec<u8> {
     out
 }
 
-/// How a file is written, by what stands behind its first brace and colon.
+/// How a file is written, by what follows its first brace and colon.
 fn style_of(bytes: &[u8]) -> Style {
     let inside = bytes.iter().position(|b| *b == b'{').and_then(|at| bytes.get(at + 1));
     let colon = memchr::memmem::find(bytes, b"\":").and_then(|at| bytes.get(at + 2));

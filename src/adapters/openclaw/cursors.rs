@@ -49,7 +49,7 @@ impl Ids {
         self.invent()
     }
 
-    /// The same, of a value that may be no id in the file at all.
+    /// Reads a value that may not be an id of the file at all.
     pub(super) fn find(&self, value: Option<&[u8]>) -> Option<Id> {
         let Some(value) = value else { return Some(Id::Absent) };
         match json::kind_of(value) {

@@ -170,7 +170,7 @@ fn encode_tool_calls(value: Value<'_>, writer: Escapes, list: &mut List<'_>) -> 
 }
 
 /// A tool call in one of the forms that the program has written: its id and
-/// type, what is called, and what else stands behind. `None` for any other.
+/// type, what is called, and what else follows. `None` for any other.
 fn encode_tool_call(value: Value<'_>, writer: Escapes, out: &mut Vec<u8>) -> Option<()> {
     if !value.is_object() {
         return None;

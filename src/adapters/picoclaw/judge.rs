@@ -91,7 +91,7 @@ pub(super) enum LegacyFile {
     /// Another object. Whether the program would make a session of it is asked only
     /// in its own folders: that costs as much as a look at everything in it.
     Object,
-    /// Something else, which the program passes over.
+    /// Something else, which the program skips.
     Other,
 }
 

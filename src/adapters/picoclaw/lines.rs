@@ -100,7 +100,7 @@ impl<'a> Reader<'a, '_> {
         }
     }
 
-    /// A line that the loader passes over. Complete records in it are kept as
+    /// A line that the loader skips. Complete records in it are kept as
     /// such, hidden from it.
     fn rejected(&mut self, list: &mut List<'a>, line: Line<'a>, rejection: Rejection) -> Result<(), StreamError> {
         let text = line.text;

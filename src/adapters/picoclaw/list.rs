@@ -57,7 +57,7 @@ struct OpenDamage {
     wound: Wound,
 }
 
-/// A record, and what stands behind it in its file.
+/// A record, and what follows it in its file.
 #[derive(Clone, Copy)]
 pub(super) struct Placed<'a> {
     pub bytes: &'a [u8],

@@ -12,7 +12,7 @@ use crate::runtimes::go::{Time, is_marshal_escape};
 use super::decode::EMPTY;
 
 /// A payload as the log writes it, read from front to back so that each text
-/// is passed over once.
+/// is scanned once.
 struct Cursor<'p> {
     rest: &'p [u8],
 }

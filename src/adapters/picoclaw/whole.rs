@@ -213,7 +213,7 @@ impl<'a> Reader<'a, '_> {
         Ok((0, decode::legacy(std::iter::empty(), Depth::Frame).ok().map(|(legacy, _)| legacy)))
     }
 
-    /// A file that the program passes over. Complete messages in it are kept as
+    /// A file that the program skips. Complete messages in it are kept as
     /// such, hidden from it.
     fn broken(
         &mut self,

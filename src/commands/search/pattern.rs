@@ -1,5 +1,5 @@
 //! What is searched for, and which lines of a log can have it at all. A log is
-//! JSON: most lines are passed over by their bytes, and only those that may
+//! JSON: most lines are skipped by their bytes, and only those that may
 //! match are read.
 
 use regex::bytes;

@@ -1,4 +1,4 @@
-//! One session mended: from which of its copies, and with what added. Never an
+//! One session repaired: from which of its copies, and with what added. Never an
 //! answer that nobody gave; what a run had put out already is shown again.
 
 use crate::json::Value;

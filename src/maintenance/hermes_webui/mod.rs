@@ -1,4 +1,4 @@
-//! What is wrong in a sessions folder, and how it can be mended: the program's
+//! What is wrong in a sessions folder, and how it can be repaired: the program's
 //! own rules for both, and what they leave out.
 
 mod contains;
@@ -90,7 +90,7 @@ fn audit(view: &FolderView<'_>, evidence: &Evidence<'_>) -> Vec<AuditItem> {
     if folder.is_sessions { judge::judge(&folder, evidence) } else { Vec::new() }
 }
 
-/// Plans what can be mended in a sessions folder.
+/// Plans what can be repaired in a sessions folder.
 fn repair(view: &FolderView<'_>, evidence: &Evidence<'_>) -> Repairs {
     let folder = folder::Folder::of(view);
     if folder.is_sessions { plan::plan(&folder, evidence) } else { Repairs::default() }

@@ -1,4 +1,4 @@
-//! What of a sessions folder can be mended safely, session by session, and the
+//! What of a sessions folder can be repaired safely, session by session, and the
 //! list of sessions last.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,7 +31,7 @@ pub(super) fn plan(folder: &Folder<'_>, evidence: &Evidence<'_>) -> Repairs {
     let shards = folder.sessions.values().flat_map(|files| &files.turns);
     let runs = |place: &&Place<'_>| writer(place).is_some_and(|pid| (evidence.still_runs)(pid, place.listed.mtime_ns));
     if let Some(place) = shards.into_iter().find(runs) {
-        // It may have any session in memory, and write it over what is mended.
+        // It may have any session in memory, and write it over what is repaired.
         let message = "the process that writes this journal still runs: nothing here is touched until it ends";
         let left = vec![AuditItem::new(FindingCode::SessionLive, Location::file(place.path), message)];
         return Repairs { changes: Vec::new(), left };
@@ -66,7 +66,7 @@ struct Planner<'f, 'e> {
     repairs: Repairs,
 }
 
-/// A sidecar on its way to be mended.
+/// A sidecar on its way to be repaired.
 struct Mended {
     bytes: Vec<u8>,
     why: Vec<Reason>,
@@ -226,7 +226,7 @@ impl Planner<'_, '_> {
         }
     }
 
-    /// The list: rows of what was mended or is missing, and none of what is
+    /// The list: rows of what was repaired or is missing, and none of what is
     /// gone.
     fn index(&mut self) {
         if self.folder.is_index_odd {

@@ -261,7 +261,7 @@ fn run_standing<'f>(session: &Session<'f>, stream: &str, end: &RunEnd, turns: &[
     Err(Stay::new(StayCode::Unsettled, "only its own journal says that it is over: neither the transcript nor a turn does"))
 }
 
-/// Whether nothing of a turn stands behind its end, in any of its files: a clock
+/// Whether nothing of a turn follows its end, in any of its files: a clock
 /// that ran backwards must not make an end of a beginning.
 fn ends_where_it_should(told: &Told<'_, '_>) -> bool {
     let mut last_lines: BTreeMap<&str, (u64, bool)> = BTreeMap::new();

@@ -23,7 +23,7 @@ impl RunEnd {
     }
 }
 
-/// Output: where it stands behind an end, the run goes on.
+/// Output: where it follows an end, the run goes on.
 const OUTPUT: [&str; 9] =
     ["token", "reasoning", "interim_assistant", "tool", "tool_complete", "approval", "clarify", "compressing", "compressed"];
 

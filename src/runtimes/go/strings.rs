@@ -1,4 +1,4 @@
-//! Text: UTF-8 that is mended, white space, and keys in any case.
+//! Text: UTF-8 that is repaired, white space, and keys in any case.
 
 use std::borrow::Cow;
 

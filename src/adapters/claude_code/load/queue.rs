@@ -126,7 +126,7 @@ enum Next {
     Nothing,
 }
 
-/// What a record is to the prompts before it; nothing where it is passed over.
+/// What a record is to the prompts before it; nothing where it is skipped.
 fn next_of(record: &Record<'_>, index: Index, blocks: &Blocks<'_>) -> Option<Next> {
     match record.kind {
         Kind::Assistant => Some(Next::Reply),

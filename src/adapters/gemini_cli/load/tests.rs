@@ -94,7 +94,7 @@ fn a_message_keeps_its_first_place_and_has_its_last_form() {
     let text = [META, A, B, again].join("\r\n");
     let shown = shown_of(&with_files(&[("session-a.jsonl", text.as_bytes())]), None).unwrap();
     assert_eq!(shown, [r#"{"id":"a","type":"gemini","content":1}"#, B]);
-    // Lines end at a carriage return as well; what is no object is passed over.
+    // Lines end at a carriage return as well; what is no object is skipped.
     assert_eq!(ids(&[&format!("{A}\r{B}\r\n"), "\u{a0}", "[]", "1", "null", "torn", &format!("\u{feff}{C}")]), "a b");
     assert_eq!(ids(&[&A.replace("\"a\"", "1"), r#"{"$set":5}"#, r#"{"$rewindTo":5}"#, r#"{"other":1}"#]), "");
     // The kinds are tried in their order.
@@ -125,7 +125,7 @@ fn a_message_that_throws_is_lost() {
     let of = |kind: &str, content: &str| {
         let thrower = format!(r#"{{"id":"t","type":"{kind}","content":{content}}}"#);
         let alone = ids(&[A, &thrower]);
-        // Of a list it takes what stands behind it along.
+        // Of a list it takes what follows it along.
         let listed = ids(&[A, &format!(r#"{{"$set":{{"messages":[{B},{thrower},{C}]}}}}"#)]);
         assert_eq!(alone == "a", listed == "b", "{kind} {content}");
         alone == "a"

@@ -153,7 +153,7 @@ pub(super) struct Records<'a> {
 }
 
 impl<'a> Records<'a> {
-    /// Lines that are no JSON are passed over, and so are `null`, `false`, `0`
+    /// Lines that are no JSON are skipped, and so are `null`, `false`, `0`
     /// and `""`.
     pub(super) fn read(text: &'a [u8]) -> Records<'a> {
         let mut members = Members::default();

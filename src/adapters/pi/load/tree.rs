@@ -204,7 +204,7 @@ impl<'a> Tree<'a> {
     }
 }
 
-/// For every entry whether the walk from it ends. Each is passed over once.
+/// For every entry whether the walk from it ends. Each is visited once.
 fn walks(parents: &[Parent]) -> Vec<Walk> {
     let mut walks = vec![Walk::Unknown; parents.len()];
     let mut open = Vec::new();

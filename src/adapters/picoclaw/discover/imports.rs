@@ -148,7 +148,7 @@ impl Folder {
     }
 }
 
-/// Whether the program's import passes over a name, whatever is in the file.
+/// Whether the program's import skips a name, whatever is in the file.
 fn is_never_imported(name: &RelPath) -> bool {
     name.as_bytes().ends_with(META.as_bytes())
 }

@@ -148,7 +148,7 @@ fn keys_match_in_any_case() {
     let written = r#"{"role":"u","content":"c","attachments":[{}],"tool_calls":[{"id":"i","type":"t"}]}"#;
     assert_eq!(lines(read), written);
     assert_eq!(fact(&behind("{\"\u{212a}ey\":\"k\",\"s\\u212Aip\":3}", "").1, "skip"), Some("3"));
-    // Other letters have no case in ASCII, and a broken key is not mended into one.
+    // Other letters have no case in ASCII, and a broken key is not repaired into one.
     assert_eq!(lines("{\"r\u{43e}le\":1,\"conten\u{fffd}\":1,\"role_\":1,\"İd\":1}"), r#"{"role":"","content":""}"#);
 }
 
