@@ -118,7 +118,6 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         &[
             ("Is every log intact?", "everlog verify history"),
             ("Does every log equal its source?", "everlog verify history --source ~/sessions"),
-            ("One report of the reports of all parts", "everlog verify --merge-reports part-*.jsonl"),
             ("In CI, pinned to one state of the store", "everlog verify history --root \"$STORE_ROOT\" --github"),
         ],
     ),
