@@ -374,13 +374,14 @@ impl Receipts {
     /// # Errors
     /// When the file cannot be written, or another one not removed.
     pub fn compact(&mut self, store: &Store, disk: &dyn Disk) -> Result<(), StoreError> {
-        let files = store.receipts_of_parts().into_iter().chain(store.locks_of_parts()).map(|(_, path)| path);
-        let mut files: Vec<PathBuf> = files.collect();
+        let of_parts = store.receipts_of_parts().into_iter().chain(store.locks_of_parts()).map(|(_, path)| path);
+        // The lock of all parts goes first: as long as one of the others is left, a run
+        // that was cut short is finished by the next one.
+        let files: Vec<PathBuf> = [store.shared_lock()].into_iter().filter(|path| path.is_file()).chain(of_parts).collect();
         if files.is_empty() {
             return Ok(());
         }
         self.save(store, disk)?;
-        files.extend([store.shared_lock()].into_iter().filter(|path| path.is_file()));
         // Nobody waits for these locks: who takes one has a share in the store's first.
         files.iter().try_for_each(|file| disk.remove(file))?;
         disk.sync(&store.private())?;
