@@ -156,22 +156,27 @@ fn rebuild_plain<R: ReadAt>(
     let size = size.ok_or_else(|| StreamError::log(plan.seq, "does not say how long the file is"))?;
     let work = size.saturating_add(log.bytes()).saturating_mul(WORK_PER_BYTE).saturating_add(WORK_FOR_ANY);
     let mut lines = Lines { sink, line_end: b"\n".to_vec(), left: size, work };
+    // A renderer that stops at a piece of the recipe names no event: it is the file's.
+    let in_recipe = |error| match error {
+        StreamError::Log { seq, what } if seq.is_root() => StreamError::log(plan.seq, what),
+        other => other,
+    };
     for piece in pieces {
         let piece = piece.ok_or_else(unreadable)?;
         lines.work(1)?;
         // What no other event says stands in the recipe itself.
         lines.sink.comes_from(plan.seq);
         match piece {
-            Piece::Events(first, last) => events(log, renderer.as_mut(), first, last, &mut lines)?,
+            Piece::Events(first, last) => events(log, renderer.as_mut(), first, last, &mut lines).map_err(in_recipe)?,
             Piece::Gap { bytes, times } => {
                 if (bytes.len() as u64).checked_mul(times).is_none_or(|all| all > lines.left) {
                     return Err(StreamError::TooLong);
                 }
                 lines.repeated(bytes.as_bytes(), times)?;
             }
-            Piece::Residual(seq) => residual(log, renderer.as_mut(), seq, &mut lines)?,
+            Piece::Residual(seq) => residual(log, renderer.as_mut(), seq, &mut lines).map_err(in_recipe)?,
             Piece::LineEnd(end) => lines.line_end = end.into_bytes(),
-            Piece::Own(piece) => renderer.render_own(log, piece, &mut lines)?,
+            Piece::Own(piece) => renderer.render_own(log, piece, &mut lines).map_err(in_recipe)?,
         }
     }
     Ok(())

@@ -204,6 +204,7 @@ impl fmt::Display for StreamError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             StreamError::Io { doing, .. } => write!(f, "cannot {doing}"),
+            StreamError::Log { seq, what } if seq.is_root() => write!(f, "the log {what}"),
             StreamError::Log { seq, what } => write!(f, "event {seq} {what}"),
             StreamError::TooLong => f.write_str("the rebuilt file is longer than its log says"),
             StreamError::OutOfProportion { seq, bytes, log } => {

@@ -118,9 +118,9 @@ impl Difference {
         Difference { what: what.into(), place: Place::Log(line.map(|line| (line, 1))), event: None, sides: Sides::None }
     }
 
-    /// A difference at an event of the log.
+    /// A difference at an event of the log; the root has no line.
     pub fn at_event(what: impl Into<String>, seq: Seq) -> Difference {
-        Difference::in_log(what, Some(u64::from(seq.number())))
+        Difference::in_log(what, (!seq.is_root()).then(|| u64::from(seq.number())))
     }
 
     /// The same, with two short texts.
