@@ -157,9 +157,13 @@ fn rebuild_plain<R: ReadAt>(
     let work = size.saturating_add(log.bytes()).saturating_mul(WORK_PER_BYTE).saturating_add(WORK_FOR_ANY);
     let mut lines = Lines { sink, line_end: b"\n".to_vec(), left: size, work };
     // A renderer that stops at a piece of the recipe names no event: it is the file's.
-    let in_recipe = |error| match error {
-        StreamError::Log { seq, what } if seq.is_root() => StreamError::log(plan.seq, what),
-        other => other,
+    let in_recipe = |error| {
+        if let StreamError::Log { seq, what } = &error
+            && seq.is_root()
+        {
+            return StreamError::log(plan.seq, what.as_str());
+        }
+        error
     };
     for piece in pieces {
         let piece = piece.ok_or_else(unreadable)?;
