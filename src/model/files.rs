@@ -253,6 +253,16 @@ impl Files {
         Files { name: String::from_utf8_lossy(&name_bytes).into_owned(), name_bytes, entries: BTreeMap::new(), beside: Beside::default() }
     }
 
+    /// The rows of the database that the session is in, as text, and the path of its
+    /// main file; `None` where the session lives in files.
+    #[must_use]
+    pub fn rows(&self) -> Option<(&RelPath, &[u8])> {
+        self.iter().find_map(|(path, entry)| match entry {
+            Entry::Rows(rows) => Some((path, rows.bytes.as_slice())),
+            Entry::File(_) | Entry::Link { .. } | Entry::EmptyFolder => None,
+        })
+    }
+
     /// The session's own name: that of its folder, or of its file.
     #[must_use]
     pub fn name(&self) -> &str {

@@ -21,6 +21,26 @@ pub struct LoadOutcome {
     pub facts: BTreeMap<String, String>,
 }
 
+/// What asking for a head ends in that the session does not have.
+pub const NO_SUCH_HEAD: &str = "no such head";
+
+impl LoadOutcome {
+    /// Shows a session that is one list, `branch:main`, and says how its load ends:
+    /// with an error where there are no `lines`, as their program fails as a whole.
+    pub fn of_one_list(head: Option<&HeadName>, lines: Result<Vec<Vec<u8>>, &str>, show: &mut dyn FnMut(&[u8])) -> LoadOutcome {
+        let main = HeadName::main();
+        let lines = if head.is_some_and(|head| *head != main) { Err(NO_SUCH_HEAD) } else { lines };
+        let error = match lines {
+            Ok(lines) => {
+                lines.iter().for_each(|line| show(line));
+                None
+            }
+            Err(error) => Some(error.to_owned()),
+        };
+        LoadOutcome { active: head.is_none().then_some(main), error, ..LoadOutcome::default() }
+    }
+}
+
 /// A session as its own program would load it. Reads the files once; each head
 /// then costs what it shows.
 pub trait Loader {

@@ -36,12 +36,10 @@ use std::collections::BTreeMap;
 
 use crate::model::files::Files;
 use crate::model::heads::{HeadKind, HeadName};
-use crate::model::loaded::{LoadOutcome, Loader};
+use crate::model::loaded::{LoadOutcome, Loader, NO_SUCH_HEAD};
 
 use record::{Record, What};
 use rollout::Rollouts;
-
-const NO_SUCH_HEAD: &str = "no such head";
 
 /// The head of a session of which the program loads nothing.
 const UNLOADED: &str = "unloaded";

@@ -22,14 +22,13 @@ use std::collections::BTreeMap;
 
 use crate::model::files::{Entry, Files, RelPath, SourceFile};
 use crate::model::heads::{HeadKind, HeadName};
-use crate::model::loaded::{LoadOutcome, Loader};
+use crate::model::loaded::{LoadOutcome, Loader, NO_SUCH_HEAD};
 use crate::runtimes::javascript::{Numbers, Value, printed_raw};
 
 use chat::Chat;
 
 /// The program finds no session in the file.
 const NOT_LOADED: &str = "no conversation can be loaded";
-const NO_SUCH_HEAD: &str = "no such head";
 
 /// The loader of one session.
 #[must_use]

@@ -12,7 +12,7 @@ mod context;
 use std::collections::BTreeMap;
 
 use crate::json::{self, Value};
-use crate::model::files::{Entry, Files};
+use crate::model::files::Files;
 use crate::model::heads::HeadName;
 use crate::model::loaded::{LoadOutcome, Loader};
 use crate::model::rows::{RowValue, RowsLine, lines};
@@ -24,11 +24,7 @@ use crate::runtimes::python::text::is_space;
 /// The loader of one session.
 #[must_use]
 pub fn loader(files: &Files) -> Box<dyn Loader + '_> {
-    let text = files.iter().find_map(|(_, entry)| match entry {
-        Entry::Rows(rows) => Some(rows.bytes.as_slice()),
-        Entry::File(_) | Entry::Link { .. } | Entry::EmptyFolder => None,
-    });
-    Box::new(Session { text: text.unwrap_or_default() })
+    Box::new(Session { text: files.rows().map(|(_, text)| text).unwrap_or_default() })
 }
 
 struct Session<'f> {

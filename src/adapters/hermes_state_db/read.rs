@@ -5,7 +5,7 @@ use crate::adapters::kit::conversion::Conversion;
 use crate::adapters::kit::rows;
 use crate::json::Value;
 use crate::model::event::{EventKind, Fidelity, Outcome, Session, SessionKind};
-use crate::model::files::{Entry, Files, RelPath};
+use crate::model::files::{Files, RelPath};
 use crate::model::finding::Findings;
 use crate::model::heads::{HeadName, HeadOp};
 use crate::model::ids::Seq;
@@ -19,7 +19,7 @@ use super::message::{Columns, Hidden, message};
 /// Converts a session, or what belongs to none.
 pub(super) fn read(files: &Files, check: Check, events: &mut dyn EventSink, findings: &mut Findings) -> Result<ReadSummary, StreamError> {
     let mut to = Conversion::new(files, check, events, findings);
-    let Some((path, text)) = rows_of(files) else { return to.trailer(&[]) };
+    let Some((path, text)) = files.rows() else { return to.trailer(&[]) };
     let session = session_of(text);
     let model = session.as_ref().and_then(|(_, model)| model.clone());
     let is_session = session.is_some();
@@ -35,13 +35,6 @@ pub(super) fn read(files: &Files, check: Check, events: &mut dyn EventSink, find
     to.put_json(EventKind::Outcome, &outcome)?;
     to.events.close_facts(&active)?;
     to.trailer(&[])
-}
-
-fn rows_of(files: &Files) -> Option<(&RelPath, &[u8])> {
-    files.iter().find_map(|(path, entry)| match entry {
-        Entry::Rows(rows) => Some((path, rows.bytes.as_slice())),
-        Entry::File(_) | Entry::Link { .. } | Entry::EmptyFolder => None,
-    })
 }
 
 /// What the log says of itself where it is of no session.

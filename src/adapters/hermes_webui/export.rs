@@ -6,7 +6,7 @@ use crate::adapters::kit::object::{Object, list, token};
 use crate::json::Value;
 use crate::model::export::ability::{Abilities, Ability, Need};
 use crate::model::export::instant::Instant;
-use crate::model::export::transcript::{Answer, Body, Entry, Piece, Stop, Transcript, text_of};
+use crate::model::export::transcript::{Answer, Body, Entry, Piece, Stop, Transcript};
 use crate::model::files::RelPath;
 use crate::runtimes::python::number::float_json;
 
@@ -88,15 +88,7 @@ impl Exporter for HermesWebUiExporter {
 }
 
 fn row(number: usize, entry: &Entry) -> Option<Vec<u8>> {
-    let no_pieces: &[Piece] = &[];
-    let (role, content, pieces) = match &entry.body {
-        Body::User(pieces) | Body::Note { pieces, .. } => ("user", text_of(pieces), pieces.as_slice()),
-        Body::System(text) | Body::BranchSummary(text) | Body::Compaction { summary: text, .. } => ("user", text.clone(), no_pieces),
-        Body::Answer(answer) => ("assistant", text_of(&answer.pieces), no_pieces),
-        Body::Result(result) => ("tool", text_of(&result.pieces), no_pieces),
-        // A session has no rows for these.
-        Body::Model { .. } | Body::Title(_) => return None,
-    };
+    let (role, content, pieces) = chat::said(&entry.body)?;
     let mut row = Object::new();
     row.text("role", role);
     if let Body::Result(result) = &entry.body {

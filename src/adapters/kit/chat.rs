@@ -2,7 +2,19 @@
 //! was thought in one text, and calls as functions with their arguments as text.
 
 use crate::adapters::kit::object::{Object, list};
-use crate::model::export::transcript::{Answer, Piece};
+use crate::model::export::transcript::{Answer, Body, Piece, text_of};
+
+/// Who says an entry, what it says, and with which pieces a person said it; `None`
+/// for what is not said: a change of the model, a title.
+pub(in crate::adapters) fn said(entry: &Body) -> Option<(&'static str, String, &[Piece])> {
+    Some(match entry {
+        Body::User(pieces) | Body::Note { pieces, .. } => ("user", text_of(pieces), pieces.as_slice()),
+        Body::System(text) | Body::BranchSummary(text) | Body::Compaction { summary: text, .. } => ("user", text.clone(), &[]),
+        Body::Answer(answer) => ("assistant", text_of(&answer.pieces), &[]),
+        Body::Result(result) => ("tool", text_of(&result.pieces), &[]),
+        Body::Model { .. } | Body::Title(_) => return None,
+    })
+}
 
 /// All that was thought, as one text.
 pub(in crate::adapters) fn thinking(answer: &Answer) -> String {

@@ -31,11 +31,7 @@ const COLD: &str = "SessionTranscriptColdError";
 
 /// Converts a session, or what belongs to none.
 pub(super) fn read(files: &Files, check: Check, events: &mut dyn EventSink, findings: &mut Findings) -> Result<ReadSummary, StreamError> {
-    let rows = files.iter().find_map(|(path, entry)| match entry {
-        Entry::Rows(rows) => Some((path, rows.bytes.as_slice())),
-        Entry::File(_) | Entry::Link { .. } | Entry::EmptyFolder => None,
-    });
-    let Some((path, text)) = rows else { return Conversion::new(files, check, events, findings).trailer(&[]) };
+    let Some((path, text)) = files.rows() else { return Conversion::new(files, check, events, findings).trailer(&[]) };
     let tables = Tables::of(text, files);
     let main = match &tables.cold {
         Some(cold) if tables.transcript.is_empty() => Transcript::of(cold.texts.iter().map(Vec::as_slice)),

@@ -12,7 +12,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::files::{Entry, Files};
+use crate::model::files::Files;
 use crate::model::heads::HeadName;
 use crate::model::loaded::{LoadOutcome, Loader};
 use crate::model::rows::{RowValue, RowsLine, lines};
@@ -20,16 +20,11 @@ use crate::runtimes::javascript::{Numbers, ObjectWriter, Value, decode_utf8, is_
 
 /// Some data is not JSON.
 const NOT_LOADED: &str = "the data of a message or of a part is not JSON";
-const NO_SUCH_HEAD: &str = "no such head";
 
 /// The loader of one session.
 #[must_use]
 pub fn loader(files: &Files) -> Box<dyn Loader + '_> {
-    let text = files.iter().find_map(|(_, entry)| match entry {
-        Entry::Rows(rows) => Some(rows.bytes.as_slice()),
-        Entry::File(_) | Entry::Link { .. } | Entry::EmptyFolder => None,
-    });
-    Box::new(Session { text: text.unwrap_or_default() })
+    Box::new(Session { text: files.rows().map(|(_, text)| text).unwrap_or_default() })
 }
 
 struct Session<'f> {
@@ -144,16 +139,7 @@ impl Loader for Session<'_> {
     }
 
     fn load(&mut self, head: Option<&HeadName>, show: &mut dyn FnMut(&[u8])) -> LoadOutcome {
-        let main = HeadName::main();
-        let error = if head.is_some_and(|head| *head != main) {
-            Some(NO_SUCH_HEAD)
-        } else if let Some(lines) = self.lines() {
-            lines.iter().for_each(|line| show(line));
-            None
-        } else {
-            Some(NOT_LOADED)
-        };
-        LoadOutcome { active: head.is_none().then_some(main), error: error.map(str::to_owned), ..LoadOutcome::default() }
+        LoadOutcome::of_one_list(head, self.lines().ok_or(NOT_LOADED), show)
     }
 }
 

@@ -4,7 +4,7 @@ use crate::adapters::format::{Check, ReadSummary};
 use crate::adapters::kit::conversion::Conversion;
 use crate::adapters::kit::rows;
 use crate::model::event::{EventKind, Fidelity, Outcome, Session, SessionKind};
-use crate::model::files::{Entry, Files, RelPath};
+use crate::model::files::{Files, RelPath};
 use crate::model::finding::{FindingCode, Findings};
 use crate::model::heads::{HeadName, HeadOp};
 use crate::model::ids::Seq;
@@ -26,7 +26,7 @@ const NOT_LOADED: &str = "the data of a message or of a part is not JSON";
 /// Converts a session, or what belongs to none.
 pub(super) fn read(files: &Files, check: Check, events: &mut dyn EventSink, findings: &mut Findings) -> Result<ReadSummary, StreamError> {
     let to = Conversion::new(files, check, events, findings);
-    let Some((path, bytes)) = rows_of(files) else { return to.trailer(&[]) };
+    let Some((path, bytes)) = files.rows() else { return to.trailer(&[]) };
     let text = RowsText::of(bytes);
     let session = session_of(&text);
     let mut reader = Reader::new(to, path, bytes, &text);
@@ -40,13 +40,6 @@ pub(super) fn read(files: &Files, check: Check, events: &mut dyn EventSink, find
         }
     };
     finish(reader, error)
-}
-
-fn rows_of(files: &Files) -> Option<(&RelPath, &[u8])> {
-    files.iter().find_map(|(path, entry)| match entry {
-        Entry::Rows(rows) => Some((path, rows.bytes.as_slice())),
-        Entry::File(_) | Entry::Link { .. } | Entry::EmptyFolder => None,
-    })
 }
 
 /// What the log says of itself where it is of no session.

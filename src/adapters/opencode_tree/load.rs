@@ -18,7 +18,6 @@ use crate::runtimes::javascript::{Numbers, Value, printed_raw};
 
 /// Some file is not JSON.
 const NOT_LOADED: &str = "a file of a message or of a part is not JSON";
-const NO_SUCH_HEAD: &str = "no such head";
 
 /// The loader of one session.
 #[must_use]
@@ -84,16 +83,7 @@ impl Loader for Storage<'_> {
     }
 
     fn load(&mut self, head: Option<&HeadName>, show: &mut dyn FnMut(&[u8])) -> LoadOutcome {
-        let main = HeadName::main();
-        let error = if head.is_some_and(|head| *head != main) {
-            Some(NO_SUCH_HEAD)
-        } else if let Some(lines) = self.lines() {
-            lines.iter().for_each(|line| show(line));
-            None
-        } else {
-            Some(NOT_LOADED)
-        };
-        LoadOutcome { active: head.is_none().then_some(main), error: error.map(str::to_owned), ..LoadOutcome::default() }
+        LoadOutcome::of_one_list(head, self.lines().ok_or(NOT_LOADED), show)
     }
 }
 

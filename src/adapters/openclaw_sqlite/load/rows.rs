@@ -42,10 +42,7 @@ impl Source {
         let mut source = Source::default();
         let mut events: Vec<(i64, Vec<u8>)> = Vec::new();
         let mut cold: Option<Option<Vec<Vec<u8>>>> = None;
-        let rows = files.iter().find_map(|(_, entry)| match entry {
-            Entry::Rows(rows) => Some(rows.bytes.as_slice()),
-            Entry::File(_) | Entry::Link { .. } | Entry::EmptyFolder => None,
-        });
+        let rows = files.rows().map(|(_, text)| text);
         let mut table = String::new();
         let mut columns: Vec<String> = Vec::new();
         let mut is_own = false;
