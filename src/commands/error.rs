@@ -498,7 +498,7 @@ impl fmt::Display for CommandError {
             CommandError::NoStoreNamed { word: Some(word) } => write!(f, "no file {word:?}, and no store to look for such a session in"),
             CommandError::NotConverted { path, formats, sessions } => {
                 let what = if *sessions == 1 { "a session".to_owned() } else { format!("{sessions} sessions") };
-                write!(f, "{} is no log: it is {what} of {}", path.display(), formats.join(", "))
+                write!(f, "{} is not a log: it is {what} of {}", path.display(), formats.join(", "))
             }
             CommandError::FolderOfLogs { path } => write!(f, "{} is a folder of logs, and one log is wanted", path.display()),
             CommandError::Export { source, .. } => source.fmt(f),

@@ -43,7 +43,7 @@ pub fn run(job: &VerifyJob, out: &Printer) -> Result<ExitStatus, CommandError> {
     // There may be none, and somebody may know of logs that should be there.
     let Names { logs: found, mut unread } = logs::look_at_names(&job.logs)?;
     let root = if job.looks_at_the_rest() { verify_store::root(job, &asked)? } else { None };
-    // A folder around several stores is none.
+    // A folder around several stores is not one.
     let store = asked.store.clone().or_else(|| Store::of_log(&asked.log(&job.logs, found.first()?.clone()).path));
     let mut source = match &job.source {
         Some(path) => {

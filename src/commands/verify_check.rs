@@ -25,7 +25,7 @@ use crate::store::layout::{LOG_SUFFIX, Store, path_below};
 use crate::store::receipts::{Receipt, Receipts};
 use crate::store::{StoreError, blobs, disk, snapshot};
 use crate::verify::alone::{check_heads, check_log_to, files_have_their_hashes, recorded_hashes, refused_path, seal_difference};
-use crate::verify::difference::Place;
+use crate::verify::difference::DifferenceAt;
 use crate::verify::explain::{Explained, Limits, altered_line, file_differences, is_conversion, replay_differences};
 use crate::verify::golden::{golden_difference, replay_text};
 use crate::verify::proof::files_rebuild;
@@ -35,7 +35,7 @@ use super::baseline::{Acceptance, Baseline};
 use super::error::CommandError;
 use super::golden;
 use super::logs::{self, Asked, NotRead, Unread};
-use super::verify_job::{Item, Kept, Verdict, VerifyJob};
+use super::verify_job::{LogToCheck, Kept, Verdict, VerifyJob};
 
 /// How many lines of a kept replay are shown around a difference, for so much
 /// context elsewhere.
@@ -109,7 +109,7 @@ impl Checked {
     }
 
     /// A log before it is looked at.
-    pub(super) fn of(item: &Item<'_>) -> Checked {
+    pub(super) fn of(item: &LogToCheck<'_>) -> Checked {
         let name = RelPath::from_key(&item.key);
         let mut checked = Checked::new(name.to_string(), item.unit_name.clone(), item.kept);
         checked.path.clone_from(&item.log.path);
@@ -229,17 +229,17 @@ pub(super) struct Checker<'a> {
 
 impl Checker<'_> {
     /// What was noted when a log was made.
-    fn receipt(&self, item: &Item<'_>) -> Option<Receipt> {
+    fn receipt(&self, item: &LogToCheck<'_>) -> Option<Receipt> {
         item.noted.as_ref().and_then(|unit| self.receipts.get(unit))
     }
 
     /// Checks one. A log of another source of the store is checked by itself.
-    pub(super) fn check(&self, item: &Item<'_>) -> Checked {
+    pub(super) fn check(&self, item: &LogToCheck<'_>) -> Checked {
         let is_of_source = |source: &&Source| source.has_logs_at(&RelPath::from_key(&item.key));
         Checker { source: self.source.filter(is_of_source), ..*self }.check_one(item)
     }
 
-    fn check_one(&self, item: &Item<'_>) -> Checked {
+    fn check_one(&self, item: &LogToCheck<'_>) -> Checked {
         let begun = Instant::now();
         let mut checked = Checked::of(item);
         let mut found = Explained::default();
@@ -301,10 +301,10 @@ impl Checker<'_> {
     }
 
     fn blob(&self) -> impl Fn(&str, u64) -> bool {
-        move |sha256: &str, size: u64| self.store.is_some_and(|store| blobs::is_whole(store, sha256, size))
+        move |sha256: &str, size: u64| self.store.is_some_and(|store| blobs::is_intact(store, sha256, size))
     }
 
-    fn examine(&self, item: &Item<'_>, checked: &mut Checked, found: &mut Explained) -> Result<(), Stopped> {
+    fn examine(&self, item: &LogToCheck<'_>, checked: &mut Checked, found: &mut Explained) -> Result<(), Stopped> {
         let (mut view, adapter) = logs::open(&item.log.path, None)?;
         checked.kind = Some(view.session.kind);
         let stream = Stopped::stream(&item.log.path);
@@ -324,7 +324,7 @@ impl Checker<'_> {
         }
         let proven = match &files {
             None => check_log_to(self.job.level, &mut view, adapter, &self.blob()).map_err(&stream)?,
-            // What is left of a session is no session that could be loaded.
+            // What is left of a session is not a session that could be loaded.
             Some(files) if item.unit.is_none() => self.against_remains(&mut view, adapter, files).map_err(&stream)?,
             Some(files) => match self.against(&mut view, adapter, files).map_err(&stream)? {
                 Ok(proof) => self.as_written(item, &view, adapter, files)?.map_or(Ok(proof), Err),
@@ -364,7 +364,7 @@ impl Checker<'_> {
     }
 
     /// What the store's own notes say against a log that is good by itself.
-    fn other_than_written(&self, item: &Item<'_>, view: &View) -> Option<(Verdict, &'static str)> {
+    fn other_than_written(&self, item: &LogToCheck<'_>, view: &View) -> Option<(Verdict, &'static str)> {
         match (item.kept, self.receipt(item)) {
             (Kept::Earlier, _) => {
                 let is_named_so = matches!(view.seal(), SealState::Good { sha256 } if name_says(item, sha256));
@@ -384,14 +384,14 @@ impl Checker<'_> {
 
     /// Whether the receipt of a log is one of those that are damaged, which are
     /// reported by themselves.
-    fn lost_its_receipt(&self, item: &Item<'_>) -> bool {
+    fn lost_its_receipt(&self, item: &LogToCheck<'_>) -> bool {
         let log_of = |unit: &String| Store::log_name(&RelPath::from_key(unit)).key();
         self.receipts.damaged().iter().filter_map(|damaged| damaged.unit.as_ref()).any(|unit| log_of(unit) == item.key)
     }
 
     /// The files of the session that a log is of, as far as they are to be
     /// compared.
-    fn files_of(&self, item: &Item<'_>, view: &mut View) -> Result<Option<Files>, Stopped> {
+    fn files_of(&self, item: &LogToCheck<'_>, view: &mut View) -> Result<Option<Files>, Stopped> {
         let Some(source) = self.source.filter(|_| self.job.level > Level::Seal && item.kept == Kept::Current) else { return Ok(None) };
         match item.unit {
             Some(unit) if unit.found.standing == Standing::Live => Ok(Some(files_of(unit, &source.folder_of(unit))?)),
@@ -402,7 +402,7 @@ impl Checker<'_> {
 
     /// The folder of a source that cannot be read and that the files of a log are in:
     /// nobody can say that the source no longer has them.
-    fn unreadable_place(&self, item: &Item<'_>, view: &mut View) -> Result<Option<PathBuf>, Stopped> {
+    fn unreadable_place(&self, item: &LogToCheck<'_>, view: &mut View) -> Result<Option<PathBuf>, Stopped> {
         let Some(source) = self.source else { return Ok(None) };
         let is_unreadable = |entry: &&Listed| matches!(entry.kind, ListedKind::Unreadable(_));
         let refused: Vec<&RelPath> = source.listing.entries().iter().filter(is_unreadable).map(|entry| &entry.path).collect();
@@ -420,7 +420,7 @@ impl Checker<'_> {
 
     /// What is left of a session that the source no longer has: files that are
     /// there and of which its program would make nothing, or something else.
-    fn remains(&self, item: &Item<'_>, source: &Source, view: &mut View) -> Result<Option<Files>, Stopped> {
+    fn remains(&self, item: &LogToCheck<'_>, source: &Source, view: &mut View) -> Result<Option<Files>, Stopped> {
         let folder = self.folder_in_source(view, item, source);
         let mut left = Vec::new();
         for seq in view.files().to_vec() {
@@ -475,7 +475,7 @@ impl Checker<'_> {
     /// written: it says more than these two need, and can be sealed anew. Its
     /// receipt tells, or else a conversion, since a run that was cut short may
     /// have left an older receipt.
-    fn as_written(&self, item: &Item<'_>, view: &View, adapter: &dyn Format, files: &Files) -> Result<Option<Difference>, Stopped> {
+    fn as_written(&self, item: &LogToCheck<'_>, view: &View, adapter: &dyn Format, files: &Files) -> Result<Option<Difference>, Stopped> {
         let is_noted = self.receipt(item).is_some_and(|receipt| view.began_as(receipt.log_bytes, &receipt.log_sha256));
         if is_noted {
             return Ok(None);
@@ -527,7 +527,7 @@ impl Checker<'_> {
     /// What else can be said of a log whose seal is not good.
     fn why_not_as_sealed(
         &self,
-        item: &Item<'_>,
+        item: &LogToCheck<'_>,
         view: &mut View,
         adapter: &dyn Format,
         files: Option<&Files>,
@@ -554,7 +554,7 @@ impl Checker<'_> {
 
     fn compare_golden(
         &self,
-        item: &Item<'_>,
+        item: &LogToCheck<'_>,
         view: &mut View,
         adapter: &dyn Format,
         checked: &mut Checked,
@@ -579,10 +579,10 @@ impl Checker<'_> {
     }
 
     /// The file that a difference is in, as the user would name it.
-    fn located(&self, difference: Difference, item: &Item<'_>) -> Located {
+    fn located(&self, difference: Difference, item: &LogToCheck<'_>) -> Located {
         let (file, line, byte) = match &difference.place {
-            Place::Log(at) => (item.log.path.clone(), at.map(|at| at.0), at.map(|at| at.1)),
-            Place::File(location) => {
+            DifferenceAt::Log(at) => (item.log.path.clone(), at.map(|at| at.0), at.map(|at| at.1)),
+            DifferenceAt::File(location) => {
                 let is_golden = self.job.golden.as_ref().is_some_and(|folder| Path::new(&location.file).starts_with(folder));
                 let folder = if is_golden { None } else { Some(self.session_folder(item)) };
                 let file = folder.map_or_else(|| PathBuf::from(&location.file), |folder| folder.join(&location.file));
@@ -593,7 +593,7 @@ impl Checker<'_> {
     }
 
     /// A finding's file: below the source where there is one, else the log.
-    fn finding_file(&self, finding: &Finding, folder: Option<&Path>, item: &Item<'_>) -> PathBuf {
+    fn finding_file(&self, finding: &Finding, folder: Option<&Path>, item: &LogToCheck<'_>) -> PathBuf {
         match folder {
             Some(folder) if !finding.location.file.ends_with(LOG_SUFFIX) => folder.join(&finding.location.file),
             Some(_) | None => item.log.path.clone(),
@@ -601,7 +601,7 @@ impl Checker<'_> {
     }
 
     /// Where the files of a log's session lie, or would lie.
-    fn session_folder(&self, item: &Item<'_>) -> PathBuf {
+    fn session_folder(&self, item: &LogToCheck<'_>) -> PathBuf {
         match (item.unit, &self.job.source, self.source) {
             (Some(unit), _, _) => self.shown_folder(unit),
             (None, Some(typed), Some(source)) => logs::open_any(&item.log.path, None)
@@ -611,7 +611,7 @@ impl Checker<'_> {
     }
 
     /// The folder of a log's session, as its source has it.
-    fn folder_in_source(&self, view: &View, item: &Item<'_>, source: &Source) -> RelPath {
+    fn folder_in_source(&self, view: &View, item: &LogToCheck<'_>, source: &Source) -> RelPath {
         let folder = logs::session_folder(view, &item.log);
         // Where one source's folder was asked for, names begin below it.
         if !self.asked.part().as_bytes().is_empty() {
@@ -637,12 +637,12 @@ impl Checker<'_> {
 
 /// Whether an earlier log still has the bytes that it had when it was kept: one
 /// that was not whole then has their hash in its name.
-fn is_as_it_was_kept(item: &Item<'_>) -> bool {
+fn is_as_it_was_kept(item: &LogToCheck<'_>) -> bool {
     item.kept == Kept::Earlier && disk::read(&item.log.path).is_ok_and(|bytes| name_says(item, &sha256_hex(&bytes)))
 }
 
 /// Whether the name of an earlier log has the beginning of this hash in it.
-fn name_says(item: &Item<'_>, sha256: &str) -> bool {
+fn name_says(item: &LogToCheck<'_>, sha256: &str) -> bool {
     let name = item.key.strip_suffix(LOG_SUFFIX).unwrap_or_default();
     let said = name.rsplit('.').next().unwrap_or_default();
     said.len() == 16 && sha256.starts_with(said)

@@ -95,7 +95,7 @@ pub enum Verdict {
     KeptDamaged,
     /// The log is not as it was sealed, or does not come to what it should.
     Differs,
-    /// Lines of the log are no events, or do not fit together.
+    /// Lines of the log are not events, or do not fit together.
     Damaged,
     /// The log is good by itself, and its source has other bytes.
     SourceChanged,
@@ -173,7 +173,7 @@ impl Verdict {
 }
 
 /// One log that is to be checked.
-pub(super) struct Item<'a> {
+pub(super) struct LogToCheck<'a> {
     pub log: LogFile,
     /// Its path below the store, as a key.
     pub key: String,

@@ -13,7 +13,7 @@ use crate::store::receipts::Receipts;
 
 use super::logs::Asked;
 use super::verify_check::Checked;
-use super::verify_job::{Item, Kept, Verdict, VerifyJob};
+use super::verify_job::{LogToCheck, Kept, Verdict, VerifyJob};
 
 /// The name of a log that could be checked.
 pub(super) struct NamedLog<'a> {
@@ -26,7 +26,7 @@ pub(super) struct NamedLog<'a> {
 
 impl<'a> NamedLog<'a> {
     /// Everything that there is to know of it before it is looked at.
-    pub(super) fn item(&self, job: &VerifyJob, asked: &Asked, receipts: &Receipts) -> Item<'a> {
+    pub(super) fn item(&self, job: &VerifyJob, asked: &Asked, receipts: &Receipts) -> LogToCheck<'a> {
         let log = asked.log(&job.logs, self.name.clone());
         match self.kept {
             Kept::Current => {
@@ -34,12 +34,12 @@ impl<'a> NamedLog<'a> {
                 let noted = receipts.of_log(&name).map(|receipt| RelPath::from_key(&receipt.unit));
                 let key = name.key();
                 let unit_name = noted.as_ref().map(ToString::to_string).unwrap_or_else(|| unit_name(&key));
-                Item { log, key, unit_name, kept: self.kept, unit: self.unit, noted }
+                LogToCheck { log, key, unit_name, kept: self.kept, unit: self.unit, noted }
             }
             Kept::Earlier => {
                 let key = self.name.key();
                 let unit_name = earlier_unit_name(&key);
-                Item { log, key, unit_name, kept: self.kept, unit: None, noted: None }
+                LogToCheck { log, key, unit_name, kept: self.kept, unit: None, noted: None }
             }
         }
     }
