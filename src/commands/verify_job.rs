@@ -150,7 +150,7 @@ impl Verdict {
         matches!(self, Verdict::OtherLog | Verdict::NoReceipt)
     }
 
-    /// What a run ends in that comes to this.
+    /// Returns what a run ends in that comes to this.
     #[must_use]
     pub fn exit(self) -> ExitStatus {
         match self {

@@ -138,7 +138,13 @@ fn report(job: &VerifyTablesJob, all: &TablesDiff, parts: u64, out: &Printer) {
 }
 
 /// Compares one part with the logs of its sessions.
-fn compare(part: &PartLine, dest: &Path, listing: &Listing, by_log: &HashMap<&str, usize>, quotes: Quotes) -> Result<TablesDiff, TableError> {
+fn compare(
+    part: &PartLine,
+    dest: &Path,
+    listing: &Listing,
+    by_log: &HashMap<&str, usize>,
+    quotes: Quotes,
+) -> Result<TablesDiff, TableError> {
     let mut compared = TablesDiff::default();
     let mut files = Vec::new();
     for (table, FileLine { rows, bytes: _, sha256 }) in TableName::ALL.into_iter().zip(&part.files) {
@@ -242,7 +248,7 @@ impl Comparing<'_> {
     }
 }
 
-/// A cell for people.
+/// Returns a cell for people.
 fn quoted(cell: &Cell) -> String {
     let whole = match cell {
         Cell::Null => "nothing".to_owned(),
