@@ -111,7 +111,7 @@ class Writer:
         self.clock = datetime(2026, 3, 2, 8) + timedelta(seconds=rng.randint(0, 200 * 86400), microseconds=rng.randrange(10**6))
         self.step = 0
         self.call = None
-        # Newer versions note which model answered, behind what it cost.
+        # Newer versions note which model answered, after what it cost.
         self.is_newer = rng.random() < 0.5
 
     def now(self):

@@ -1,6 +1,6 @@
 """What a newer release of a program writes that everlog does not know yet.
 
-A program that went on with an exported session has written records of its own behind it. They are converted as any
+A program that went on with an exported session has written records of its own after it. They are converted as any
 session is: what the conversion reports as unknown, and what it keeps beside the facts, is what changed in the program.
 """
 

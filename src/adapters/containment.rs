@@ -89,7 +89,7 @@ pub enum RecordPlace {
 /// The nearest place in which a record was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Found {
+pub enum FoundIn {
     /// Where its program shows it.
     Live,
     /// Elsewhere in the database.
@@ -110,7 +110,7 @@ pub struct Judged {
     /// Where in the file.
     pub place: RecordPlace,
     /// Where it was found.
-    pub found: Found,
+    pub found: FoundIn,
     /// The session, or the file and line, that has it where the database does not show
     /// it.
     pub found_in: Option<String>,
@@ -170,7 +170,7 @@ pub trait Answer {
 
 /// Files of a folder, read when they are asked for.
 pub trait StoreFiles {
-    /// The paths of all regular files, in byte order.
+    /// Returns the paths of all regular files, in byte order.
     fn paths(&self) -> Vec<RelPath>;
 
     /// Reads a file.
@@ -181,7 +181,7 @@ pub trait StoreFiles {
 }
 
 /// The folder that a program keeps its database and files in. What lies in the old
-/// store, too, is not in it: a file is no proof of itself.
+/// store, too, is not in it: a file is not proof of itself.
 pub trait StateFolder {
     /// Returns the paths of the files in a folder of it, in byte order.
     fn files(&self, folder: &str) -> Vec<RelPath>;

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use crate::adapters::format::{Claims, Confidence, Format, Found, RETIRED_SUFFIX, Standing, Stray, UnitClaim};
-use crate::model::files::{Beside, RelPath};
+use crate::model::files::{RelPath, SharedFacts};
 use crate::model::finding::{Finding, FindingCode, Findings};
 use crate::model::folder::{FolderView, Known, ListedKind, Listing, Peek};
 use crate::model::location::Location;
@@ -37,7 +37,7 @@ pub struct Unit {
     pub left_out: Vec<(RelPath, FindingCode, String)>,
     /// What files outside of it say about it. Most sessions have no such thing, and a
     /// folder may have a million.
-    pub beside: Option<Box<Beside>>,
+    pub shared: Option<Box<SharedFacts>>,
     /// The files that `--retire` renames, relative to `root`.
     pub retires: Vec<RelPath>,
     /// How sure its adapter is of it.
@@ -49,9 +49,9 @@ pub struct Unit {
 impl Unit {
     /// What files outside of it say about it.
     #[must_use]
-    pub fn beside(&self) -> &Beside {
-        static NOTHING: Beside = Beside { slices: Vec::new(), canonical: None, promoted_from: None, retires_with: Vec::new() };
-        self.beside.as_deref().unwrap_or(&NOTHING)
+    pub fn shared_facts(&self) -> &SharedFacts {
+        static NOTHING: SharedFacts = SharedFacts { slices: Vec::new(), canonical: None, promoted_from: None, retires_with: Vec::new() };
+        self.shared.as_deref().unwrap_or(&NOTHING)
     }
 }
 
@@ -147,7 +147,7 @@ fn claim_named(view: &FolderView<'_>, found: &Found) -> Option<UnitClaim> {
         root: RelPath::new(""),
         files: vec![file.clone()],
         left_out: Vec::new(),
-        beside: Beside::default(),
+        shared: SharedFacts::default(),
         retires: vec![file],
         confidence: Confidence::Likely,
         standing: Standing::Live,
@@ -163,10 +163,10 @@ fn settle_whole(claims: &mut Vec<Claimed>) {
     claims.retain(|Claimed { claim, .. }| !is_whole(claim) || claim.confidence == surest);
     let (mut whole, others): (Vec<Claimed>, Vec<Claimed>) =
         std::mem::take(claims).into_iter().partition(|claimed| is_whole(&claimed.claim));
-    let of_whole: HashSet<Place> = whole.iter().flat_map(|claimed| claimed.files.iter().cloned()).collect();
+    let of_whole: HashSet<PathInListing> = whole.iter().flat_map(|claimed| claimed.files.iter().cloned()).collect();
     for other in others {
-        let contested: HashSet<Place> = other.files.iter().filter(|place| of_whole.contains(place)).cloned().collect();
-        let is_main = |place: &Place| whole.iter().any(|claimed| claimed.main_files().any(|main| main == place));
+        let contested: HashSet<PathInListing> = other.files.iter().filter(|place| of_whole.contains(place)).cloned().collect();
+        let is_main = |place: &PathInListing| whole.iter().any(|claimed| claimed.main_files().any(|main| main == place));
         let is_undisputed = contested.is_empty()
             || other.claim.confidence > surest
             || (other.claim.confidence == Confidence::Sure && !contested.iter().any(is_main));
@@ -203,13 +203,13 @@ struct Claimed {
     /// The folder that its files' names are relative to, and what is below it.
     root: RelPath,
     numbers: Range<usize>,
-    files: Vec<Place>,
-    left_out: Vec<Place>,
+    files: Vec<PathInListing>,
+    left_out: Vec<PathInListing>,
 }
 
 impl Claimed {
     /// The files that the session cannot be without.
-    fn main_files(&self) -> impl Iterator<Item = &Place> {
+    fn main_files(&self) -> impl Iterator<Item = &PathInListing> {
         let is_main = |path: &RelPath| {
             let live = path.as_bytes().strip_suffix(RETIRED_SUFFIX.as_bytes()).unwrap_or(path.as_bytes());
             self.claim.retires.iter().any(|main| main.as_bytes() == live)
@@ -218,7 +218,7 @@ impl Claimed {
     }
 
     /// Leaves these files to somebody else.
-    fn give_up(&mut self, places: &HashSet<Place>) {
+    fn give_up(&mut self, places: &HashSet<PathInListing>) {
         let keeps: Vec<bool> = self.files.iter().map(|place| !places.contains(place)).collect();
         let mut kept = keeps.iter();
         self.files.retain(|_| kept.next().copied().unwrap_or(true));
@@ -258,7 +258,7 @@ struct AssignedFiles<'s> {
 
 /// A path as a listing has it: by number, where it has it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-enum Place {
+enum PathInListing {
     Listed(usize),
     Other(RelPath),
 }
@@ -270,9 +270,9 @@ impl AssignedFiles<'_> {
         folder: &'p RelPath,
         numbers: Range<usize>,
         paths: impl Iterator<Item = &'p RelPath>,
-    ) -> impl Iterator<Item = Place> {
+    ) -> impl Iterator<Item = PathInListing> {
         let place = move |path: &RelPath| {
-            self.listing.number_of(&numbers, folder, path).map_or_else(|| Place::Other(path.below(folder)), Place::Listed)
+            self.listing.number_of(&numbers, folder, path).map_or_else(|| PathInListing::Other(path.below(folder)), PathInListing::Listed)
         };
         paths.map(place)
     }
@@ -295,18 +295,18 @@ impl AssignedFiles<'_> {
         self.by_place[n - before]
     }
 
-    fn has(&self, place: &Place) -> bool {
+    fn has(&self, place: &PathInListing) -> bool {
         match place {
-            Place::Listed(n) => self.by_place[*n],
-            Place::Other(path) => self.others.contains(path),
+            PathInListing::Listed(n) => self.by_place[*n],
+            PathInListing::Other(path) => self.others.contains(path),
         }
     }
 
     /// Adds one; says whether it is new.
-    fn insert(&mut self, place: Place) -> bool {
+    fn insert(&mut self, place: PathInListing) -> bool {
         match place {
-            Place::Listed(n) => !std::mem::replace(&mut self.by_place[n], true),
-            Place::Other(path) => self.others.insert(path),
+            PathInListing::Listed(n) => !std::mem::replace(&mut self.by_place[n], true),
+            PathInListing::Other(path) => self.others.insert(path),
         }
     }
 }
@@ -398,7 +398,7 @@ impl Search<'_> {
     fn settle(&mut self, folder: &RelPath, mut claims: Vec<Claimed>) {
         settle_whole(&mut claims);
         claims.sort_by_key(|claimed| std::cmp::Reverse(claimed.claim.confidence));
-        let mut owners: HashMap<Place, (&'static str, Confidence)> = HashMap::new();
+        let mut owners: HashMap<PathInListing, (&'static str, Confidence)> = HashMap::new();
         let mut to_come = claims.len();
         for Claimed { adapter, claim, root, numbers, files, left_out } in claims {
             to_come -= 1;
@@ -433,7 +433,7 @@ impl Search<'_> {
                 numbers,
                 files: paths,
                 left_out: claim.left_out,
-                beside: (claim.beside != Beside::default()).then(|| Box::new(claim.beside)),
+                shared: (claim.shared != SharedFacts::default()).then(|| Box::new(claim.shared)),
                 retires,
                 confidence: claim.confidence,
                 standing: claim.standing,
@@ -446,21 +446,21 @@ impl Search<'_> {
 
     /// A session's files by the bytes that the listing has: a folder may have a
     /// million sessions, and adapters make names of their own.
-    fn shared_files(&self, files: Vec<RelPath>, places: &[Place], root: &RelPath) -> Vec<RelPath> {
+    fn shared_files(&self, files: Vec<RelPath>, places: &[PathInListing], root: &RelPath) -> Vec<RelPath> {
         let skip = if root.as_bytes().is_empty() { 0 } else { root.as_bytes().len() + 1 };
-        let shared = |(path, place): (RelPath, &Place)| match place {
-            Place::Listed(n) => self.listing.entries().get(*n).map_or(path, |entry| entry.path.from_byte(skip)),
-            Place::Other(_) => path,
+        let shared = |(path, place): (RelPath, &PathInListing)| match place {
+            PathInListing::Listed(n) => self.listing.entries().get(*n).map_or(path, |entry| entry.path.from_byte(skip)),
+            PathInListing::Other(_) => path,
         };
         files.into_iter().zip(places).map(shared).collect()
     }
 
     /// A session's name by the bytes that the listing has, where a file of the session
     /// has that name.
-    fn shared(&self, name: RelPath, places: &[Place]) -> RelPath {
-        let path = |place: &Place| match place {
-            Place::Listed(n) => self.listing.entries().get(*n).map(|entry| &entry.path),
-            Place::Other(_) => None,
+    fn shared(&self, name: RelPath, places: &[PathInListing]) -> RelPath {
+        let path = |place: &PathInListing| match place {
+            PathInListing::Listed(n) => self.listing.entries().get(*n).map(|entry| &entry.path),
+            PathInListing::Other(_) => None,
         };
         places.iter().filter_map(path).find(|path| **path == name).cloned().unwrap_or(name)
     }

@@ -6,40 +6,40 @@ use std::fmt;
 
 use super::exporter::Exporter;
 use crate::model::database::DatabaseFormat;
-use crate::model::files::{Beside, Files, RelPath};
+use crate::model::files::{Files, RelPath, SharedFacts};
 use crate::model::finding::{FindingCode, Findings};
 use crate::model::folder::FolderView;
 use crate::model::loaded::Loader;
 use crate::model::shape::Order;
-use crate::model::shown::{self, MessageLine, Shower};
+use crate::model::shown::{self, MessageLine, MessageRenderer};
 use crate::model::stream::{EventSink, RecordRenderer, StreamError};
 use crate::model::turn_terms::TurnTerms;
 
 /// A source format: pure, bytes in and events or bytes out.
 pub trait Format: Sync {
-    /// The short name, as `--format` and logs have it.
+    /// Returns the short name, as `--format` and logs have it.
     fn id(&self) -> &'static str;
 
-    /// The program and its files, in one line for people.
+    /// Returns the program and its files, in one line for people.
     fn describe(&self) -> &'static str;
 
-    /// What a folder is looked through for, in words that follow "looked for".
+    /// Returns what a folder is looked through for, in words that follow "looked for".
     fn looked_for(&self) -> &'static str {
         self.describe()
     }
 
-    /// Where the program keeps its sessions where nobody has said otherwise.
+    /// Returns where the program keeps its sessions where nobody has said otherwise.
     fn default_places(&self) -> &'static [DefaultPlace] {
         &[]
     }
 
-    /// What its claims are about.
+    /// Returns what its claims are about.
     fn claims(&self) -> Claims {
         Claims::Files
     }
 
     /// Judges a folder by names and first bytes, and says which files make one
-    /// session. Cannot fail, because unsure is no claim.
+    /// session. Cannot fail, because unsure is not a claim.
     fn discover(&self, folder: &FolderView<'_>) -> Found;
 
     /// Judges a folder of which somebody has said that it is of this format: less is
@@ -48,7 +48,7 @@ pub trait Format: Sync {
         self.discover(folder)
     }
 
-    /// How the program keeps its sessions in a database, where it does: each claim
+    /// Returns how the program keeps its sessions in a database, where it does: each claim
     /// is then of one database, and its files are the main file and those beside
     /// it. What `read` and [`Format::loader`] get of a session is the text of its
     /// rows, under the name of the main file.
@@ -63,15 +63,15 @@ pub trait Format: Sync {
     /// When the events cannot be written.
     fn read(&self, files: &Files, check: Check, events: &mut dyn EventSink, findings: &mut Findings) -> Result<ReadSummary, StreamError>;
 
-    /// The inverse of `read`, record by record: a renderer for files that hold
+    /// Returns the inverse of `read`, record by record: a renderer for files that hold
     /// these records in this style. `None` where it knows no such records.
     fn renderer(&self, _holds: &str, _style: Option<&str>, _shapes: &[Order]) -> Option<Box<dyn RecordRenderer>> {
         None
     }
 
-    /// What the program would show of the nodes of a log with these shapes. By
+    /// Returns what the program would show of the nodes of a log with these shapes. By
     /// default it is what [`Format::message_line`] makes of each message.
-    fn shower(&self, shapes: &[Order]) -> Box<Shower> {
+    fn message_renderer(&self, shapes: &[Order]) -> Box<MessageRenderer> {
         shown::messages(self.message_line(shapes))
     }
 
@@ -87,13 +87,13 @@ pub trait Format: Sync {
         false
     }
 
-    /// The codes of findings that only this format's `discover` has about files
+    /// Returns the codes of findings that only this format's `discover` has about files
     /// near a session, besides those that every format may have.
     fn discovery_codes(&self) -> &'static [FindingCode] {
         &[]
     }
 
-    /// The words of the program's turn and run journals; none where it keeps
+    /// Returns the words of the program's turn and run journals; none where it keeps
     /// none.
     fn turn_terms(&self) -> Option<TurnTerms> {
         None
@@ -105,8 +105,8 @@ pub trait Format: Sync {
         None
     }
 
-    /// The program's own loader for these files: what it would show, message by
-    /// message in the form of [`Format::shower`], and how its load ends. Shares
+    /// Returns the program's own loader for these files: what it would show, message by
+    /// message in the form of [`Format::message_renderer`], and how its load ends. Shares
     /// no code with `read`, or the two could be wrong together.
     fn loader<'f>(&self, files: &'f Files) -> Box<dyn Loader + 'f>;
 }
@@ -131,12 +131,12 @@ pub enum PlaceBase {
 }
 
 impl DefaultPlace {
-    /// A folder below the one that an environment variable names.
+    /// Returns a folder below the one that an environment variable names.
     pub(crate) const fn variable(name: &'static str, folder: &'static str) -> DefaultPlace {
         DefaultPlace { base: PlaceBase::Variable(name), folder }
     }
 
-    /// A folder below the user's home.
+    /// Returns a folder below the user's home.
     pub(crate) const fn home(folder: &'static str) -> DefaultPlace {
         DefaultPlace { base: PlaceBase::Home, folder }
     }
@@ -192,7 +192,7 @@ pub struct Stray {
     pub path: RelPath,
     /// What kind of thing it is.
     pub code: FindingCode,
-    /// The same in a sentence.
+    /// A sentence that says so.
     pub message: String,
 }
 
@@ -209,7 +209,7 @@ pub struct UnitClaim {
     /// Files that lie there and belong to no session, and what they are.
     pub left_out: Vec<(RelPath, FindingCode, String)>,
     /// What files outside of it say about it.
-    pub beside: Beside,
+    pub shared: SharedFacts,
     /// The files that `--retire` renames.
     pub retires: Vec<RelPath>,
     /// How sure the adapter is.

@@ -10,11 +10,11 @@ use crate::model::files::RelPath;
 use crate::model::finding::Finding;
 use crate::model::folder::FolderView;
 use crate::model::repair::Repairs;
-use crate::model::retention::{Item, Outlook, Rule};
+use crate::model::retention::{Prunable, RetentionContext, Rule};
 
 /// Audit, repair and retention of one program's folders.
 pub trait Maintenance: Sync {
-    /// The id of the format that this belongs to.
+    /// Returns the id of the format that this belongs to.
     fn format(&self) -> &'static str;
 
     /// Returns the file that the program would overwrite if the retired file
@@ -84,7 +84,7 @@ pub trait Maintenance: Sync {
 
     /// Lists what those rules apply to in a folder of sessions: what has served
     /// its purpose, and for the rest the reason to keep it.
-    fn retention(&self, _folder: &FolderView<'_>, _outlook: &Outlook<'_>) -> Vec<Item> {
+    fn retention(&self, _folder: &FolderView<'_>, _outlook: &RetentionContext<'_>) -> Vec<Prunable> {
         Vec::new()
     }
 

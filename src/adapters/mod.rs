@@ -37,7 +37,7 @@ pub const ALL: &[&dyn Format] = &[
     &picoclaw::Picoclaw,
 ];
 
-/// The adapter with this id.
+/// Returns the adapter with this id.
 #[must_use]
 pub fn by_id(id: &str) -> Option<&'static dyn Format> {
     ALL.iter().copied().find(|adapter| adapter.id() == id)

@@ -9,7 +9,7 @@ use crate::model::finding::Finding;
 use crate::pipeline::error::ConvertError;
 use crate::pipeline::retired;
 use crate::pipeline::run::{Conversion, Finished, Outcome, Run, convert_all};
-use crate::pipeline::settle::Change;
+use crate::pipeline::settle::LogChange;
 use crate::pipeline::target::{Mode, Target};
 use crate::pipeline::unchanged::Trust;
 use crate::store::disk::RealDisk;
@@ -276,9 +276,9 @@ impl Done {
             Ok(Outcome::Unchanged(receipt, notes)) => (ConvertStatus::Unchanged, receipt.into_owned(), notes),
             Ok(Outcome::Converted(committed)) => {
                 let status = match committed.change {
-                    Change::Created => ConvertStatus::Created,
-                    Change::Changed => ConvertStatus::Changed,
-                    Change::Unchanged => ConvertStatus::Unchanged,
+                    LogChange::Created => ConvertStatus::Created,
+                    LogChange::Changed => ConvertStatus::Changed,
+                    LogChange::Unchanged => ConvertStatus::Unchanged,
                 };
                 (status, committed.receipt, committed.notes)
             }

@@ -65,7 +65,7 @@ impl Log {
     pub fn is_intact(&self) -> bool {
         match self.view.seal() {
             SealState::Good { .. } => true,
-            SealState::Behind { .. } | SealState::Broken { .. } | SealState::Missing => false,
+            SealState::Followed { .. } | SealState::Broken { .. } | SealState::Missing => false,
         }
     }
 

@@ -223,7 +223,7 @@ fn is_lossy(part: &Part) -> bool {
 }
 
 impl MessageKind {
-    /// Returns what an event shows as; `None` where it is none of these.
+    /// Returns what an event shows as; `None` where it is not one of these.
     pub(crate) fn of(kind: EventKind) -> Option<MessageKind> {
         if kind == EventKind::Message {
             Some(MessageKind::Message)

@@ -42,7 +42,7 @@ pub use message::{Message, MessageKind};
 pub use messages::{Messages, View};
 pub use part::{Arguments, Media, Part, Shell, Thinking, ToolCall, ToolResult};
 pub use restore::RestoredFiles;
-pub(crate) use rewrite::{NamesOf, Said, SaidIn};
+pub(crate) use rewrite::{NamesOf, SaidIn, TextToRewrite};
 pub use role::Role;
 pub use session::{Session, SessionKind};
 pub use source::{Source, SourceSession};

@@ -9,7 +9,7 @@ use super::reading::is_json;
 use super::text::Text;
 
 /// A text of a message, for who rewrites it.
-pub(crate) struct Said<'a> {
+pub(crate) struct TextToRewrite<'a> {
     /// The text, without escapes.
     pub(crate) text: &'a str,
     /// The name of the JSON member that it is the value of, where it is one.
@@ -38,14 +38,14 @@ pub(crate) enum NamesOf {
     Tool,
 }
 
-impl<'a> Said<'a> {
-    fn alone(text: &'a str) -> Said<'a> {
-        Said { text, member: None, place: SaidIn::Message, names: NamesOf::Program }
+impl<'a> TextToRewrite<'a> {
+    fn alone(text: &'a str) -> TextToRewrite<'a> {
+        TextToRewrite { text, member: None, place: SaidIn::Message, names: NamesOf::Program }
     }
 }
 
 /// Returns what takes the place of a text; `None` where it stays.
-pub(crate) type Rewrite<'r> = dyn FnMut(Said<'_>) -> Option<String> + 'r;
+pub(crate) type Rewrite<'r> = dyn FnMut(TextToRewrite<'_>) -> Option<String> + 'r;
 
 /// JSON that is nested deeper is not opened. No log has that: it carries such
 /// values as text.
@@ -63,7 +63,7 @@ impl Message {
     /// [`Unreadable`] where some text cannot be looked into.
     pub(crate) fn rewritten(mut self, rewrite: &mut Rewrite<'_>) -> Result<Message, Unreadable> {
         let fixed = fixed_texts(&self);
-        let mut rewrite = |said: Said<'_>| if fixed.iter().any(|text| text == said.text) { None } else { rewrite(said) };
+        let mut rewrite = |said: TextToRewrite<'_>| if fixed.iter().any(|text| text == said.text) { None } else { rewrite(said) };
         for part in &mut self.parts {
             rewrite_part(part, &mut rewrite)?;
         }
@@ -74,7 +74,7 @@ impl Message {
     }
 }
 
-/// The texts that stay as they are: ids and signatures.
+/// Returns the texts that stay as they are: ids and signatures.
 fn fixed_texts(message: &Message) -> Vec<String> {
     let of_parts = message.parts.iter().filter_map(|part| match part {
         Part::Thinking(thinking) => thinking.signature.clone(),
@@ -119,7 +119,7 @@ fn rewrite_media(media: &mut Media, rewrite: &mut Rewrite<'_>) {
     let Media { path, uri, name, media_type, hash: _, data } = media;
     [path, uri, name, media_type].into_iter().for_each(|string| rewrite_string(string, rewrite));
     if let Some(text) = data
-        && let Some(new) = rewrite(Said { member: Some("data"), ..Said::alone(text) })
+        && let Some(new) = rewrite(TextToRewrite { member: Some("data"), ..TextToRewrite::alone(text) })
     {
         *text = new;
     }
@@ -127,14 +127,14 @@ fn rewrite_media(media: &mut Media, rewrite: &mut Rewrite<'_>) {
 
 fn rewrite_string(string: &mut Option<String>, rewrite: &mut Rewrite<'_>) {
     if let Some(text) = string
-        && let Some(new) = rewrite(Said::alone(text))
+        && let Some(new) = rewrite(TextToRewrite::alone(text))
     {
         *text = new;
     }
 }
 
 fn rewrite_text(text: &mut Text, rewrite: &mut Rewrite<'_>) -> Result<(), Unreadable> {
-    if let Some(new) = rewrite(Said::alone(text.as_str())) {
+    if let Some(new) = rewrite(TextToRewrite::alone(text.as_str())) {
         *text = Text::plain(new);
     } else if let Some(original) = text.original() {
         let new = json(original, Walk::MESSAGE, rewrite)?;
@@ -153,7 +153,7 @@ fn rewrite_arguments(arguments: &mut Arguments, rewrite: &mut Rewrite<'_>) -> Re
             let inner = Arguments::Text(text.clone()).json();
             let new = match inner {
                 Some(inner) => Some(json(&inner, Walk::ARGUMENTS, rewrite)?).filter(|new| *new != inner).map(|new| new.to_string()),
-                None => rewrite(Said::alone(text.as_str())),
+                None => rewrite(TextToRewrite::alone(text.as_str())),
             };
             if let Some(new) = new {
                 *text = Text::plain(new);
@@ -185,11 +185,11 @@ impl<'a> Walk<'a> {
     const ARGUMENTS: Walk<'static> = Walk { names: NamesOf::Tool, ..Walk::MESSAGE };
     const PAYLOAD: Walk<'static> = Walk { place: SaidIn::Payload, ..Walk::MESSAGE };
 
-    fn said<'s>(&self, text: &'s str) -> Said<'s>
+    fn said<'s>(&self, text: &'s str) -> TextToRewrite<'s>
     where
         'a: 's,
     {
-        Said { text, member: self.member, place: self.place, names: self.names }
+        TextToRewrite { text, member: self.member, place: self.place, names: self.names }
     }
 }
 

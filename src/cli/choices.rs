@@ -50,7 +50,7 @@ pub(super) fn adapters(format: Option<&str>) -> Result<Vec<&'static dyn Format>,
     }
 }
 
-/// The time, in nanoseconds since the epoch.
+/// Returns the time, in nanoseconds since the epoch.
 pub(super) fn now_ns() -> i64 {
     i64::try_from(Timestamp::now().as_nanosecond()).unwrap_or(i64::MAX)
 }
@@ -78,7 +78,7 @@ pub(super) fn selection(chosen: &args::Chosen, written_since: Option<&str>) -> R
     })
 }
 
-/// Where programs say that they run, as far as the environment tells.
+/// Returns where programs say that they run, as far as the environment tells.
 pub(super) fn homes() -> BTreeMap<&'static str, PathBuf> {
     let of_programs = maintenance::ALL.iter().filter_map(|maintenance| Some(maintenance.process_file()?.home));
     let of_sessions = maintenance::ALL.iter().filter_map(|maintenance| Some(maintenance.open_marks()?.home));
@@ -92,14 +92,14 @@ fn patterns(globs: &[String]) -> Result<Vec<Pattern>, Problem> {
         .collect()
 }
 
-/// The moment that words such as `7d` or `2026-11-01` mean, in nanoseconds since
+/// Returns the moment that words such as `7d` or `2026-11-01` mean, in nanoseconds since
 /// the epoch; nothing where they mean none.
 #[must_use]
 pub fn moment(text: &str) -> Option<i64> {
     since(text).ok()
 }
 
-/// A date, a time or a span back from now, in nanoseconds since the epoch.
+/// Returns a date, a time or a span back from now, in nanoseconds since the epoch.
 pub(super) fn since(text: &str) -> Result<i64, Problem> {
     let wrong = || Problem::Usage(format!("{text:?} is neither a date (2026-11-01) nor a span (7d, 12h)"));
     let moment = match text.parse::<Span>() {
@@ -109,7 +109,7 @@ pub(super) fn since(text: &str) -> Result<i64, Problem> {
     moment.ok_or_else(wrong)
 }
 
-/// What an environment variable says, if it says anything.
+/// Returns what an environment variable says, if it says anything.
 pub(super) fn said(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
 }

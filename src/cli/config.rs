@@ -86,7 +86,7 @@ impl Config {
     }
 }
 
-/// A path that begins with `~/`, below the user's folder.
+/// Returns a path that begins with `~/`, below the user's folder.
 pub(super) fn home(path: &Path) -> PathBuf {
     match (path.strip_prefix("~"), std::env::var_os("HOME")) {
         (Ok(rest), Some(home)) => Path::new(&home).join(rest),
@@ -94,7 +94,7 @@ pub(super) fn home(path: &Path) -> PathBuf {
     }
 }
 
-/// What the bytes of such a file say of `everlog prune`.
+/// Returns what the bytes of such a file say of `everlog prune`.
 ///
 /// # Errors
 /// What is wrong with them, and where.

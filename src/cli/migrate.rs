@@ -4,7 +4,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use crate::commands::migrate::{self, Live, MigrateJob, Share, Sources, Wanted};
+use crate::commands::migrate::{self, Live, MigrateJob, Requirement, Share, Sources};
 use crate::commands::migrate_each::run_each;
 use crate::pipeline::target::Mode;
 use crate::pipeline::unchanged::Trust;
@@ -21,7 +21,7 @@ use super::places;
 struct Named {
     path: PathBuf,
     share: Share,
-    wanted: Wanted,
+    requirement: Requirement,
 }
 
 pub(super) fn run(args: Migrate, jobs: usize, out: &Printer) -> Result<ExitStatus, Problem> {
@@ -35,14 +35,14 @@ pub(super) fn run(args: Migrate, jobs: usize, out: &Printer) -> Result<ExitStatu
         (None, _) => usual_store().ok_or_else(|| Problem::Usage("name a store with `-o`".to_owned()))?,
     };
     let mut each = Vec::new();
-    for Named { path, share, wanted } in named {
+    for Named { path, share, requirement } in named {
         each.push(MigrateJob {
             selection: selection(&args.chosen, args.since.as_deref())?,
             adapters: adapters(args.format.as_deref())?,
             source: path,
             dest: dest.clone(),
             share,
-            wanted,
+            requirement,
             mode: if args.dry_run { Mode::DryRun } else { Mode::Replace },
             sources: match (args.retire, args.unretire) {
                 (true, _) => Sources::Retire,
@@ -74,7 +74,7 @@ fn sources(args: &Migrate, config: &Config, out: &Printer) -> Result<Vec<Named>,
         let beside = |place: crate::commands::places::UsualPlace| Named {
             share: Share::Beside(OsString::from(place.format)),
             path: place.path,
-            wanted: Wanted::IfAny,
+            requirement: Requirement::Optional,
         };
         return Ok(found.into_iter().map(beside).collect());
     }
@@ -82,7 +82,7 @@ fn sources(args: &Migrate, config: &Config, out: &Printer) -> Result<Vec<Named>,
     let named = |path: &PathBuf| Named {
         share: if is_alone { Share::Alone } else { Share::Beside(name_of(path)) },
         path: path.clone(),
-        wanted: Wanted::Surely,
+        requirement: Requirement::Required,
     };
     Ok(paths.iter().map(named).collect())
 }

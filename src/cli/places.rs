@@ -25,7 +25,7 @@ fn find(formats: &[&'static dyn Format]) -> Vec<UsualPlace> {
     found
 }
 
-/// The folders of one program: those of variables that are set, else those of the
+/// Returns the folders of one program: those of variables that are set, else those of the
 /// home folder.
 fn of(places: &[DefaultPlace]) -> Vec<PathBuf> {
     let below = |base: PathBuf, folder: &str| if folder.is_empty() { base } else { base.join(folder) };
@@ -59,7 +59,7 @@ pub(super) fn listed(format: Option<&str>, out: &Printer) -> Result<Vec<UsualPla
     Ok(found)
 }
 
-/// The usual places, for `everlog detect`.
+/// Returns the usual places, for `everlog detect`.
 pub(super) fn to_look_at(format: Option<&str>, out: &Printer) -> Result<Vec<PathBuf>, Problem> {
     Ok(listed(format, out)?.into_iter().map(|found| found.path).collect())
 }

@@ -45,7 +45,7 @@ pub(super) fn job(args: Prune, jobs: usize) -> Result<PruneJob<'static>, Problem
     })
 }
 
-/// What of the settings counts for a source. Those of another one do not; those
+/// Returns what of the settings counts for a source. Those of another one do not; those
 /// of none in particular say neither where its logs are nor that it is done.
 fn config_for(config: PruneConfig, source: &Path) -> PruneConfig {
     let real = |path: &Path| std::fs::canonicalize(path).or_else(|_| std::path::absolute(path)).ok();
@@ -60,7 +60,7 @@ fn unusable(error: std::io::Error) -> Problem {
     Problem::Usage(format!("the trash cannot be found: {error}"))
 }
 
-/// What was typed counts: settings that say `apply` do not undo a `--check`.
+/// Returns what was typed counts: settings that say `apply` do not undo a `--check`.
 fn action(args: Prune, config: &PruneConfig) -> Action {
     if let Some(file) = args.explain {
         return Action::Explain(file);

@@ -3,7 +3,7 @@
 use jiff::tz::TimeZone;
 use jiff::{Span, SpanRelativeTo, Timestamp, civil};
 
-/// A span (90d, 12h) in nanoseconds; a day has 24 hours, `0` is none.
+/// Returns a span (90d, 12h) in nanoseconds; a day has 24 hours, `0` is none.
 #[must_use]
 pub fn span_ns(text: &str) -> Option<i64> {
     let text = text.trim();
@@ -31,7 +31,7 @@ const UNITS: [(&str, u64); 13] = [
     ("b", 1),
 ];
 
-/// A size (2GiB, 500 MB, 1.5g) in bytes.
+/// Returns a size (2GiB, 500 MB, 1.5g) in bytes.
 #[must_use]
 pub fn size(text: &str) -> Option<u64> {
     let lower = text.trim().to_ascii_lowercase();
@@ -45,7 +45,7 @@ pub fn size(text: &str) -> Option<u64> {
     (bytes < 9e18).then_some(bytes as u64)
 }
 
-/// A time or a date in nanoseconds since the epoch; where it names no zone, it
+/// Returns a time or a date in nanoseconds since the epoch; where it names no zone, it
 /// is that of this machine.
 pub(super) fn moment_ns(text: &str) -> Option<i64> {
     let moment = match text.parse::<Timestamp>() {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::commands::clock::Clock;
 
 use crate::commands::replay::Branches;
-use crate::commands::search::{Branch, Case, Filter, Pattern, Role, SearchJob, Shown, Wanted};
+use crate::commands::search::{Branch, Case, Filter, Pattern, Role, SearchJob, SearchTerms, Shown};
 use crate::commands::show::{ShowJob, ShownAs, Thinking, Tools};
 use crate::commands::stats::{StatsJob, TableForm};
 use crate::model::heads::HeadName;
@@ -52,12 +52,12 @@ pub(super) fn show_job(args: args::Show, store: Option<&Path>, form: Form, termi
 /// Settles what `everlog search` searches for.
 pub(super) fn search_job(args: args::Search, store: Option<&Path>, terminal: Terminal) -> Result<SearchJob, Problem> {
     let (wanted, folder) = match (args.regex, args.words, args.folder) {
-        (None, words, folder) => (Wanted::Words(words.unwrap_or_default()), folder),
+        (None, words, folder) => (SearchTerms::Words(words.unwrap_or_default()), folder),
         // With an expression there are no words: the first word is the store.
-        (Some(regex), folder, None) => (Wanted::Regex(regex), folder.map(PathBuf::from)),
+        (Some(regex), folder, None) => (SearchTerms::Regex(regex), folder.map(PathBuf::from)),
         (Some(_), _, Some(_)) => return Err(Problem::Usage("say words or `--regex`, not both".to_owned())),
     };
-    if matches!(&wanted, Wanted::Words(words) if words.trim().is_empty()) {
+    if matches!(&wanted, SearchTerms::Words(words) if words.trim().is_empty()) {
         return Err(Problem::Usage("there are no words to search for".to_owned()));
     }
     let case = match (args.ignore_case, args.case_sensitive) {
@@ -146,7 +146,7 @@ pub(super) fn printer(args: &Args, form: Form, talk: Talk, streams: Streams) -> 
     }
 }
 
-/// The pager that `PAGER` names; nothing where it is empty, which asks for none.
+/// Returns the pager that `PAGER` names; nothing where it is empty, which asks for none.
 fn pager_named() -> Option<String> {
     let named = std::env::var_os("PAGER").map(OsString::into_string);
     match named {

@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 
 use crate::adapters::format::{Check, Format, Standing};
 use crate::maintenance;
-use crate::model::audit::{AuditItem, Mending};
+use crate::model::audit::{AuditItem, RepairedBy};
 use crate::model::event::SessionKind;
 use crate::model::files::{Files, RelPath};
 use crate::model::finding::{Finding, FindingCode, Severity};
@@ -104,7 +104,7 @@ impl Reported {
         !(finding.code == FindingCode::Unreadable && !session.is_empty() && finding.location.file.is_empty())
     }
 
-    /// A finding that belongs to no session.
+    /// Returns a finding that belongs to no session.
     fn beyond(format: Option<&'static str>, item: AuditItem) -> Reported {
         Reported { format, named: (String::new(), item.finding.clone()), item, is_covered: false, accepted: false }
     }
@@ -192,7 +192,7 @@ fn accept(found: &[Reported], covers: Covers, store: &Store, disk: &dyn Disk) ->
     Ok(baseline)
 }
 
-/// What `migrate` alone can see, from its receipts: what earlier logs have and the
+/// Returns what `migrate` alone can see, from its receipts: what earlier logs have and the
 /// source has not. Its other findings may be of a source that was repaired since.
 fn of_logs(source: &Source, store: &Store) -> Vec<Reported> {
     if !store.private().is_dir() {
@@ -203,7 +203,7 @@ fn of_logs(source: &Source, store: &Store) -> Vec<Reported> {
     for (unit, receipt) in source.units.iter().filter_map(|unit| Some((unit, receipts.get(&unit.name)?))) {
         for finding in receipt.findings.iter().filter(|finding| finding.severity >= Severity::Warn && finding.code.is_of_log()) {
             let named = (receipt.unit.clone(), finding.clone());
-            let mut item = AuditItem { finding: finding.clone(), mending: Mending::ByHand, facts: BTreeMap::new() };
+            let mut item = AuditItem { finding: finding.clone(), repaired_by: RepairedBy::Hand, facts: BTreeMap::new() };
             // Its place is below the store.
             item.finding.location.file = store.path(&RelPath::new(finding.location.file.as_bytes())).display().to_string();
             found.push(Reported { format: Some(unit.found.adapter.id()), item, named, is_covered: false, accepted: false });
@@ -212,7 +212,7 @@ fn of_logs(source: &Source, store: &Store) -> Vec<Reported> {
     found
 }
 
-/// What converting each session would find; one that cannot be read is a
+/// Returns what converting each session would find; one that cannot be read is a
 /// finding and keeps no other from being looked at.
 fn of_units(source: &Source, job: &AuditJob<'_>) -> Result<(Vec<Reported>, Kinds), CommandError> {
     let items: Vec<(&SourceUnit, u64)> = source.units.iter().map(|unit| (unit, unit.bytes(&source.listing))).collect();
@@ -238,7 +238,7 @@ fn of_units(source: &Source, job: &AuditJob<'_>) -> Result<(Vec<Reported>, Kinds
     Ok((found, units))
 }
 
-/// What converting one session would find.
+/// Returns what converting one session would find.
 pub(super) fn of_unit(unit: &SourceUnit, source: &Source) -> Vec<Finding> {
     examine_unit(unit, source).0
 }
@@ -251,7 +251,7 @@ fn examine_unit(unit: &SourceUnit, source: &Source) -> (Vec<Finding>, SessionKin
     }
 }
 
-/// What converting these files of a session would find.
+/// Returns what converting these files of a session would find.
 pub(super) fn of_files(unit: &SourceUnit, take: impl FnOnce() -> Result<Files, StoreError>) -> Vec<Finding> {
     examine(unit, take).0
 }
@@ -275,17 +275,17 @@ fn unreadable(error: &ConvertError) -> Finding {
     Finding::new(FindingCode::Unreadable, Location::file(""), format!("{error}{cause}"))
 }
 
-/// A finding of a session, with its place below the source.
+/// Returns a finding of a session, with its place below the source.
 fn placed(mut finding: Finding, unit: &SourceUnit) -> AuditItem {
     let file = match finding.location.file.as_str() {
         "" => unit.name.to_string(),
         file => unit.reported(&RelPath::new(file)).to_string(),
     };
     finding.location.file = file;
-    AuditItem { finding, mending: Mending::ByHand, facts: BTreeMap::new() }
+    AuditItem { finding, repaired_by: RepairedBy::Hand, facts: BTreeMap::new() }
 }
 
-/// What adapters find in folders as a whole.
+/// Returns what adapters find in folders as a whole.
 fn of_folders(source: &Source, job: &AuditJob<'_>) -> Vec<Reported> {
     let mut found = Vec::new();
     for (adapter, folder) in evidence::folders(source) {
@@ -294,7 +294,7 @@ fn of_folders(source: &Source, job: &AuditJob<'_>) -> Vec<Reported> {
             || evidence::with(source, adapter, &folder, clock, |view, evidence| Ok(maintenance::of(adapter.id()).audit(view, evidence)));
         let items = batch::caught(look, ConvertError::Bug).unwrap_or_else(|error| {
             let finding = unreadable(&error);
-            vec![AuditItem { finding, mending: Mending::ByHand, facts: BTreeMap::new() }]
+            vec![AuditItem { finding, repaired_by: RepairedBy::Hand, facts: BTreeMap::new() }]
         });
         for mut item in items.into_iter().filter(|item| is_meant(source, &folder, item)) {
             item.finding.location.file = evidence::seen_from_source(&item.finding.location.file, &folder);
@@ -304,7 +304,7 @@ fn of_folders(source: &Source, job: &AuditJob<'_>) -> Vec<Reported> {
     found
 }
 
-/// Whether a finding is about one of the sessions that were chosen.
+/// Tells whether a finding is about one of the sessions that were chosen.
 fn is_meant(source: &Source, folder: &RelPath, item: &AuditItem) -> bool {
     if source.units.len() == source.recognised {
         return true;
@@ -315,11 +315,11 @@ fn is_meant(source: &Source, folder: &RelPath, item: &AuditItem) -> bool {
 }
 
 fn of_source(source: &Source) -> Vec<Reported> {
-    let report = |finding| Reported::beyond(None, AuditItem { finding, mending: Mending::ByHand, facts: BTreeMap::new() });
+    let report = |finding| Reported::beyond(None, AuditItem { finding, repaired_by: RepairedBy::Hand, facts: BTreeMap::new() });
     beyond_sessions(source).into_iter().map(report).collect()
 }
 
-/// What belongs to no session, but for databases that the audit of their program
+/// Returns what belongs to no session, but for databases that the audit of their program
 /// looks into.
 pub(super) fn beyond_sessions(source: &Source) -> Vec<Finding> {
     let databases: Vec<&str> =
@@ -339,7 +339,7 @@ pub(super) fn tell_unconverted(source: &Source, out: &Printer) {
     unconverted.for_each(|finding| out.complain(&text::finding(&finding, "")));
 }
 
-/// What belongs to no session.
+/// Returns what belongs to no session.
 pub(super) fn of_discovery(source: &Source) -> Vec<Finding> {
     let ties = source.discovery.ties.iter().map(|tie| {
         let message = format!("two formats fit equally well: {}; choose with `--format`", tie.formats.join(", "));
@@ -359,17 +359,17 @@ impl Summary {
             Severity::Warn => self.warnings += times,
             Severity::Error => self.errors += times,
         }
-        self.repairable += if item.mending == Mending::Possible { times } else { 0 };
+        self.repairable += if item.repaired_by == RepairedBy::Everlog { times } else { 0 };
         *self.codes.entry(item.finding.code).or_default() += times;
     }
 }
 
 fn add(reported: &Reported, list: &mut FindingList, out: &Printer) {
-    let AuditItem { finding, mending, .. } = &reported.item;
+    let AuditItem { finding, repaired_by, .. } = &reported.item;
     if out.talk() == Talk::Quiet && finding.severity < Severity::Warn {
         return;
     }
-    list.add_with(finding, "", if *mending == Mending::Possible { "`everlog repair` can repair it" } else { "" });
+    list.add_with(finding, "", if *repaired_by == RepairedBy::Everlog { "`everlog repair` can repair it" } else { "" });
 }
 
 fn print_summary(summary: &Summary, out: &Printer) {

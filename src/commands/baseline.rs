@@ -25,7 +25,7 @@ struct Key {
 
 /// One line of the baseline.
 #[derive(Debug, Serialize, Deserialize)]
-struct Line {
+struct AcceptedFinding {
     #[serde(flatten)]
     key: Key,
     /// How many findings of this key are accepted: one more is new damage.
@@ -70,7 +70,7 @@ impl Baseline {
         let mut text = Vec::new();
         file.read_to_end(&mut text).map_err(StoreError::io("read", &path))?;
         for line in text.split(|byte| *byte == b'\n') {
-            if let Ok(Line { key, count, message }) = serde_json::from_slice(line) {
+            if let Ok(AcceptedFinding { key, count, message }) = serde_json::from_slice(line) {
                 baseline.lines.insert(key, (count, message));
             }
         }
@@ -90,7 +90,7 @@ impl Baseline {
         }
     }
 
-    /// How many findings are accepted.
+    /// Returns how many findings are accepted.
     pub(super) fn count(&self) -> u64 {
         self.lines.values().map(|(count, _)| count).sum()
     }
@@ -102,7 +102,7 @@ impl Baseline {
     pub(super) fn write(&self, store: &Store, disk: &dyn Disk) -> Result<(), StoreError> {
         let mut text = Vec::new();
         for (key, (count, message)) in &self.lines {
-            let line = Line { key: key.clone(), count: *count, message: message.clone() };
+            let line = AcceptedFinding { key: key.clone(), count: *count, message: message.clone() };
             if let Ok(json) = to_log_json(&line) {
                 text.extend_from_slice(&json);
                 text.push(b'\n');

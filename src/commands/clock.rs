@@ -28,7 +28,7 @@ impl Clock {
     }
 }
 
-/// A time to the second as the log has it, without its zone.
+/// Returns a time to the second as the log has it, without its zone.
 fn as_written(ts: &str) -> String {
     ts.get(..19).unwrap_or(ts).replacen('T', " ", 1)
 }

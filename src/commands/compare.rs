@@ -15,7 +15,7 @@ use crate::maintenance;
 use crate::model::database::DatabaseMessage;
 use crate::model::files::RelPath;
 use crate::model::finding::{Finding, FindingCode, Findings, Severity};
-use crate::model::folder::{ListedKind, Part};
+use crate::model::folder::{ListedKind, Portion};
 use crate::model::location::Location;
 use crate::model::stream::{ReadAt, StreamError};
 use crate::pipeline::snapshot::files_of;
@@ -301,17 +301,17 @@ impl Side {
         self.unseen.push(Unseen { schema: 1, not_compared, code, severity: code.severity(), why, more: 0 });
     }
 
-    /// How many files there belong to no session, and are not expected to.
+    /// Returns how many files there belong to no session, and are not expected to.
     pub(super) fn strays(&self) -> u64 {
         self.strays.iter().map(|stray| stray.more + 1).sum()
     }
 
-    /// The names of its sessions.
+    /// Returns the names of its sessions.
     pub(super) fn names(&self) -> impl Iterator<Item = &String> {
         self.sessions.keys()
     }
 
-    /// A session as it is now.
+    /// Returns a session as it is now.
     ///
     /// # Errors
     /// When it cannot be read.
@@ -319,7 +319,7 @@ impl Side {
         self.versions(session).next().unwrap_or_else(|| Err(CommandError::NothingToCompare { path: self.path.clone() }))
     }
 
-    /// A session as it is now, then as it is kept from before.
+    /// Returns a session as it is now, then as it is kept from before.
     pub(super) fn versions(&self, session: &str) -> impl Iterator<Item = Result<Opened, CommandError>> {
         let place = self.place(session);
         self.sessions.get(session).into_iter().flatten().map(move |origin| match (origin, &self.source) {
@@ -338,7 +338,7 @@ impl Side {
         })
     }
 
-    /// The exact name of a session in base64, where it is not UTF-8.
+    /// Returns the exact name of a session in base64, where it is not UTF-8.
     pub(super) fn name_b64(&self, session: &str) -> Option<String> {
         match self.sessions.get(session).and_then(|origins| origins.first())? {
             Origin::Unit(unit, _) => unit.name.as_b64(),
@@ -349,7 +349,7 @@ impl Side {
         }
     }
 
-    /// Where a session is, for reports.
+    /// Returns where a session is, for reports.
     pub(super) fn place(&self, session: &str) -> String {
         match self.sessions.get(session).and_then(|origins| origins.first()) {
             Some(Origin::Log(log)) => log.path.display().to_string(),
@@ -363,7 +363,7 @@ impl Side {
         self.skip(FindingCode::Unreadable, self.place(session).into(), with_cause(error));
     }
 
-    /// How many things could not be looked into.
+    /// Returns how many things could not be looked into.
     pub(super) fn unseen(&self) -> u64 {
         self.unseen.iter().map(|unseen| unseen.more + 1).sum()
     }
@@ -388,7 +388,7 @@ impl Side {
     }
 }
 
-/// An error and its cause in one line.
+/// Returns an error and its cause in one line.
 fn with_cause(error: &dyn std::error::Error) -> String {
     let cause = error.source().map(|cause| format!(": {cause}")).unwrap_or_default();
     format!("{error}{cause}")
@@ -402,7 +402,7 @@ fn read_database(program: &dyn Maintenance, path: &Path) -> Result<Vec<DatabaseM
 
 /// Tells whether a file is a SQLite database.
 fn is_database(root: &Path, file: &RelPath) -> bool {
-    listing::part_of(root, file, Part::Beginning).starts_with(b"SQLite format 3\0")
+    listing::part_of(root, file, Portion::Beginning).starts_with(b"SQLite format 3\0")
 }
 
 /// Links among the files of sessions that lead to a file outside of the source.
@@ -424,7 +424,7 @@ fn links_of_sessions(source: &Source) -> Vec<Finding> {
     found
 }
 
-/// What lies in sessions and is not read with them.
+/// Returns what lies in sessions and is not read with them.
 fn left_out(source: &Source) -> impl Iterator<Item = Finding> {
     source.units.iter().flat_map(|unit| {
         let others =
@@ -433,13 +433,13 @@ fn left_out(source: &Source) -> impl Iterator<Item = Finding> {
     })
 }
 
-/// The name that a file of a session had before it was retired.
+/// Returns the name that a file of a session had before it was retired.
 fn name_before(unit: &SourceUnit, file: &RelPath) -> Option<RelPath> {
     let was = RelPath::new(file.as_bytes().strip_suffix(RETIRED_SUFFIX.as_bytes())?);
     unit.found.retires.contains(&was).then_some(was)
 }
 
-/// The logs at a path; a file that is none is a source.
+/// Returns the logs at a path; a file that is not one is a source.
 fn found_logs(path: &Path) -> Result<Looked, CommandError> {
     let is_log = |file: &File| {
         let mut start = Vec::new();
@@ -452,7 +452,7 @@ fn found_logs(path: &Path) -> Result<Looked, CommandError> {
     Err(CommandError::NoLogs { path: path.to_owned() })
 }
 
-/// The log that a session of a source would become.
+/// Returns the log that a session of a source would become.
 fn converted(source: &Source, unit: &SourceUnit, names: Names) -> Result<LogView<LogBytes>, CommandError> {
     let folder = source.folder_of(unit);
     let mut files = files_of(unit, &folder)?;

@@ -58,7 +58,7 @@ struct JsonSession<'a> {
 
 /// A session with all its versions: as it is now, and as it was kept before.
 #[derive(Default)]
-struct Session {
+struct SessionVersions {
     name: String,
     /// The id that its program knows it by.
     id: String,
@@ -70,7 +70,7 @@ struct Session {
     warnings: Vec<(String, String)>,
 }
 
-impl Session {
+impl SessionVersions {
     fn count(&self, class: PieceClass) -> usize {
         self.pieces.iter().filter(|piece| piece.class == class).count()
     }
@@ -122,7 +122,7 @@ pub fn run(ContainsJob { sides: job, rescue }: &ContainsJob, out: &Printer) -> R
         return Ok(status);
     }
     if let Some(folder) = rescue {
-        let why = format!("{} is no database whose program's rules are known", job.b.display());
+        let why = format!("{} is not a database whose program's rules are known", job.b.display());
         return Err(CommandError::NoRescue { path: folder.clone(), why });
     }
     let (mut a, mut b) = (Side::open(&job.a)?, Side::open(&job.b)?);
@@ -180,7 +180,7 @@ pub fn run(ContainsJob { sides: job, rescue }: &ContainsJob, out: &Printer) -> R
 }
 
 impl Totals {
-    fn add(&mut self, session: &Session) {
+    fn add(&mut self, session: &SessionVersions) {
         let count = |class| session.count(class) as u64;
         self.messages += count(PieceClass::Message);
         self.damaged += count(PieceClass::Damage);
@@ -204,7 +204,7 @@ impl Totals {
     }
 }
 
-/// What reports call one piece of a class.
+/// Returns what reports call one piece of a class.
 pub(super) fn what(class: PieceClass) -> &'static str {
     match class {
         PieceClass::Message => "message",
@@ -266,9 +266,9 @@ enum Use {
     Given,
 }
 
-/// The sessions of a side. One that cannot be read is noted, and keeps no other
+/// Returns the sessions of a side. One that cannot be read is noted, and keeps no other
 /// from being looked at.
-fn sessions(side: &mut Side, use_as: Use, jobs: usize) -> Vec<Session> {
+fn sessions(side: &mut Side, use_as: Use, jobs: usize) -> Vec<SessionVersions> {
     let names: Vec<String> = side.names().cloned().collect();
     let read = batch::each(&names, jobs, |name| batch::caught(|| session(side, name, use_as), CommandError::Bug));
     let mut sessions = Vec::new();
@@ -281,8 +281,8 @@ fn sessions(side: &mut Side, use_as: Use, jobs: usize) -> Vec<Session> {
     sessions
 }
 
-fn session(side: &Side, name: &str, use_as: Use) -> Result<Session, CommandError> {
-    let mut session = Session { name: name.to_owned(), ..Session::default() };
+fn session(side: &Side, name: &str, use_as: Use) -> Result<SessionVersions, CommandError> {
+    let mut session = SessionVersions { name: name.to_owned(), ..SessionVersions::default() };
     let versions: Vec<_> = side.versions(name).collect();
     let count = versions.len();
     for (n, opened) in versions.into_iter().enumerate() {
@@ -304,7 +304,7 @@ fn session(side: &Side, name: &str, use_as: Use) -> Result<Session, CommandError
             pieces.retain(|piece| match piece.class {
                 PieceClass::Message | PieceClass::Damage | PieceClass::Fact => true,
                 PieceClass::Companion => !is_retired(&piece.excerpt),
-                // A title that was replaced is no loss.
+                // A title that was replaced is not a loss.
                 PieceClass::Metadata => n == 0,
             });
         }
@@ -319,13 +319,13 @@ fn session(side: &Side, name: &str, use_as: Use) -> Result<Session, CommandError
 /// Lists the attachments that a log names and its store does not have.
 fn lost_attachments(log: &mut LogView<LogBytes>, attachments: &Attachments) -> Result<Vec<Spoken>, StreamError> {
     let Attachments::InStore(store) = attachments else { return Ok(Vec::new()) };
-    let is_there = |sha256: &str, size| store.as_ref().is_some_and(|store| blobs::is_whole(store, sha256, size));
+    let is_there = |sha256: &str, size| store.as_ref().is_some_and(|store| blobs::is_intact(store, sha256, size));
     let mut lost = companions(log)?;
     lost.retain(|companion| companion.blob.as_ref().is_some_and(|(sha256, size)| !is_there(sha256, *size)));
     Ok(lost.into_iter().map(|companion| companion.piece).collect())
 }
 
-fn report_session(session: &Session, side: &Side, out: &Printer) {
+fn report_session(session: &SessionVersions, side: &Side, out: &Printer) {
     let (messages, damaged) = (session.count(PieceClass::Message), session.count(PieceClass::Damage));
     match out.form() {
         Form::Json => {
@@ -344,7 +344,7 @@ fn report_session(session: &Session, side: &Side, out: &Printer) {
 /// Names what of a session B's formats have no place for, and returns how many of
 /// these things a person would miss. Metadata is named and not counted: a session
 /// that was exported has its new program's.
-fn report_of_format(session: &Session, side: &Side, of_format: &[(PieceClass, u64)], out: &Printer) -> u64 {
+fn report_of_format(session: &SessionVersions, side: &Side, of_format: &[(PieceClass, u64)], out: &Printer) -> u64 {
     if of_format.is_empty() {
         return 0;
     }

@@ -20,7 +20,7 @@ const EXCERPT: usize = 60;
 
 /// How many messages databases have, and how many of them were not found.
 #[derive(Debug, Default)]
-pub(super) struct Compared {
+pub(super) struct DatabaseMessages {
     pub messages: u64,
     pub missing: u64,
 }
@@ -38,8 +38,8 @@ pub(super) fn asked_for(side: &mut Side, sessions: &HashSet<&str>) -> Vec<Databa
 }
 
 /// Looks for the messages of databases in a side's sessions and databases.
-pub(super) fn compare(asked: &[DatabaseOf], b: &Side, job: &CompareJob, out: &Printer) -> Compared {
-    let mut compared = Compared::default();
+pub(super) fn compare(asked: &[DatabaseOf], b: &Side, job: &CompareJob, out: &Printer) -> DatabaseMessages {
+    let mut compared = DatabaseMessages::default();
     // A session that cannot be read is reported by who asked for the sessions.
     let mut there = Texts::new();
     let names: Vec<String> = b.names().cloned().collect();
@@ -57,7 +57,7 @@ pub(super) fn compare(asked: &[DatabaseOf], b: &Side, job: &CompareJob, out: &Pr
     compared
 }
 
-/// The messages of a session, in all its versions: one that two versions have
+/// Returns the messages of a session, in all its versions: one that two versions have
 /// is one message.
 fn texts(side: &Side, name: &str) -> Result<Vec<(String, String)>, CommandError> {
     let mut all = Texts::new();
@@ -74,7 +74,7 @@ fn texts(side: &Side, name: &str) -> Result<Vec<(String, String)>, CommandError>
     Ok(all.into_iter().flat_map(|(key, count)| std::iter::repeat_n(key, usize::try_from(count).unwrap_or(usize::MAX))).collect())
 }
 
-/// A text without white space: programs join the parts of a message in
+/// Returns a text without white space: programs join the parts of a message in
 /// different ways.
 fn squeezed(text: &str) -> String {
     text.chars().filter(|c| !c.is_whitespace()).collect()

@@ -54,7 +54,7 @@ fn read(root: &Path, path: &RelPath) -> Result<Vec<u8>, TablesError> {
 }
 
 /// The folder around a database, without what is looked for in it and what is written
-/// of it: a file is no proof of itself.
+/// of it: a file is not proof of itself.
 pub(super) struct State {
     root: PathBuf,
     without: Vec<PathBuf>,

@@ -7,7 +7,7 @@ use std::io::Read as _;
 use std::path::Path;
 
 use crate::adapters::containment::{
-    Answer, Containment, Found, Judged, JudgedFile, NewStore, OldStore, RecordPlace, Rescue, Rescued, Verdict,
+    Answer, Containment, FoundIn, Judged, JudgedFile, NewStore, OldStore, RecordPlace, Rescue, Rescued, Verdict,
 };
 use crate::maintenance;
 use crate::model::database::{Tables, TablesError};
@@ -40,7 +40,7 @@ struct Json<'a> {
     index: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     row: Option<i64>,
-    found: Found,
+    found: FoundIn,
     #[serde(skip_serializing_if = "Option::is_none")]
     found_in: Option<&'a str>,
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
@@ -93,10 +93,10 @@ impl Totals {
         self.records += 1;
         *self.verdicts.entry(judged.verdict).or_default() += 1;
         let (live, database, state_folder) = match judged.found {
-            Found::Live => (1, 1, 1),
-            Found::Database => (0, 1, 1),
-            Found::StateFolder => (0, 0, 1),
-            Found::Nowhere => (0, 0, 0),
+            FoundIn::Live => (1, 1, 1),
+            FoundIn::Database => (0, 1, 1),
+            FoundIn::StateFolder => (0, 0, 1),
+            FoundIn::Nowhere => (0, 0, 0),
         };
         self.live += live;
         self.database += database;
@@ -115,7 +115,7 @@ fn is_database(path: &Path) -> bool {
 }
 
 /// Compares an old store with a database. Returns `None` where that is not what is
-/// asked: NEW is no database of a program with rules of its own, or OLD is logs.
+/// asked: NEW is not a database of a program with rules of its own, or OLD is logs.
 ///
 /// # Errors
 /// When a side cannot be read, OLD has no record of the database's program, or the
@@ -132,7 +132,7 @@ pub(super) fn run(job: &CompareJob, rescue: Option<&Path>, out: &Printer) -> Res
     let without: Vec<&Path> = std::iter::once(job.a.as_path()).chain(rescue).collect();
     let state = State::around(&job.b, rules.database_folder(), &without);
     let new_store = NewStore { tables: &new, state: &state };
-    let mut report = Report { totals: Totals::default(), shown: Shown::default(), rescue: rescue.map(RescueFolder::at), job, out };
+    let mut report = Report { totals: Totals::default(), shown: FileCounts::default(), rescue: rescue.map(RescueFolder::at), job, out };
     let wanted = if rescue.is_some() { Rescue::Wanted } else { Rescue::NotWanted };
     let done = if is_database(&job.a) {
         let old = DatabaseCopy::of(&job.a)?;
@@ -154,14 +154,14 @@ fn has_logs(old: &Path) -> Result<bool, CommandError> {
     Ok(Folder::of(old)?.has(LOG_SUFFIX))
 }
 
-/// The rules of the program whose database this is.
+/// Returns the rules of the program whose database this is.
 fn rules_of(tables: &dyn Tables) -> Option<&'static dyn Containment> {
     maintenance::ALL.iter().filter_map(|program| program.containment()).find(|rules| rules.knows(tables))
 }
 
 /// How many records of a file were shown, and how many were not.
 #[derive(Default)]
-struct Shown {
+struct FileCounts {
     file: Option<String>,
     shown: usize,
     more: u64,
@@ -170,7 +170,7 @@ struct Shown {
 /// The answers, as they are printed.
 struct Report<'j> {
     totals: Totals,
-    shown: Shown,
+    shown: FileCounts,
     rescue: Option<RescueFolder>,
     job: &'j CompareJob,
     out: &'j Printer,
@@ -240,7 +240,7 @@ impl Report<'_> {
         let of = if judged.place == RecordPlace::File { None } else { judged.file.clone() };
         if of != self.shown.file {
             self.more();
-            self.shown = Shown { file: of, ..Shown::default() };
+            self.shown = FileCounts { file: of, ..FileCounts::default() };
         }
         if self.shown.shown >= self.job.most {
             self.shown.more += 1;
@@ -291,7 +291,7 @@ impl Report<'_> {
 }
 
 impl Totals {
-    /// What of all records is in the database, and where: three answers, none of which
+    /// Returns what of all records is in the database, and where: three answers, none of which
     /// follows from another.
     fn text(&self) -> String {
         let count = |verdict: &Verdict| self.verdicts.get(verdict).copied().unwrap_or_default();

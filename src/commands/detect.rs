@@ -131,7 +131,7 @@ struct Totals {
 
 impl Totals {
     fn add(&mut self, detected: &Detected) {
-        // A list of sessions or a session store is none itself.
+        // A list of sessions or a session store is not one itself.
         self.sessions += u64::from(detected.kind.is_session());
         self.files += detected.files as u64;
         self.bytes += detected.bytes;

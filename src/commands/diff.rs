@@ -26,11 +26,11 @@ use super::kinds::Kinds;
 const MEMBERS: usize = 5;
 
 /// How two sessions compare.
-struct Compared {
+struct SessionDiff {
     kind: SessionKind,
     formats: (String, String),
     counts: (usize, usize),
-    changes: Vec<Shown>,
+    changes: Vec<ChangedMessage>,
     /// Heads that only one side has, in words.
     heads: Vec<String>,
     /// Damage, and what was salvaged from it, that only one side has.
@@ -41,7 +41,7 @@ struct Compared {
 }
 
 /// One change and the message that it is about.
-struct Shown {
+struct ChangedMessage {
     change: MessageChange,
     about: Spoken,
 }
@@ -138,7 +138,7 @@ pub fn run(job: &CompareJob, out: &Printer) -> Result<ExitStatus, CommandError> 
     Ok(if is_same && !is_doubtful { ExitStatus::Well } else { ExitStatus::Found })
 }
 
-/// Which sessions belong together: by name, and where one is left on each side,
+/// Returns which sessions belong together: by name, and where one is left on each side,
 /// those two.
 fn paired(a: &Side, b: &Side) -> (Vec<(String, String)>, Vec<String>, Vec<String>) {
     let (in_a, in_b): (BTreeSet<&String>, BTreeSet<&String>) = (a.names().collect(), b.names().collect());
@@ -152,7 +152,7 @@ fn paired(a: &Side, b: &Side) -> (Vec<(String, String)>, Vec<String>, Vec<String
     (pairs, only_a, only_b)
 }
 
-fn compare(a: &Side, first: &str, b: &Side, second: &str) -> Result<Compared, CommandError> {
+fn compare(a: &Side, first: &str, b: &Side, second: &str) -> Result<SessionDiff, CommandError> {
     let Opened { log: mut left, warning: left_warning, .. } = a.log(first)?;
     let Opened { log: mut right, warning: right_warning, .. } = b.log(second)?;
     let formats = (left.session.format.clone(), right.session.format.clone());
@@ -169,14 +169,15 @@ fn compare(a: &Side, first: &str, b: &Side, second: &str) -> Result<Compared, Co
         let of = |list: &[Spoken], number: Option<usize>| number.and_then(|number| list.get(number - 1).cloned());
         of(&new, change.second).or_else(|| of(&old, change.first))
     };
-    let changes: Vec<Shown> = changes.into_iter().filter_map(|change| about(&change).map(|about| Shown { change, about })).collect();
+    let changes: Vec<ChangedMessage> =
+        changes.into_iter().filter_map(|change| about(&change).map(|about| ChangedMessage { change, about })).collect();
     // Heads of different programs have different names.
     let heads = if members == Members::All { lone_heads(&left, &right) } else { Vec::new() };
     let broken = lone_pieces(&mut left, &mut right).map_err(stream(a, first))?;
     let others = lone_others(&mut left, &mut right, members).map_err(stream(a, first))?;
     let warnings = [(left_warning, a.place(first)), (right_warning, b.place(second))];
     let warnings = warnings.into_iter().filter_map(|(warning, place)| warning.map(|warning| (warning, place))).collect();
-    Ok(Compared { kind: left.session.kind, formats, counts: (old.len(), new.len()), changes, heads, broken, others, warnings })
+    Ok(SessionDiff { kind: left.session.kind, formats, counts: (old.len(), new.len()), changes, heads, broken, others, warnings })
 }
 
 fn lone_heads(a: &LogView<LogBytes>, b: &LogView<LogBytes>) -> Vec<String> {
@@ -213,8 +214,8 @@ fn lone_others(a: &mut LogView<LogBytes>, b: &mut LogView<LogBytes>, members: Me
     Ok(only_a.chain(only_b.into_iter().map(|piece| Other { side: "B", piece })).collect())
 }
 
-fn count(compared: &Compared, totals: &mut Totals) {
-    for Shown { change, .. } in &compared.changes {
+fn count(compared: &SessionDiff, totals: &mut Totals) {
+    for ChangedMessage { change, .. } in &compared.changes {
         *match change.fate {
             Fate::Added => &mut totals.added,
             Fate::Removed => &mut totals.removed,
@@ -264,10 +265,10 @@ fn name_of(fate: &Fate) -> &'static str {
     }
 }
 
-fn report(compared: &Compared, (first, second): (&str, &str), session_b64: Option<&str>, job: &CompareJob, out: &Printer) {
+fn report(compared: &SessionDiff, (first, second): (&str, &str), session_b64: Option<&str>, job: &CompareJob, out: &Printer) {
     let quotes = job.showing.quoting == Quoting::Windows;
     if out.form() == Form::Json {
-        for Shown { change, about } in &compared.changes {
+        for ChangedMessage { change, about } in &compared.changes {
             let fields = match &change.fate {
                 Fate::Changed(changes) => changes.list.iter().map(|change| change.path.as_str()).collect(),
                 Fate::Added | Fate::Removed | Fate::Moved | Fate::Restamped { .. } => Vec::new(),
@@ -336,7 +337,7 @@ fn report(compared: &Compared, (first, second): (&str, &str), session_b64: Optio
     }
 }
 
-/// What reports call a piece that is no message.
+/// Returns what reports call a piece that is not a message.
 fn what(piece: &Spoken) -> String {
     match piece.class {
         PieceClass::Companion => "companion file".to_owned(),
@@ -346,8 +347,8 @@ fn what(piece: &Spoken) -> String {
 }
 
 /// One change on a line, or on a few.
-fn line(shown: &Shown, showing: Showing) -> Styled {
-    let Shown { change, about } = shown;
+fn line(shown: &ChangedMessage, showing: Showing) -> Styled {
+    let ChangedMessage { change, about } = shown;
     let number = |number: Option<usize>| number.map(|number| number.to_string()).unwrap_or_default();
     let quoted = if showing.quoting == Quoting::Windows { format!(": {}", visible(&about.excerpt)) } else { String::new() };
     let said = format!("{}{quoted}", visible(&about.role));

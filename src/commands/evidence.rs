@@ -8,7 +8,7 @@ use crate::maintenance;
 use crate::model::audit::{Database, Evidence};
 use crate::model::database::Tables;
 use crate::model::files::RelPath;
-use crate::model::folder::{FolderView, Listing, Part, Peek};
+use crate::model::folder::{FolderView, Listing, Peek, Portion};
 use crate::store::StoreError;
 use crate::store::database::{self, DatabaseCopy};
 use crate::store::layout::path_below;
@@ -24,7 +24,7 @@ pub(super) struct Clock {
     pub stamp_ns: i64,
 }
 
-/// The folders of a source that one adapter has sessions in.
+/// Returns the folders of a source that one adapter has sessions in.
 pub(super) fn folders(source: &Source) -> Vec<(&'static dyn Format, RelPath)> {
     let mut found = BTreeMap::new();
     for unit in &source.units {
@@ -33,7 +33,7 @@ pub(super) fn folders(source: &Source) -> Vec<(&'static dyn Format, RelPath)> {
     found.into_iter().map(|((root, _), adapter)| (adapter, root)).collect()
 }
 
-/// Whether the process with this number runs, and can have written a file at
+/// Tells whether the process with this number runs, and can have written a file at
 /// this time (in nanoseconds since the epoch).
 pub(super) fn writer_runs(process: u32, wrote_ns: i64) -> bool {
     let programs: Vec<&str> = maintenance::ALL.iter().flat_map(|maintenance| maintenance.writer_programs()).copied().collect();
@@ -48,7 +48,7 @@ pub(super) fn with<R>(
     clock: Clock,
     look: impl FnOnce(&FolderView<'_>, &Evidence<'_>) -> R,
 ) -> R {
-    let peek = |path: &RelPath, part: Part| listing::part_of(&source.root, path, part);
+    let peek = |path: &RelPath, part: Portion| listing::part_of(&source.root, path, part);
     let world = World { listing: &source.listing, peek: &peek, still_runs: &writer_runs };
     within(&world, source, adapter, folder, clock, look)
 }
@@ -102,14 +102,14 @@ fn opened(copy: &Result<DatabaseCopy, StoreError>) -> Database<'_> {
     }
 }
 
-/// A path as it is seen from a folder: `../` for each level up.
+/// Returns a path as it is seen from a folder: `../` for each level up.
 fn seen_from(folder: &Path, path: &Path) -> String {
     let above = folder.ancestors().enumerate();
     let found = above.filter_map(|(levels, above)| Some((levels, path.strip_prefix(above).ok()?))).next();
     found.map_or_else(|| path.display().to_string(), |(levels, rest)| format!("{}{}", "../".repeat(levels), rest.display()))
 }
 
-/// A file that is seen from a folder, as it is seen from the source.
+/// Returns a file that is seen from a folder, as it is seen from the source.
 pub(super) fn seen_from_source(file: &str, folder: &RelPath) -> String {
     let (mut file, mut folder) = (file, folder.as_bytes());
     while let Some(rest) = file.strip_prefix("../").filter(|_| !folder.is_empty()) {

@@ -63,7 +63,7 @@ fn plain(text: &str) -> String {
     text.replace("**", "")
 }
 
-/// Every row of the page, a code each.
+/// Returns every row of the page, a code each.
 fn explanations() -> Vec<Explanation> {
     let (mut section, mut question) = ("", "");
     let mut found = Vec::new();

@@ -214,7 +214,7 @@ impl Run<'_> {
                 }
                 self.settle(log, export, redactions, &mut report);
             }
-            // Lists and job files are no sessions.
+            // Lists and job files are not sessions.
             Ok(None) => {
                 self.tally.empty += 1;
                 return;

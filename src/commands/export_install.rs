@@ -52,7 +52,7 @@ pub(super) fn refuse_running(format: &str, folder: &Path, homes: &BTreeMap<&'sta
 /// Takes an installation back.
 ///
 /// # Errors
-/// When the file is no receipt, the program runs, or it went on with the session.
+/// When the file is not a receipt, the program runs, or it went on with the session.
 pub fn undo(job: &UndoJob<'_>, out: &Printer) -> Result<ExitStatus, CommandError> {
     let receipt = InstallReceipt::read(&job.receipt)?;
     refuse_running(&receipt.target, &receipt.folder, &job.homes)?;

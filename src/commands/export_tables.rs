@@ -77,7 +77,7 @@ pub fn run(job: &TablesJob<'_>, out: &Printer) -> Result<ExitStatus, CommandErro
     let before = Before::of(before);
     let maker = Maker { dest: &dest, listing: &listing, before: &before, disk: job.disk };
     let parts = plan::parts(&listing.entries, &job.by);
-    let bytes_of = |part: &plan::Part| part.sessions.iter().map(|n| listing.entries[*n].bytes).sum::<u64>();
+    let bytes_of = |part: &plan::PartFile| part.sessions.iter().map(|n| listing.entries[*n].bytes).sum::<u64>();
     let progress = out.progress(parts.iter().map(bytes_of).sum(), listing.entries.len() as u64);
     let made = batch::each(&parts, job.jobs, |part| {
         let is_stopped = job.stop.load(Ordering::Relaxed);
@@ -177,7 +177,7 @@ fn lock(dest: &Path, disk: &dyn Disk) -> Result<FileLock, StoreError> {
     })
 }
 
-/// The manifest of a folder of tables; none where there is none, and what is wrong
+/// Returns the manifest of a folder of tables; none where there is none, and what is wrong
 /// with it where it is damaged.
 pub(super) fn read(dest: &Path) -> Result<Option<Result<Manifest, String>>, StoreError> {
     let path = dest.join(manifest::NAME);

@@ -113,13 +113,13 @@ fn lock(path: &Path, disk: &dyn Disk) -> Result<Lock, CommandError> {
     }
 }
 
-/// How many bytes a fork that did not come to its end has left behind the last
+/// Counts the bytes that an unfinished fork has left after the last
 /// good seal.
 fn left_behind<R: ReadAt>(view: &LogView<R>, path: &Path) -> Result<u64, CommandError> {
     let refused = |why| Err(CommandError::NotForked { path: path.to_owned(), why });
     match view.seal() {
         SealState::Good { .. } => Ok(0),
-        SealState::Behind { .. } => match fork::rest(view).map_err(|source| CommandError::Stream { path: path.to_owned(), source })? {
+        SealState::Followed { .. } => match fork::rest(view).map_err(|source| CommandError::Stream { path: path.to_owned(), source })? {
             Rest::Unfinished(bytes) => Ok(bytes),
             Rest::Events => refused("events follow its last good seal"),
         },

@@ -104,18 +104,18 @@ fn one(log: &LogFile, asked: &Asked, job: &GoldenJob<'_>) -> Result<Written, Com
     Ok(Written::Changed)
 }
 
-/// Where the replay of a log is kept.
+/// Returns where the replay of a log is kept.
 pub(super) fn golden_path(folder: &Path, log: &RelPath) -> PathBuf {
     let name = log.as_bytes().strip_suffix(LOG_SUFFIX.as_bytes()).unwrap_or(log.as_bytes());
     path_below(folder, &RelPath::new([name, GOLDEN_SUFFIX.as_bytes()].concat()))
 }
 
-/// Where the replay of a session is kept.
+/// Returns where the replay of a session is kept.
 pub(super) fn path_of(folder: &Path, session: &str) -> PathBuf {
     folder.join(format!("{session}{GOLDEN_SUFFIX}"))
 }
 
-/// The sessions of which a replay is kept and none of these logs is, as far as
+/// Returns the sessions of which a replay is kept and none of these logs is, as far as
 /// they were asked for.
 pub(super) fn left_over(folder: &Path, asked: &Asked, has: impl Fn(&RelPath) -> bool) -> Result<Vec<String>, CommandError> {
     let listing = listing::list(folder)?;

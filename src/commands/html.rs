@@ -165,13 +165,13 @@ fn report(log: &LogFile, name: &RelPath, rendered: &Rendered, state: State, out:
     if rendered.warnings.is_empty() { ExitStatus::Well } else { ExitStatus::Found }
 }
 
-/// What the index is called: as its store, which could be named after a person.
+/// Returns what the index is called: as its store, which could be named after a person.
 fn title(job: &HtmlJob<'_>) -> String {
     let name = job.logs.file_name().filter(|_| job.redactor.is_none()).map(|name| name.to_string_lossy().into_owned());
     name.unwrap_or_else(|| "Sessions".to_owned())
 }
 
-/// The name of a log's page. Logs are often named after home directories, so
+/// Returns the name of a log's page. Logs are often named after home directories, so
 /// where those are taken out a page is named after the hash of its log's name.
 fn page_name(log: &LogFile, job: &HtmlJob<'_>) -> RelPath {
     let log = log.relative.as_bytes();
@@ -183,13 +183,13 @@ fn page_name(log: &LogFile, job: &HtmlJob<'_>) -> RelPath {
     if job.logs.is_dir() { name.below(&RelPath::new(SESSIONS)) } else { name }
 }
 
-/// The address of the index, seen from a page.
+/// Returns the address of the index, seen from a page.
 fn index_from(page: &RelPath) -> String {
     let depth = page.as_bytes().iter().filter(|byte| **byte == b'/').count();
     "../".repeat(depth) + INDEX
 }
 
-/// The address of a page, seen from the index.
+/// Returns the address of a page, seen from the index.
 fn href(page: &RelPath) -> String {
     let mut out = String::new();
     for byte in page.as_bytes() {

@@ -63,7 +63,7 @@ impl<'d> HtmlFolder<'d> {
         Ok(HtmlFolder { root: root.to_owned(), disk, listing: Listing::Kept, own, new: Mutex::default() })
     }
 
-    /// A folder that one page is put into, and no list: it is a person's own.
+    /// Returns a folder that one page is put into, and no list: it is a person's own.
     pub(super) fn of_one_file(root: &Path, disk: &'d dyn Disk) -> Result<Self, CommandError> {
         disk.create_folders(root)?;
         Ok(HtmlFolder { root: root.to_owned(), disk, listing: Listing::Nothing, own: BTreeSet::new(), new: Mutex::default() })

@@ -120,7 +120,7 @@ pub struct MissingLog {
 
 /// Finds the logs at a path as [`look`] does, and with them what should be a log
 /// there and is not: those that the store's receipts name, and whatever has the
-/// name of one and is no file. Half a store must not pass for all of it.
+/// name of one and is not a file. Half a store must not pass for all of it.
 ///
 /// # Errors
 /// When there are none, or the folder cannot be read.
@@ -150,7 +150,7 @@ pub fn find_all(path: &Path) -> Result<(Vec<LogFile>, Vec<MissingLog>), CommandE
 /// What a person can do about logs that are missing.
 pub const MISSING_HINT: &str = "restore them from a copy, or migrate their source again; `everlog verify STORE` names all that is wrong";
 
-/// The logs of a store that held more than those that took their places.
+/// Returns the logs of a store that held more than those that took their places.
 ///
 /// # Errors
 /// When they cannot be listed.
@@ -167,7 +167,7 @@ pub fn look_at_earlier(store: &Store) -> Result<Looked, CommandError> {
     if folder.is_dir() { below(&folder, store.root(), |_| true) } else { Ok(Looked::default()) }
 }
 
-/// The names of the logs that held more than those that took their places.
+/// Returns the names of the logs that held more than those that took their places.
 ///
 /// # Errors
 /// When they cannot be listed.
@@ -176,13 +176,13 @@ pub fn look_at_earlier_names(store: &Store) -> Result<Names, CommandError> {
     if folder.is_dir() { names_below(&folder, store.root(), |_| true) } else { Ok(Names::default()) }
 }
 
-/// The names of the logs below a folder, from another one above it.
+/// Returns the names of the logs below a folder, from another one above it.
 fn names_below(folder: &Path, from: &Path, is_wanted: impl Fn(&RelPath) -> bool) -> Result<Names, CommandError> {
     let (logs, unread) = below_as(folder, from, is_wanted, |_, relative| relative)?;
     Ok(Names { logs, unread })
 }
 
-/// The logs below a folder, with their paths from another one above it.
+/// Returns the logs below a folder, with their paths from another one above it.
 fn below(folder: &Path, from: &Path, is_wanted: impl Fn(&RelPath) -> bool) -> Result<Looked, CommandError> {
     let mut below = RelPath::new("");
     let (logs, unread) = below_as(folder, from, is_wanted, |entry, relative| {
@@ -196,13 +196,13 @@ fn below(folder: &Path, from: &Path, is_wanted: impl Fn(&RelPath) -> bool) -> Re
     Ok(Looked { logs, unread })
 }
 
-/// The part of a path before its last name.
+/// Returns the part of a path before its last name.
 fn folder_of(path: &RelPath) -> &[u8] {
     let bytes = path.as_bytes();
     memchr::memrchr(b'/', bytes).map_or(&b""[..], |at| &bytes[..at])
 }
 
-/// What `make` makes of the logs below a folder, and what cannot be looked at.
+/// Returns what `make` makes of the logs below a folder, and what cannot be looked at.
 fn below_as<T>(
     folder: &Path,
     from: &Path,
@@ -239,7 +239,7 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// What a path asks for.
+    /// Returns what a path asks for.
     #[must_use]
     pub fn of(path: &Path) -> Asked {
         if !path.is_dir() {
@@ -251,26 +251,26 @@ impl Asked {
         Asked { folder: Some(RelPath::new(folder.as_os_str().as_encoded_bytes())), store }
     }
 
-    /// The folder of the store that was named; empty where it was all of it, or one
+    /// Returns the folder of the store that was named; empty where it was all of it, or one
     /// log.
     #[must_use]
     pub fn part(&self) -> RelPath {
         self.folder.clone().unwrap_or_else(|| RelPath::new(""))
     }
 
-    /// Whether it is a store as a whole.
+    /// Tells whether it is a store as a whole.
     #[must_use]
     pub fn is_whole_store(&self) -> bool {
         self.store.is_some() && self.folder.as_ref().is_some_and(|folder| folder.as_bytes().is_empty())
     }
 
-    /// Whether a log of this name, which may be missing, would be part of it.
+    /// Tells whether a log of this name, which may be missing, would be part of it.
     #[must_use]
     pub fn takes(&self, log: &RelPath) -> bool {
         self.folder.as_ref().is_some_and(|folder| folder.as_bytes().is_empty() || log.folders().any(|above| above == *folder))
     }
 
-    /// The log of this name, where `path` asks for it: the log itself, or the folder
+    /// Returns the log of this name, where `path` asks for it: the log itself, or the folder
     /// that the name is below.
     #[must_use]
     pub fn log(&self, path: &Path, name: RelPath) -> LogFile {
@@ -278,7 +278,7 @@ impl Asked {
         LogFile { path: at, below: RelPath::new(folder_of(&name)), name: name.to_string(), relative: name, bytes: None }
     }
 
-    /// A log's path below its store, even where a part of it was asked for.
+    /// Returns a log's path below its store, even where a part of it was asked for.
     #[must_use]
     pub fn name_of(&self, log: &LogFile) -> RelPath {
         if let Some(folder) = &self.folder {
@@ -302,7 +302,7 @@ impl Asked {
         self.folder.is_some() && (self.store.is_none() || self.is_whole_store())
     }
 
-    /// Where a log of this name would lie, named as `path` was, which asks for it.
+    /// Returns where a log of this name would lie, named as `path` was, which asks for it.
     #[must_use]
     pub fn place_of(&self, path: &Path, log: &RelPath) -> PathBuf {
         let folder = self.folder.as_ref().map_or(0, |folder| folder.as_bytes().len());
@@ -310,7 +310,7 @@ impl Asked {
         path_below(path, &RelPath::new(below.strip_prefix(b"/").unwrap_or(below)))
     }
 
-    /// What the names of a source's sessions are below, where the source is the
+    /// Returns what the names of a source's sessions are below, where the source is the
     /// same part of a whole as what was asked for.
     #[must_use]
     pub fn folder_like(&self, source: &Path) -> RelPath {
@@ -322,7 +322,7 @@ impl Asked {
 /// Opens a log of whatever format.
 ///
 /// # Errors
-/// When it is no log that this build understands.
+/// When it is not a log that this build understands.
 pub fn open_any(path: &Path, until: Option<Seq>) -> Result<LogView<Arc<File>>, CommandError> {
     Ok(open::open_any(path, until)?)
 }
@@ -330,17 +330,17 @@ pub fn open_any(path: &Path, until: Option<Seq>) -> Result<LogView<Arc<File>>, C
 /// Opens a log and finds its adapter.
 ///
 /// # Errors
-/// When it is no log that this build understands.
+/// When it is not a log that this build understands.
 pub fn open(path: &Path, until: Option<Seq>) -> Result<(LogView<Arc<File>>, &'static dyn Format), CommandError> {
     Ok(open::open(path, until)?)
 }
 
-/// What to say about a log that is not as it was sealed; nothing where it is.
+/// Returns what to say about a log that is not as it was sealed; nothing where it is.
 #[must_use]
 pub fn seal_warning(seal: &SealState) -> Option<&'static str> {
     match seal {
         SealState::Good { .. } => None,
-        SealState::Behind { .. } => Some("warning: something follows this log's last good seal"),
+        SealState::Followed { .. } => Some("warning: something follows this log's last good seal"),
         SealState::Broken { .. } => Some("warning: this log was altered since it was sealed"),
         SealState::Missing => Some("warning: this log has no seal: it is incomplete"),
     }

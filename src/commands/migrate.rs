@@ -26,7 +26,7 @@ use crate::store::root::root_of;
 use super::audit;
 use super::baseline::Baseline;
 use super::error::CommandError;
-pub use super::migrate_job::{Live, MigrateJob, Share, Sources, Wanted};
+pub use super::migrate_job::{Live, MigrateJob, Requirement, Share, Sources};
 use super::migrate_report::{report_all, settle_accepted};
 use super::migrate_unit::{Reports, Status, UnitReport};
 use super::overlap::refuse_overlap;
@@ -225,7 +225,7 @@ fn migrate_all(
     Ok(Migrated { reports, interrupted: (begun < source.units.len()).then_some(begun), saved })
 }
 
-/// The process that has the session open.
+/// Returns the process that has the session open.
 fn live_process<'l>(unit: &SourceUnit, source: &Source, locks: &'l HeldLocks) -> Option<&'l str> {
     unit.lock_files().find_map(|path| locks.holder(|| path_below(&source.folder_of(unit), path)))
 }

@@ -10,7 +10,7 @@ use crate::verify::difference::visible;
 
 use super::error::CommandError;
 use super::migrate::run;
-use super::migrate_job::{MigrateJob, Wanted};
+use super::migrate_job::{MigrateJob, Requirement};
 
 /// Runs `migrate` for each source. One that cannot be converted is reported, and
 /// the others go on.
@@ -26,7 +26,7 @@ pub fn run_each(jobs: &[MigrateJob<'_>], out: &Printer) -> Result<ExitStatus, Co
             Form::Text => out.summary(&format!("source {}", visible(&source))),
         }
         let done = match run(job, out) {
-            Err(CommandError::NothingRecognised { .. }) if job.wanted == Wanted::IfAny => {
+            Err(CommandError::NothingRecognised { .. }) if job.requirement == Requirement::Optional => {
                 out.summary("no session is there yet");
                 ExitStatus::Well
             }

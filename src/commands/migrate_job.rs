@@ -22,7 +22,7 @@ pub struct MigrateJob<'a> {
     /// Whether other sources' logs go there, too.
     pub share: Share,
     /// Whether it must have sessions.
-    pub wanted: Wanted,
+    pub requirement: Requirement,
     /// Which sessions.
     pub selection: Selection,
     /// Which formats.
@@ -46,7 +46,7 @@ pub struct MigrateJob<'a> {
 }
 
 impl MigrateJob<'_> {
-    /// What is trusted. Before a source is renamed nothing is: its log must be
+    /// Returns what is trusted. Before a source is renamed nothing is: its log must be
     /// proven now.
     pub(super) fn trusted(&self) -> Trust {
         match self.sources {
@@ -69,11 +69,11 @@ pub enum Sources {
 
 /// Whether a source must have sessions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wanted {
+pub enum Requirement {
     /// It was named: one without sessions is an error.
-    Surely,
+    Required,
     /// It was found at its usual place, and may be empty.
-    IfAny,
+    Optional,
 }
 
 /// What if the program of the sessions runs.

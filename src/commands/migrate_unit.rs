@@ -10,7 +10,7 @@ use crate::model::finding::{Finding, FindingCode, Severity};
 use crate::model::location::Location;
 use crate::pipeline::error::ConvertError;
 use crate::pipeline::run::Outcome;
-use crate::pipeline::settle::Change;
+use crate::pipeline::settle::LogChange;
 use crate::pipeline::source::{Related, SourceUnit};
 use crate::report::printer::Form;
 use crate::store::layout::Store;
@@ -197,9 +197,9 @@ impl UnitReport {
             }
             Outcome::Converted(converted) => {
                 let mut report = UnitReport::new(match converted.change {
-                    Change::Created => Status::Created,
-                    Change::Changed => Status::Changed,
-                    Change::Unchanged => Status::Unchanged,
+                    LogChange::Created => Status::Created,
+                    LogChange::Changed => Status::Changed,
+                    LogChange::Unchanged => Status::Unchanged,
                 });
                 report.proven = Proven::Now;
                 converted.notes.into_iter().for_each(|finding| report.add(finding, form));

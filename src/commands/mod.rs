@@ -68,10 +68,13 @@ pub mod verify;
 mod verify_check;
 mod verify_job;
 pub mod verify_merge;
+mod verify_places;
 mod verify_report;
+mod verify_row;
 mod verify_rows;
 mod verify_store;
 #[cfg(feature = "parquet")]
 pub mod verify_tables;
+mod verify_totals;
 
 pub use error::CommandError;

@@ -40,7 +40,7 @@ pub(super) fn other_branches<R: ReadAt>(view: &LogView<R>, node: Seq) -> Vec<(He
     heads.map(|(name, end)| (name.clone(), end)).collect()
 }
 
-/// The node with this id.
+/// Returns the node with this id.
 ///
 /// # Errors
 /// When there is none, or several, or the log at `path` cannot be read.
@@ -75,7 +75,7 @@ pub(super) fn named<R: ReadAt>(view: &mut LogView<R>, path: &Path, id: &str) -> 
     found.map(|(_, node)| node).ok_or_else(none)
 }
 
-/// The node with this id, or where a head of this name stands.
+/// Returns the node with this id, or where a head of this name stands.
 ///
 /// # Errors
 /// As [`named`].

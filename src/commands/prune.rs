@@ -1,4 +1,4 @@
-//! `everlog prune`: what has served its purpose goes, and never anything else.
+//! `everlog prune`: removes what has served its purpose, and never anything else.
 //! First a plan with the one reason why each other thing stays; then that plan;
 //! and the way back.
 
@@ -91,7 +91,7 @@ pub fn run(job: &PruneJob<'_>, out: &Printer) -> Result<ExitStatus, CommandError
     Ok(report::plan(&plan, cut_short, job, out))
 }
 
-/// A file that somebody named, below the source; nothing where it is elsewhere.
+/// Returns a file that somebody named, below the source; nothing where it is elsewhere.
 fn below(source: &Source, file: &Path) -> Result<Option<RelPath>, StoreError> {
     // Its folder is looked up and its name is kept: a link is itself, not the file
     // that it leads to.

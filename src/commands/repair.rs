@@ -78,7 +78,7 @@ const TOLD_APART: usize = 24;
 /// By so many digits each.
 const STEP_DIGITS: usize = 4;
 
-/// What names a plan: a hash over all, and a little of each step's, so that it
+/// Returns what names a plan: a hash over all, and a little of each step's, so that it
 /// can be said which of them changed.
 fn fingerprint(steps: &[Step]) -> String {
     let digests: Vec<String> = steps.iter().map(Step::digest).collect();
@@ -322,7 +322,7 @@ fn alone(backups: &Path, disk: &dyn Disk) -> Result<StoreLock, StoreError> {
     Ok(lock)
 }
 
-/// Which steps of a plan are others now, as far as its fingerprint tells.
+/// Returns which steps of a plan are others now, as far as its fingerprint tells.
 fn what_changed(steps: &[Step], wanted: &str) -> Vec<String> {
     let told: Vec<&str> = match wanted.split_once('-') {
         Some((_, digits)) => (0..digits.len()).step_by(STEP_DIGITS).filter_map(|at| digits.get(at..at + STEP_DIGITS)).collect(),

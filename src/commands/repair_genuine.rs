@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use crate::maintenance;
 use crate::model::digest::sha256_hex;
 use crate::model::files::RelPath;
-use crate::model::folder::{Listed, ListedKind, Listing, Part};
-use crate::model::repair::{Change, Reason};
+use crate::model::folder::{Listed, ListedKind, Listing, Portion};
+use crate::model::repair::{FileRepair, Reason};
 use crate::pipeline::source::Source;
 use crate::store::listing;
 use crate::store::repairs::{FileState, Repair, RepairReceipt, RepairedFile};
@@ -67,7 +67,7 @@ fn refusal(repair: &Repair<'_>, file: &RepairedFile, why: &'static str) -> Comma
 }
 
 /// Plans the repair of a source whose files had these bytes, at that time.
-fn planned_before(source: &Source, before: &BTreeMap<RelPath, Option<Vec<u8>>>, stamp_ns: i64) -> BTreeMap<RelPath, Change> {
+fn planned_before(source: &Source, before: &BTreeMap<RelPath, Option<Vec<u8>>>, stamp_ns: i64) -> BTreeMap<RelPath, FileRepair> {
     let is_as_now = |listed: &&Listed| !before.contains_key(&listed.path);
     let mut entries: Vec<Listed> = source.listing.entries().iter().filter(is_as_now).cloned().collect();
     for (path, old) in before.iter().filter_map(|(path, old)| Some((path, old.as_ref()?))) {
@@ -76,7 +76,7 @@ fn planned_before(source: &Source, before: &BTreeMap<RelPath, Option<Vec<u8>>>, 
         entries.push(listed);
     }
     let was = Listing::new(entries);
-    let peek = |path: &RelPath, part: Part| match before.get(path) {
+    let peek = |path: &RelPath, part: Portion| match before.get(path) {
         Some(old) => old.clone().unwrap_or_default(),
         None => listing::part_of(&source.root, path, part),
     };

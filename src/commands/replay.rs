@@ -108,7 +108,7 @@ pub fn run(job: &ReplayJob, out: &Printer) -> Result<ExitStatus, CommandError> {
     if job.branches == Branches::All {
         ends.extend(nodes::other_branches(&view, node).into_iter().map(|(_, end)| end));
     }
-    let shower = adapter.shower(view.shapes());
+    let message_renderer = adapter.message_renderer(view.shapes());
     let mut lines = Lines { out, last: job.last, held: VecDeque::new() };
     let (mut session, mut index) = (Session::of(&view.session, &view.outcome), 0);
     let mut redactor = job.redactor.as_ref().map(Redactor::fresh);
@@ -127,7 +127,7 @@ pub fn run(job: &ReplayJob, out: &Printer) -> Result<ExitStatus, CommandError> {
                 continue;
             }
             match (job.shape, shown.edit) {
-                (Shape::Source, _) => shower(&shown, &mut |line| lines.push(line)).map_err(stream)?,
+                (Shape::Source, _) => message_renderer(&shown, &mut |line| lines.push(line)).map_err(stream)?,
                 (Shape::Flat, _) => {
                     let Some(message) = Message::of(&shown, index).map_err(stream)? else { continue };
                     index += 1;
@@ -165,7 +165,7 @@ fn is_left_out(job: &ReplayJob, event: &EventRef<'_>) -> bool {
     job.view == View::Context && event.is_hidden_from("model")
 }
 
-/// A line of the log with what an edit puts into its payload.
+/// Returns a line of the log with what an edit puts into its payload.
 fn edited_line(event: &EventRef<'_>, edit: &EventRef<'_>) -> Vec<u8> {
     let mut line = format!("{{\"seq\":{}", event.seq).into_bytes();
     if let Some(ts) = event.ts {
@@ -202,7 +202,7 @@ impl Lines<'_> {
     }
 }
 
-/// Why the source program would not show this head, or its default.
+/// Says why the source program would not show this head, or its default.
 fn failure<'a>(outcome: &'a Outcome, asked: Option<&HeadName>, adapter: &dyn Format) -> Option<&'a String> {
     match asked {
         // An event log fails alone, and no program loads a backup by itself.
@@ -218,7 +218,7 @@ fn failure<'a>(outcome: &'a Outcome, asked: Option<&HeadName>, adapter: &dyn For
     }
 }
 
-/// The last messages through the last checkpoint, whatever the log's length;
+/// Prints the last messages through the last checkpoint, whatever the log's length;
 /// `None` where that does not say what is shown.
 fn last_only(job: &ReplayJob, count: usize, out: &Printer) -> Result<Option<ExitStatus>, CommandError> {
     let is_default = job.head.is_none() && job.leaf.is_none() && job.at.is_none();

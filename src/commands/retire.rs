@@ -7,7 +7,7 @@ use std::path::Path;
 
 use crate::model::files::RelPath;
 use crate::model::finding::FindingCode;
-use crate::pipeline::retired::{Pair, Place, has_its_bytes, is_half_done, is_meant, is_still, pairs, retired_name};
+use crate::pipeline::retired::{Pair, RetiredState, has_its_bytes, is_half_done, is_meant, is_still, pairs, retired_name};
 use crate::pipeline::source::{Source, SourceUnit};
 use crate::pipeline::unchanged::{LogState, log_state};
 use crate::store::StoreError;
@@ -81,12 +81,12 @@ pub(super) fn retire(
     folders.iter().try_for_each(|folder| disk.sync(folder))
 }
 
-/// Which sessions are one with another that stays, and with which. One that was
+/// Returns which sessions are one with another that stays, and with which. One that was
 /// not chosen stays, too.
 fn kept_by(source: &Source, going: &BTreeSet<&RelPath>) -> BTreeMap<RelPath, RelPath> {
     let mut kept = BTreeMap::new();
-    for unit in source.units.iter().filter(|unit| !unit.found.beside().retires_with.is_empty()) {
-        let others = unit.found.beside().retires_with.iter().map(|other| other.below(&unit.found.root).below(&unit.place));
+    for unit in source.units.iter().filter(|unit| !unit.found.shared_facts().retires_with.is_empty()) {
+        let others = unit.found.shared_facts().retires_with.iter().map(|other| other.below(&unit.found.root).below(&unit.place));
         let group: Vec<RelPath> = others.chain([unit.name.clone()]).collect();
         if let Some(stays) = group.iter().find(|name| !going.contains(name)) {
             kept.extend(group.iter().filter(|name| *name != stays).map(|name| (name.clone(), stays.clone())));
@@ -95,7 +95,7 @@ fn kept_by(source: &Source, going: &BTreeSet<&RelPath>) -> BTreeMap<RelPath, Rel
     kept
 }
 
-/// Why a file keeps its name.
+/// Says why a file keeps its name.
 fn not_renamed(error: &StoreError, retired: Option<&Retired>, path: &RelPath) -> String {
     let was_retired = retired.is_some_and(|retired| retired.files.iter().any(|file| path.has_key(&file.path)));
     if was_retired && matches!(error, StoreError::Exists { .. }) {
@@ -107,7 +107,7 @@ fn not_renamed(error: &StoreError, retired: Option<&Retired>, path: &RelPath) ->
     format!("not renamed: {error}")
 }
 
-/// The files to be renamed, as they were proven; or the first that cannot be.
+/// Returns the files to be renamed, as they were proven; or the first that cannot be.
 fn plan<'u>(folder: &Path, unit: &'u SourceUnit, receipt: &Receipt) -> Result<Vec<FileReceipt>, (&'u RelPath, StoreError)> {
     let mut files = Vec::new();
     for path in &unit.found.retires {
@@ -122,7 +122,7 @@ fn plan<'u>(folder: &Path, unit: &'u SourceUnit, receipt: &Receipt) -> Result<Ve
     Ok(files)
 }
 
-/// What was retired of a session before stays retired.
+/// Returns what was retired of a session before stays retired.
 fn merged(before: Option<&Retired>, now: Retired) -> Retired {
     let mut files = now.files;
     let is_new = |file: &&FileReceipt| !files.iter().any(|new| new.path == file.path);
@@ -131,9 +131,9 @@ fn merged(before: Option<&Retired>, now: Retired) -> Retired {
     Retired { folder: now.folder, files, beside: now.beside }
 }
 
-/// The files beside a session that are of the same key, as they are known.
+/// Returns the files beside a session that are of the same key, as they are known.
 fn beside(unit: &SourceUnit, known: &Receipts) -> Vec<FileReceipt> {
-    let others = unit.found.beside().retires_with.iter();
+    let others = unit.found.shared_facts().retires_with.iter();
     let receipts = others.filter_map(|other| Some((other, known.get(&other.below(&unit.found.root).below(&unit.place))?)));
     receipts.filter_map(|(other, receipt)| receipt.files.iter().find(|file| other.has_key(&file.path)).cloned()).collect()
 }
@@ -165,16 +165,16 @@ pub(super) fn finish(source: &Source, known: &Receipts, store: &Store, disk: &dy
     let found = meant.iter().map(|(receipt, retired)| Ok((receipt, pairs(source, &RelPath::from_key(&receipt.unit), retired)?)));
     for (receipt, pairs) in found.collect::<Result<Vec<_>, StoreError>>()?.into_iter().filter(|(_, pairs)| is_half_done(pairs)) {
         let is_proven = |pair: &Pair<'_>| match pair.place() {
-            Place::Live => has_its_bytes(&pair.live, pair.was),
-            Place::Retired | Place::Both | Place::Gone => has_its_bytes(&pair.retired, pair.was),
+            RetiredState::Live => has_its_bytes(&pair.live, pair.was),
+            RetiredState::Retired | RetiredState::Both | RetiredState::Gone => has_its_bytes(&pair.retired, pair.was),
         };
         let goes_on = log_state(receipt, store) == LogState::Intact && pairs.iter().all(is_proven);
         let mut renamed = Vec::new();
         for pair in &pairs {
             match (pair.place(), goes_on) {
-                (Place::Live, true) => disk.rename_new(&pair.live, &pair.retired)?,
-                (Place::Retired, false) => disk.rename_new(&pair.retired, &pair.live)?,
-                (Place::Live | Place::Retired | Place::Both | Place::Gone, _) => continue,
+                (RetiredState::Live, true) => disk.rename_new(&pair.live, &pair.retired)?,
+                (RetiredState::Retired, false) => disk.rename_new(&pair.retired, &pair.live)?,
+                (RetiredState::Live | RetiredState::Retired | RetiredState::Both | RetiredState::Gone, _) => continue,
             }
             renamed.push(pair.was.path.clone());
             disk.sync(pair.live.parent().unwrap_or(&source.root))?;

@@ -28,7 +28,7 @@ impl Sample {
     }
 }
 
-/// Where a name stands between 0 and 1.
+/// Returns where a name stands between 0 and 1.
 fn rank(name: &str) -> f64 {
     let digits = &sha256_hex(name.as_bytes())[..13];
     u64::from_str_radix(digits, 16).unwrap_or(0) as f64 / (1u64 << 52) as f64

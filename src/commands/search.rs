@@ -25,7 +25,7 @@ use scan::{Enough, Hit, hits};
 
 pub use crate::api::Role;
 pub use filter::{Branch, Filter};
-pub use pattern::{Case, Pattern, Wanted};
+pub use pattern::{Case, Pattern, SearchTerms};
 pub use scan::PartKind;
 
 /// What to search for, where, and how matches are shown.
@@ -234,7 +234,7 @@ fn hit_line(short: &str, hit: &Hit, job: &SearchJob) -> Styled {
     line
 }
 
-/// The text of a line around its first match, in so many columns, with matches
+/// Returns the text of a line around its first match, in so many columns, with matches
 /// marked.
 fn around(hit: &Hit, room: usize) -> Styled {
     let first = hit.matches.first().cloned().unwrap_or(0..0);
@@ -263,7 +263,7 @@ fn around(hit: &Hit, room: usize) -> Styled {
     line
 }
 
-/// A text that is safe to show, with its line ends and tabulators as spaces.
+/// Returns a text that is safe to show, with its line ends and tabulators as spaces.
 fn spaced(text: &str) -> String {
     visible(&text.replace(['\n', '\t'], " "))
 }

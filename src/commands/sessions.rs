@@ -182,14 +182,14 @@ fn named(word: &str, store: &Path) -> Result<PathBuf, CommandError> {
     Err(none())
 }
 
-/// A session in a list of candidates.
+/// Returns a session in a list of candidates.
 fn candidate(row: &SessionRow) -> String {
     let day = row.about.last.as_deref().and_then(|last| last.get(..10)).unwrap_or("no time");
     let called: String = row.about.called().unwrap_or_default().chars().take(50).collect();
     visible(&format!("  {}  {day}  {called}  ({})", row.about.id, row.name))
 }
 
-/// Explains an error about a file or folder that is no log, where sessions of a
+/// Explains an error about a file or folder that is not a log, where sessions of a
 /// program are there.
 #[must_use]
 pub fn explained(error: CommandError) -> CommandError {

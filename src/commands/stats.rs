@@ -205,7 +205,7 @@ fn table(by: &str, mut rows: Vec<(&str, &Counts)>, terminal: Terminal, out: &Pri
     out.text("");
 }
 
-/// What is shown of messages: the head of each column, and its cell.
+/// Returns what is shown of messages: the head of each column, and its cell.
 fn message_cells(counts: &Counts) -> Vec<(&'static str, String)> {
     let number = |number: Option<u64>| number.map_or_else(|| "-".to_owned(), thousands);
     let cached = match (counts.cache_read, counts.cache_write) {
@@ -223,17 +223,17 @@ fn message_cells(counts: &Counts) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// What is shown of calls of a tool.
+/// Returns what is shown of calls of a tool.
 fn tool_cells(counts: &Counts) -> Vec<(&'static str, String)> {
     vec![("SESSIONS", thousands(counts.sessions)), ("CALLS", thousands(counts.calls)), ("FAILED", thousands(counts.failed_calls))]
 }
 
-/// A cost to the cent; a small one to a hundredth of it.
+/// Returns a cost to the cent; a small one to a hundredth of it.
 fn money(cost: f64) -> String {
     if cost.abs() < 1.0 { format!("{cost:.4}") } else { format!("{cost:.2}") }
 }
 
-/// A bar of so many columns at most, to an eighth of a column.
+/// Returns a bar of so many columns at most, to an eighth of a column.
 fn bar(size: u64, most: u64, room: usize) -> String {
     const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
     if most == 0 || size == 0 || room == 0 {

@@ -13,7 +13,7 @@ use crate::model::finding::Finding;
 use crate::report::printer::Printer;
 use crate::report::text;
 use crate::store::receipts::{Receipt, Receipts};
-use crate::tables::plan::Entry;
+use crate::tables::plan::PlannedSession;
 use crate::tables::rows::{Subject, log_hash};
 use crate::verify::difference::visible;
 
@@ -24,7 +24,7 @@ use super::logs::{self, Asked, LogFile, Unread};
 #[derive(Debug)]
 pub(super) struct Listing {
     /// What is known of each.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<PlannedSession>,
     /// Where each is, and the unit of its receipt.
     places: Vec<(PathBuf, Option<RelPath>)>,
     receipts: Receipts,
@@ -55,7 +55,7 @@ impl Known {
     }
 }
 
-/// The hash of findings; empty where there are none.
+/// Returns the hash of findings; empty where there are none.
 fn digest(findings: &[Finding]) -> String {
     let text = serde_json::to_vec(findings).unwrap_or_default();
     if findings.is_empty() { String::new() } else { sha256_hex(&text) }
@@ -95,13 +95,13 @@ pub(super) fn list(folder: &Path) -> Result<Listing, CommandError> {
     Ok(listing)
 }
 
-fn entry(log: &LogFile, name: &RelPath, known: Option<&Known>) -> Result<Entry, CommandError> {
+fn entry(log: &LogFile, name: &RelPath, known: Option<&Known>) -> Result<PlannedSession, CommandError> {
     let findings = known.map(|known| known.findings.clone()).unwrap_or_default();
     let is_of_receipt = |known: &&Known| log.bytes == Some(known.log_bytes);
     if let Some(known) = known.filter(is_of_receipt)
         && let Some(about) = &known.about
     {
-        return Ok(Entry {
+        return Ok(PlannedSession {
             log: name.key(),
             sha256: known.log_sha256.clone(),
             findings,
@@ -112,7 +112,7 @@ fn entry(log: &LogFile, name: &RelPath, known: Option<&Known>) -> Result<Entry, 
     }
     let mut view = logs::open_any(&log.path, None)?;
     let about = About::of_log(&mut view).map_err(|source| CommandError::Stream { path: log.path.clone(), source })?;
-    Ok(Entry {
+    Ok(PlannedSession {
         log: name.key(),
         sha256: log_hash(&log.path)?,
         findings,
@@ -122,14 +122,14 @@ fn entry(log: &LogFile, name: &RelPath, known: Option<&Known>) -> Result<Entry, 
     })
 }
 
-/// The time of the last message in UTC; one without a zone counts as UTC.
+/// Returns the time of the last message in UTC; one without a zone counts as UTC.
 fn last(about: &About) -> Option<String> {
     let last = about.last.as_deref()?;
     Some(utc(last).unwrap_or_else(|| last.to_owned()).trim_end_matches('Z').to_owned())
 }
 
 impl Listing {
-    /// What is needed to make the rows of a log.
+    /// Returns what is needed to make the rows of a log.
     pub(super) fn subject(&self, n: usize) -> Subject {
         let (path, unit) = &self.places[n];
         let receipt = unit.as_ref().and_then(|unit| self.receipts.get(unit));

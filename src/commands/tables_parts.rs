@@ -12,7 +12,7 @@ use crate::store::replace::Ready;
 use crate::store::{StoreError, walk};
 use crate::tables::manifest::{FileLine, Manifest, PartLine, SessionLine};
 use crate::tables::parquet::{PartReader, PartWriter, Written};
-use crate::tables::plan::{self, Entry, Part, file_of};
+use crate::tables::plan::{self, PartFile, PlannedSession, file_of};
 use crate::tables::rows::{RowSink, rows_of};
 use crate::tables::{Row, TableError, TableName};
 
@@ -39,8 +39,8 @@ impl Before {
         Before { parts, by_name, by_log }
     }
 
-    /// Where the rows of a log are, if they are still right.
-    fn rows_of(&self, entry: &Entry) -> Option<(usize, usize)> {
+    /// Returns where the rows of a log are, if they are still right.
+    fn rows_of(&self, entry: &PlannedSession) -> Option<(usize, usize)> {
         let (part, at) = *self.by_log.get(&entry.log)?;
         let session = self.parts.get(part)?.sessions.get(at)?;
         (session.made_from == entry.identity()).then_some((part, at))
@@ -75,7 +75,7 @@ pub(super) enum Made {
     Nothing(Vec<TableError>),
 }
 
-/// Where a file of a part is.
+/// Returns where a file of a part is.
 pub(super) fn place(dest: &Path, part: &str, table: TableName) -> PathBuf {
     path_below(dest, &RelPath::new(file_of(part, table)))
 }
@@ -108,7 +108,7 @@ impl RowSink for Writers<'_> {
 
 impl Maker<'_> {
     /// Makes a part, unless it is there.
-    pub(super) fn make(&self, part: &Part) -> Result<Made, CommandError> {
+    pub(super) fn make(&self, part: &PartFile) -> Result<Made, CommandError> {
         let entries = &self.listing.entries;
         let identity = plan::identity(part.sessions.iter().map(|n| &entries[*n]));
         if let Some(line) = self.unchanged(part, &identity) {
@@ -132,8 +132,8 @@ impl Maker<'_> {
         Ok(Made::Nothing(failed))
     }
 
-    /// The line of a part whose files are there and made from the same.
-    fn unchanged(&self, part: &Part, identity: &str) -> Option<PartLine> {
+    /// Returns the line of a part whose files are there and made from the same.
+    fn unchanged(&self, part: &PartFile, identity: &str) -> Option<PartLine> {
         let line = self.before.by_name.get(&part.name).map(|n| &self.before.parts[*n]).filter(|line| line.made_from == identity);
         let says_so =
             |table| PartReader::open(&place(self.dest, &part.name, table), table).is_ok_and(|file| file.identity() == Some(identity));
@@ -147,9 +147,9 @@ impl Maker<'_> {
         self.finished(part, identity)
     }
 
-    /// The line of a part that a run has finished which was cut short before it wrote
+    /// Returns the line of a part that a run has finished which was cut short before it wrote
     /// its manifest.
-    fn finished(&self, part: &Part, identity: &str) -> Option<PartLine> {
+    fn finished(&self, part: &PartFile, identity: &str) -> Option<PartLine> {
         let mut sessions = None;
         let mut files = Vec::new();
         for table in TableName::ALL {
@@ -165,7 +165,7 @@ impl Maker<'_> {
     }
 
     /// Writes the files of a part; where a session is to blame, says which.
-    fn write(&self, part: &Part, sessions: &[usize]) -> Result<WrittenPart, Failure> {
+    fn write(&self, part: &PartFile, sessions: &[usize]) -> Result<WrittenPart, Failure> {
         let other = |error: TableError| Failure { session: None, error };
         let mut files = Vec::new();
         for table in TableName::ALL {
@@ -258,12 +258,12 @@ fn open(dest: &Path, line: &PartLine) -> Option<Vec<(PartReader, u64)>> {
     TableName::ALL.iter().zip(&line.files).map(one).collect()
 }
 
-/// The hash of a file's bytes.
+/// Returns the hash of a file's bytes.
 pub(super) fn hash_of(path: &Path) -> Result<String, StoreError> {
     sha256_of(disk::open(path)?).map_err(StoreError::io("read", path))
 }
 
-/// The part files in a folder of tables that none of these parts has.
+/// Returns the part files in a folder of tables that none of these parts has.
 pub(super) fn foreign(dest: &Path, parts: &[PartLine]) -> Vec<PathBuf> {
     let known: BTreeSet<PathBuf> =
         parts.iter().flat_map(|part| TableName::ALL.into_iter().map(|table| place(dest, &part.part, table))).collect();
@@ -287,7 +287,7 @@ pub(super) fn foreign(dest: &Path, parts: &[PartLine]) -> Vec<PathBuf> {
     found
 }
 
-/// Whether a name is one of ours: a person's own file stays where it is.
+/// Tells whether a name is one of ours: a person's own file stays where it is.
 fn is_part(name: &[u8]) -> bool {
     let digits = name.strip_prefix(b"part-").and_then(|name| name.strip_suffix(b".parquet"));
     digits.is_some_and(|digits| digits.len() == 16 && digits.iter().all(u8::is_ascii_hexdigit))

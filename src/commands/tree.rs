@@ -21,7 +21,7 @@ use super::error::CommandError;
 use super::logs;
 use super::tree_line::{Words, label, run_count, words};
 use super::tree_names::{Ids, Names};
-use super::tree_shape::{Begins, Line, Run, Shape, What};
+use super::tree_shape::{Begins, LineOf, Run, Shape, TreeLine};
 
 /// What to draw, and on what.
 #[derive(Debug)]
@@ -146,7 +146,7 @@ impl Known {
             || self.salvaged.contains(&seq)
     }
 
-    /// An entry's name and words. Entries name others, which have to be read
+    /// Returns an entry's name and words. Entries name others, which have to be read
     /// too: so this one is copied.
     fn words<R: ReadAt>(&self, view: &mut LogView<R>, seq: Seq) -> Result<(String, Words), StreamError> {
         let line = view.line(seq)?.to_vec();
@@ -215,7 +215,7 @@ fn cut(text: String) -> String {
 fn draw<R: ReadAt>(view: &mut LogView<R>, known: &Known, job: &TreeJob, out: &Printer) -> Result<(), StreamError> {
     let shape = Shape::of(view, view.state().head(&known.active).unwrap_or(Seq::ROOT));
     let lines = shape.lines(view, |seq| job.nodes == Nodes::All || known.is_of_note(seq, view.kind(seq), &shape));
-    let drawing = Drawing { said: Said::of(view, &lines, known, job.terminal.columns)?, known, shape, job };
+    let drawing = Drawing { said: EntryTexts::of(view, &lines, known, job.terminal.columns)?, known, shape, job };
     let session = &view.session;
     out.text(&fitted(
         &format!(
@@ -251,32 +251,32 @@ fn session_kind<R: ReadAt>(view: &LogView<R>) -> String {
     serde_json::to_value(view.session.kind).ok().and_then(|kind| kind.as_str().map(str::to_owned)).unwrap_or_default()
 }
 
-/// A head's name as a person types it.
+/// Returns a head's name as a person types it.
 fn typed(head: &HeadName) -> String {
     if HeadName::parse(&head.name) == *head { head.name.clone() } else { head.to_string() }
 }
 
 /// Entries that are shown, by number.
-struct Said {
+struct EntryTexts {
     /// Where in the list an entry stands, from 1.
     places: Vec<u32>,
     list: Vec<(String, Words)>,
 }
 
-impl Said {
+impl EntryTexts {
     /// Reads every entry that is shown, in the log's own order.
-    fn of<R: ReadAt>(view: &mut LogView<R>, lines: &[Line], known: &Known, columns: usize) -> Result<Said, StreamError> {
+    fn of<R: ReadAt>(view: &mut LogView<R>, lines: &[TreeLine], known: &Known, columns: usize) -> Result<EntryTexts, StreamError> {
         let mut is_wanted = vec![false; view.last().index() + 1];
         for line in lines {
             let (first, last) = match line.what {
-                What::Node(seq) => (seq, view.repeat(seq).map_or(seq, |(_, last)| last)),
-                What::Run(Run { first, last, ends, .. }) => ends.unwrap_or((first, last)),
+                LineOf::Node(seq) => (seq, view.repeat(seq).map_or(seq, |(_, last)| last)),
+                LineOf::Run(Run { first, last, ends, .. }) => ends.unwrap_or((first, last)),
             };
             for seq in [first, last] {
                 is_wanted[seq.index()] = true;
             }
         }
-        let mut said = Said { places: vec![0; is_wanted.len()], list: Vec::new() };
+        let mut said = EntryTexts { places: vec![0; is_wanted.len()], list: Vec::new() };
         for seq in (1..=view.last().number()).map(Seq::new).filter(|seq| is_wanted[seq.index()]) {
             let (name, words) = known.words(view, seq)?;
             let Words { who, mut text } = words.visible();
@@ -302,19 +302,19 @@ impl Said {
 struct Drawing<'a> {
     known: &'a Known,
     shape: Shape,
-    said: Said,
+    said: EntryTexts,
     job: &'a TreeJob,
 }
 
 impl Drawing<'_> {
-    fn line(&self, line: &Line) -> Styled {
+    fn line(&self, line: &TreeLine) -> Styled {
         let mut fitted = FittedLine::new(self.job.terminal);
         let through = line.depth as usize - usize::from(line.begins == Begins::Branch);
         let corner = if line.begins == Begins::Branch { "├─" } else { "" };
         fitted.push(Tint::Guide, &format!("{}{corner}", "│ ".repeat(through)));
         match line.what {
-            What::Node(seq) => self.push_node(&mut fitted, seq),
-            What::Run(run) => self.push_run(&mut fitted, &run),
+            LineOf::Node(seq) => self.push_node(&mut fitted, seq),
+            LineOf::Run(run) => self.push_run(&mut fitted, &run),
         }
         fitted.finish()
     }
@@ -358,12 +358,12 @@ impl Drawing<'_> {
         let (active, others): (Vec<&HeadName>, Vec<&HeadName>) = heads.iter().partition(|head| **head == self.known.active);
         for (n, head) in active.into_iter().chain(others).take(NAMED).enumerate() {
             let before = if n == 0 { "  ◀ " } else { ", " };
-            let (tint, behind) = match head {
+            let (tint, after) = match head {
                 head if *head == self.known.active => (Tint::Active, " (active)"),
                 head if self.known.forks.contains(head) => (Tint::Mark, " (fork)"),
                 _ => (Tint::Mark, ""),
             };
-            marks.push((tint, format!("{before}{}{behind}", visible(&typed(head)))));
+            marks.push((tint, format!("{before}{}{after}", visible(&typed(head)))));
         }
         if heads.len() > NAMED {
             marks.push((Tint::Mark, format!(" and {} more", text::thousands((heads.len() - NAMED) as u64))));

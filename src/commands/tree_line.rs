@@ -27,7 +27,7 @@ impl Words {
     }
 }
 
-/// An entry in words; `name` is what a node is called.
+/// Returns an entry in words; `name` is what a node is called.
 pub(super) fn words(event: &EventRef<'_>, mut name: impl FnMut(Seq) -> String) -> Words {
     let field = |key: &str| event.value().first(key).map(beginning).unwrap_or_default();
     let mut node = |key: &str| event.value().first(key).and_then(number).map(&mut name);
@@ -81,14 +81,14 @@ pub(super) fn words(event: &EventRef<'_>, mut name: impl FnMut(Seq) -> String) -
     Words { who: event.kind.name().replace('_', " "), text }
 }
 
-/// What a label says of which node; `None` where it takes one away.
+/// Returns what a label says of which node; `None` where it takes one away.
 pub(super) fn label(event: &EventRef<'_>) -> Option<(Seq, Option<String>)> {
     let target = event.value().first("target").and_then(number)?;
     let label = event.value().first("label").filter(|label| !label.is_null()).map(beginning);
     Some((target, label.filter(|label| !label.is_empty())))
 }
 
-/// What a run is, before its words: `12 messages and 3 other entries`.
+/// Returns what a run is, before its words: `12 messages and 3 other entries`.
 pub(super) fn run_count(messages: u64, others: u64) -> String {
     match (messages, others) {
         (0, 1) => "1 entry".to_owned(),
@@ -99,7 +99,7 @@ pub(super) fn run_count(messages: u64, others: u64) -> String {
     }
 }
 
-/// How a message begins: its first text, or what else it holds.
+/// Returns how a message begins: its first text, or what else it holds.
 fn said(payload: Value<'_>) -> String {
     let Some(content) = payload.first("content") else { return String::new() };
     if !content.is_array() {
@@ -138,7 +138,7 @@ fn number(value: Value<'_>) -> Option<Seq> {
     value.parse().map(Seq::new)
 }
 
-/// How a value begins: a text without its quotes, anything else as it stands.
+/// Returns how a value begins: a text without its quotes, anything else as it stands.
 fn beginning(value: Value<'_>) -> String {
     let text = value.first(json::RAW_KEY).filter(|raw| raw.is_string()).unwrap_or(value);
     if text.is_string() { json::unescape(&shortened(text.text())).into_owned() } else { lossy(value.text()) }
@@ -148,7 +148,7 @@ fn lossy(value: &[u8]) -> String {
     String::from_utf8_lossy(&value[..value.len().min(LOOKED_AT)]).into_owned()
 }
 
-/// A string token, or one of its first characters: a line of a hundred
+/// Returns a string token, or one of its first characters: a line of a hundred
 /// megabytes is not read for its first words.
 fn shortened(token: &[u8]) -> Cow<'_, [u8]> {
     if token.len() <= LOOKED_AT {

@@ -25,7 +25,7 @@ enum Called {
 pub(super) struct Names(Vec<Called>);
 
 impl Names {
-    /// What a node with this id is called.
+    /// Returns what a node with this id is called.
     pub(super) fn name(&self, seq: Seq, id: Option<&str>) -> String {
         match (self.0.get(seq.index()), id) {
             (Some(Called::Id), Some(id)) => id.to_owned(),
@@ -57,7 +57,7 @@ impl Ids {
         self.0.push(Id { whole: hasher.hash_one(id), beginning: hasher.hash_one(beginning(id)), seq, called });
     }
 
-    /// What the nodes up to `last` are called.
+    /// Returns what the nodes up to `last` are called.
     pub(super) fn names(mut self, last: Seq) -> Names {
         let mut names = vec![Called::Number; last.index() + 1];
         // Of equal ids the last counts.

@@ -10,11 +10,11 @@ use crate::model::stream::{LogAccess, ReadAt};
 
 /// One line of the tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Line {
+pub(super) struct TreeLine {
     /// How far it is set in.
     pub depth: u32,
     pub begins: Begins,
-    pub what: What,
+    pub what: LineOf,
 }
 
 /// Whether a line is the first of a branch that is set in.
@@ -26,7 +26,7 @@ pub(super) enum Begins {
 
 /// What a line stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum What {
+pub(super) enum LineOf {
     Node(Seq),
     Run(Run),
 }
@@ -58,7 +58,7 @@ pub(super) struct Shape {
 }
 
 impl Shape {
-    /// The shape of a log; `active` is the node that is shown by default.
+    /// Returns the shape of a log; `active` is the node that is shown by default.
     pub(super) fn of<R: ReadAt>(log: &LogView<R>, active: Seq) -> Shape {
         let last = log.last_followed();
         let len = last.index() + 1;
@@ -97,40 +97,40 @@ impl Shape {
         Shape { starts, children, sizes, messages, is_active }
     }
 
-    /// What hangs directly below a node.
+    /// Returns what hangs directly below a node.
     pub(super) fn children(&self, node: Seq) -> &[Seq] {
         let at = node.index();
         &self.children[self.starts[at] as usize..self.starts[at + 1] as usize]
     }
 
-    /// Whether a node stands on the path that is shown by default.
+    /// Tells whether a node stands on the path that is shown by default.
     pub(super) fn is_active(&self, node: Seq) -> bool {
         self.is_active.get(node.index()).copied().unwrap_or(false)
     }
 
-    /// How many nodes more than one hang below.
+    /// Returns how many nodes more than one hang below.
     pub(super) fn branch_points(&self) -> u64 {
         (0..self.sizes.len()).filter(|n| self.starts[n + 1] - self.starts[*n] > 1).count() as u64
     }
 
-    /// The child that goes on in the line of its parent.
+    /// Returns the child that goes on in the line of its parent.
     fn goes_on(&self, node: Seq) -> Option<Seq> {
         self.children(node).iter().copied().max_by_key(|child| (self.is_active(*child), self.sizes[child.index()], *child))
     }
 
-    /// The lines of the tree, top to bottom; what is not of note goes together.
-    pub(super) fn lines<R: ReadAt>(&self, log: &LogView<R>, is_of_note: impl Fn(Seq) -> bool) -> Vec<Line> {
+    /// Returns the lines of the tree, top to bottom; what is not of note goes together.
+    pub(super) fn lines<R: ReadAt>(&self, log: &LogView<R>, is_of_note: impl Fn(Seq) -> bool) -> Vec<TreeLine> {
         let mut lines = Lines { lines: Vec::new(), open: None };
         let mut waiting = vec![(Seq::ROOT, 0, Begins::Nothing)];
         while let Some((node, depth, begins)) = waiting.pop() {
             if !node.is_root() && is_of_note(node) {
                 lines.close();
-                lines.lines.push(Line { depth, begins, what: What::Node(node) });
+                lines.lines.push(TreeLine { depth, begins, what: LineOf::Node(node) });
             } else if !node.is_root() {
                 let own = self.messages[node.index()] - self.messages[log.parent(node).index()];
                 let ends = log.repeat(node).or((own > 0).then_some((node, node)));
                 let run = Run { first: node, last: node, nodes: 1, messages: own, others: u64::from(ends.is_none()), ends };
-                lines.fold(Line { depth, begins, what: What::Run(run) }, log.parent(node), run);
+                lines.fold(TreeLine { depth, begins, what: LineOf::Run(run) }, log.parent(node), run);
             }
             let Some(next) = self.goes_on(node) else { continue };
             // What is taken last is put first.
@@ -144,15 +144,15 @@ impl Shape {
 }
 
 struct Lines {
-    lines: Vec<Line>,
+    lines: Vec<TreeLine>,
     /// The run at hand.
-    open: Option<Line>,
+    open: Option<TreeLine>,
 }
 
 impl Lines {
     /// Takes one more node: into the run at hand where it stands below that.
-    fn fold(&mut self, line: Line, above: Seq, node: Run) {
-        if let Some(Line { what: What::Run(run), .. }) = &mut self.open
+    fn fold(&mut self, line: TreeLine, above: Seq, node: Run) {
+        if let Some(TreeLine { what: LineOf::Run(run), .. }) = &mut self.open
             && run.last == above
             && line.begins == Begins::Nothing
         {
@@ -174,9 +174,9 @@ impl Lines {
         let Some(line) = self.open.take() else { return };
         // A single node needs no counting.
         let what = match line.what {
-            What::Run(run) if run.nodes == 1 && run.messages <= 1 => What::Node(run.first),
-            what @ (What::Run(_) | What::Node(_)) => what,
+            LineOf::Run(run) if run.nodes == 1 && run.messages <= 1 => LineOf::Node(run.first),
+            what @ (LineOf::Run(_) | LineOf::Node(_)) => what,
         };
-        self.lines.push(Line { what, ..line });
+        self.lines.push(TreeLine { what, ..line });
     }
 }

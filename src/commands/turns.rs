@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::log::turns::{Settled, Turn, turns};
+use crate::log::turns::{SettledBy, Turn, turns};
 use crate::report::exit::ExitStatus;
 use crate::report::printer::{Form, Printer};
 use crate::report::text;
@@ -33,18 +33,18 @@ pub fn run(log: &Path, out: &Printer) -> Result<ExitStatus, CommandError> {
             Form::Text => out.text(&shown(turn)),
         }
     }
-    let open = found.iter().filter(|turn| turn.settled == Settled::Open).count() as u64;
+    let open = found.iter().filter(|turn| turn.settled == SettledBy::Open).count() as u64;
     out.say(&format!("{}, {open} not settled", text::count(found.len() as u64, "turn")));
     Ok(status)
 }
 
-/// A turn in two to four lines.
+/// Returns a turn in two to four lines.
 fn shown(turn: &Turn) -> String {
     let by = match turn.settled {
-        Settled::Journal => "by its journal",
-        Settled::Run => "by its run",
-        Settled::Session => "by the session",
-        Settled::Open => "not settled",
+        SettledBy::Journal => "by its journal",
+        SettledBy::Run => "by its run",
+        SettledBy::Session => "by the session",
+        SettledBy::Open => "not settled",
     };
     let end = turn.end.as_deref().filter(|end| *end != turn.state).map(|end| format!(" -> {end}")).unwrap_or_default();
     let reason = turn.reason.as_ref().map(|reason| format!(" ({reason})")).unwrap_or_default();

@@ -9,8 +9,8 @@ use crate::adapters::by_id;
 use crate::adapters::format::{Format, Standing};
 use crate::maintenance;
 use crate::model::files::RelPath;
-use crate::model::folder::{FolderView, Part};
-use crate::pipeline::retired::{Pair, Place, WHO_RENAMED, from_log, has_its_bytes, is_meant, is_still, pairs, retired_name};
+use crate::model::folder::{FolderView, Portion};
+use crate::pipeline::retired::{Pair, RetiredState, WHO_RENAMED, from_log, has_its_bytes, is_meant, is_still, pairs, retired_name};
 use crate::pipeline::source::{Source, SourceUnit};
 use crate::report::exit::ExitStatus;
 use crate::report::printer::{Form, Printer};
@@ -99,7 +99,7 @@ impl Giving<'_> {
         self.folders.extend(folders);
         self.done += returned.len() as u64;
         if let Some(Refusal { at, why, hint }) = &refusal {
-            let is_live = |pair: &Pair<'_>| pair.place() == Place::Live;
+            let is_live = |pair: &Pair<'_>| pair.place() == RetiredState::Live;
             let live = pairs(self.source, unit, retired).map_or(0, |pairs| pairs.iter().filter(|pair| is_live(pair)).count());
             self.failed += (retired.files.len() - live) as u64;
             self.out.complain(&format!("error: {}\n  at {}\nhint: {hint}", visible(why), visible(&at.to_string())));
@@ -143,15 +143,15 @@ impl Giving<'_> {
     }
 }
 
-/// The file that a program would write over if a retired one got its name back,
+/// Returns the file that a program would write over if a retired one got its name back,
 /// where it is not as it was when that was retired.
 fn overwritten_by(source: &Source, adapter: &dyn Format, pair: &Pair<'_>, retired: &Retired) -> Option<RelPath> {
-    if pair.place() != Place::Retired {
+    if pair.place() != RetiredState::Retired {
         return None;
     }
     let folder = pair.name.folders().next().unwrap_or_else(|| RelPath::new(""));
     let own_name = RelPath::new(pair.name.as_bytes().rsplit(|b| *b == b'/').next().unwrap_or_default());
-    let peek = |path: &RelPath, part: Part| listing::part_of(&source.root, path, part);
+    let peek = |path: &RelPath, part: Portion| listing::part_of(&source.root, path, part);
     let view = FolderView::new(&source.listing, &folder, &peek);
     let bytes = view.all_bytes(retired_name(&own_name));
     let over = maintenance::of(adapter.id()).overwritten_by(&own_name, &bytes, &view)?;
@@ -180,7 +180,7 @@ fn rename_all(source: &Source, unit: &RelPath, adapter: Option<&dyn Format>, ret
     };
     let mut renamed = Renamed::default();
     // What makes the program list the session was renamed first, and comes last.
-    for pair in pairs.iter().rev().filter(|pair| pair.place() == Place::Retired) {
+    for pair in pairs.iter().rev().filter(|pair| pair.place() == RetiredState::Retired) {
         if let Err(error) = disk.rename_new(&pair.retired, &pair.live) {
             let hint = "run it again when that is repaired: it goes on where it stopped";
             renamed.refusal = Some(Refusal { at: pair.name.clone(), why: error.to_string(), hint });
@@ -204,11 +204,13 @@ fn may_be_renamed<'r>(
     for pair in &pairs {
         let refuse = |at: &RelPath, why: &str, hint| Err(Refusal { at: at.clone(), why: why.to_owned(), hint });
         match pair.place() {
-            Place::Live => {}
-            Place::Retired if has_its_bytes(&pair.retired, pair.was) => {}
-            Place::Retired => return refuse(&retired_name(&pair.name), "changed since it was retired; nothing was renamed", RESTORE),
-            Place::Both => return refuse(&pair.name, "exists already; nothing was renamed", "move it away, and run again"),
-            Place::Gone => return refuse(&retired_name(&pair.name), "was retired, and is gone; nothing was renamed", RESTORE),
+            RetiredState::Live => {}
+            RetiredState::Retired if has_its_bytes(&pair.retired, pair.was) => {}
+            RetiredState::Retired => {
+                return refuse(&retired_name(&pair.name), "changed since it was retired; nothing was renamed", RESTORE);
+            }
+            RetiredState::Both => return refuse(&pair.name, "exists already; nothing was renamed", "move it away, and run again"),
+            RetiredState::Gone => return refuse(&retired_name(&pair.name), "was retired, and is gone; nothing was renamed", RESTORE),
         }
         if let Some((program, over)) = adapter.and_then(|adapter| Some((adapter.id(), overwritten_by(source, adapter, pair, retired)?))) {
             let why = format!("{program} would import it over {over}, which was written since; nothing was renamed");

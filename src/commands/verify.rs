@@ -20,9 +20,10 @@ pub use crate::verify::Level;
 use super::baseline::Baseline;
 use super::error::CommandError;
 use super::logs::{self, Asked, Names, Unread};
-use super::verify_check::{Checked, Checker};
+use super::verify_check::Checker;
 pub use super::verify_job::{Annotations, Kept, Strictness, Verdict, VerifyJob};
-use super::verify_rows::{NamedLog, Row, Rows, earlier_unit_name};
+use super::verify_row::Checked;
+use super::verify_rows::{LogResult, NamedLog, Rows, earlier_unit_name};
 use super::verify_store::Logs;
 use super::{audit, golden, place, verify_report, verify_store};
 
@@ -43,7 +44,7 @@ pub fn run(job: &VerifyJob, out: &Printer) -> Result<ExitStatus, CommandError> {
     // There may be none, and somebody may know of logs that should be there.
     let Names { logs: found, mut unread } = logs::look_at_names(&job.logs)?;
     let root = if job.looks_at_the_rest() { verify_store::root(job, &asked)? } else { None };
-    // A folder around several stores is none.
+    // A folder around several stores is not one.
     let store = asked.store.clone().or_else(|| Store::of_log(&asked.log(&job.logs, found.first()?.clone()).path));
     let mut source = match &job.source {
         Some(path) => {
@@ -83,68 +84,20 @@ pub fn run(job: &VerifyJob, out: &Printer) -> Result<ExitStatus, CommandError> {
         form: out.form(),
         owned: &owned,
     };
-    let bytes = |log: &NamedLog<'_>| asked.log(&job.logs, log.name.clone()).path.metadata().map_or(0, |meta| meta.len());
-    let progress = out.progress(chosen.iter().map(bytes).sum(), chosen.len() as u64);
-    // A log is read through a window; what is in memory is the source.
-    let held =
-        |log: &NamedLog<'_>| source.as_ref().map_or(0, |source| log.unit.map_or_else(|| bytes(log), |unit| unit.bytes(&source.listing)));
-    let mut rows = batch::by_size(&chosen, held, job.jobs, |log| {
-        let checked = Checker { receipts: &receipts, ..checker }.check(&log.item(job, &asked, &receipts));
-        progress.session_done(bytes(log));
-        Row::of(checked)
-    });
-    drop(progress);
-    // A migration that runs at the same time writes logs before their receipts:
-    // what these say against a log is asked again, not reported at once.
-    let mut pause = FIRST_PAUSE;
-    for _ in 0..ATTEMPTS {
-        let is_disputed = rows.iter().any(|row| row.verdict().is_disputed()) || !receipts.damaged().is_empty();
-        let written = store.as_ref().filter(|store| is_disputed && verify_store::is_being_written(store, &receipts));
-        let Some(store) = written else { break };
-        std::thread::sleep(pause);
-        pause = LONGEST_PAUSE.min(pause * 2);
-        receipts = Receipts::load(store);
-        for (log, row) in chosen.iter().zip(&mut rows).filter(|(_, row)| row.verdict().is_disputed()) {
-            *row = Row::of(Checker { receipts: &receipts, ..checker }.check(&log.item(job, &asked, &receipts)));
-        }
-    }
-    let mut besides: Vec<Checked> = Vec::new();
-    // A folder that is not in a store has none of the names of its receipts.
-    for receipt in receipts.iter().filter(|_| asked.store.is_some()) {
-        let (log, unit) = (RelPath::from_key(&receipt.log), RelPath::from_key(&receipt.unit).to_string());
-        let place = asked.place_of(&job.logs, &log);
-        // One that is a file now was written since logs were listed.
-        let is_there = place.symlink_metadata().is_ok_and(|meta| meta.is_file());
-        let is_meant = asked.takes(&log) && job.selection.takes_name(&unit) && job.takes(&log.to_string());
-        if have.insert(&log) && is_meant && !is_there {
-            besides.push(Checked::gone(&log, unit, place));
-        }
-    }
-    let unread = unread.iter().filter(|unread| have.insert(&asked.name_below(&unread.relative)));
-    let unread = unread.filter(|unread| job.takes(&unread.relative.to_string()));
-    besides.extend(unread.map(|unread| Checked::unread(unread, &job.logs)));
+    let rows = check_logs(&chosen, checker, &mut receipts, out);
+    let mut besides = logs_gone(&receipts, &unread, checker, &mut have);
     let mut told_root = None;
     if job.looks_at_the_rest() {
         let is_current = chosen.iter().map(|log| log.kept).chain(besides.iter().map(|one| one.kept)).any(|kept| kept == Kept::Current);
         let has_logs = if has_more || is_current { Logs::Some } else { Logs::None };
         besides.extend(verify_store::about_receipts(job, &asked, &receipts, has_logs));
-        let verdicts = rows.iter().map(Row::verdict).chain(besides.iter().map(|one| one.verdict));
+        let verdicts = rows.iter().map(LogResult::verdict).chain(besides.iter().map(|one| one.verdict));
         let (root, wrong_root) = verify_store::about_root(job, root, verdicts);
         besides.extend(wrong_root);
         told_root = root;
     }
-    if let Some(source) = &source {
-        let is_without = |log: &RelPath, unit: &SourceUnit| {
-            unit.found.standing == Standing::Live && asked.takes(log) && !have.contains(log) && job.takes(&log.to_string())
-        };
-        let units = units.iter().flat_map(UnitsByLog::iter);
-        let meant = units.filter(|(log, unit)| is_without(log, unit) && job.selection.takes(unit, &source.listing));
-        besides.extend(meant.map(|(log, unit)| checker.without_log(&log.key(), unit)));
-        let beyond = if job.looks_at_the_rest() { audit::beyond_sessions(source) } else { Vec::new() };
-        let unconverted = beyond.into_iter().filter(|finding| finding.code.is_unconverted());
-        let meant = unconverted.filter(|finding| job.selection.takes_name(&finding.location.file));
-        let mut acceptance = baseline.acceptance();
-        besides.extend(meant.map(|finding| checker.not_converted(&finding, &mut acceptance)));
+    if let (Some(source), Some(units)) = (&source, &units) {
+        besides.extend(without_logs(source, units, checker, &have));
     }
     if let Some(folder) = &job.golden {
         let left = golden::left_over(folder, &asked, |log| have.contains(log))?;
@@ -157,6 +110,77 @@ pub fn run(job: &VerifyJob, out: &Printer) -> Result<ExitStatus, CommandError> {
         return Err(error);
     }
     verify_report::report(&rows, job, told_root.as_deref(), out)
+}
+
+/// Checks logs side by side. Those that their receipts speak against are checked again
+/// while a migration runs, with the receipts that it has written by then.
+fn check_logs(chosen: &[NamedLog<'_>], checker: Checker<'_>, receipts: &mut Receipts, out: &Printer) -> Vec<LogResult> {
+    let Checker { job, asked, source, store, .. } = checker;
+    let bytes = |log: &NamedLog<'_>| asked.log(&job.logs, log.name.clone()).path.metadata().map_or(0, |meta| meta.len());
+    let progress = out.progress(chosen.iter().map(bytes).sum(), chosen.len() as u64);
+    // A log is read through a window; what is in memory is the source.
+    let held = |log: &NamedLog<'_>| source.map_or(0, |source| log.unit.map_or_else(|| bytes(log), |unit| unit.bytes(&source.listing)));
+    let known: &Receipts = receipts;
+    let mut rows = batch::by_size(chosen, held, job.jobs, |log| {
+        let checked = Checker { receipts: known, ..checker }.check(&log.item(job, asked, known));
+        progress.session_done(bytes(log));
+        LogResult::of(checked)
+    });
+    drop(progress);
+    // A migration that runs at the same time writes logs before their receipts:
+    // what these say against a log is asked again, not reported at once.
+    let mut pause = FIRST_PAUSE;
+    for _ in 0..ATTEMPTS {
+        let is_disputed = rows.iter().any(|row| row.verdict().is_disputed()) || !receipts.damaged().is_empty();
+        let written = store.filter(|store| is_disputed && verify_store::is_being_written(store, receipts));
+        let Some(store) = written else { break };
+        std::thread::sleep(pause);
+        pause = LONGEST_PAUSE.min(pause * 2);
+        *receipts = Receipts::load(store);
+        for (log, row) in chosen.iter().zip(&mut rows).filter(|(_, row)| row.verdict().is_disputed()) {
+            *row = LogResult::of(Checker { receipts, ..checker }.check(&log.item(job, asked, receipts)));
+        }
+    }
+    rows
+}
+
+/// Returns the logs that receipts name and that are not there, and the files with the
+/// name of a log that could not be looked at. All of them are added to `have`.
+fn logs_gone(receipts: &Receipts, unread: &[Unread], checker: Checker<'_>, have: &mut HaveLogs) -> Vec<Checked> {
+    let Checker { job, asked, .. } = checker;
+    let mut gone = Vec::new();
+    // A folder that is not in a store has none of the names of its receipts.
+    for receipt in receipts.iter().filter(|_| asked.store.is_some()) {
+        let (log, unit) = (RelPath::from_key(&receipt.log), RelPath::from_key(&receipt.unit).to_string());
+        let place = asked.place_of(&job.logs, &log);
+        // One that is a file now was written since logs were listed.
+        let is_there = place.symlink_metadata().is_ok_and(|meta| meta.is_file());
+        let is_meant = asked.takes(&log) && job.selection.takes_name(&unit) && job.takes(&log.to_string());
+        if have.insert(&log) && is_meant && !is_there {
+            gone.push(Checked::gone(&log, unit, place));
+        }
+    }
+    let unread = unread.iter().filter(|unread| have.insert(&asked.name_below(&unread.relative)));
+    let unread = unread.filter(|unread| job.takes(&unread.relative.to_string()));
+    gone.extend(unread.map(|unread| Checked::unread(unread, &job.logs)));
+    gone
+}
+
+/// Returns the sessions of a source that have no log, and what of it cannot be
+/// converted.
+fn without_logs(source: &Source, units: &UnitsByLog<'_>, checker: Checker<'_>, have: &HaveLogs) -> Vec<Checked> {
+    let Checker { job, asked, baseline, .. } = checker;
+    let is_without = |log: &RelPath, unit: &SourceUnit| {
+        unit.found.standing == Standing::Live && asked.takes(log) && !have.contains(log) && job.takes(&log.to_string())
+    };
+    let meant = units.iter().filter(|(log, unit)| is_without(log, unit) && job.selection.takes(unit, &source.listing));
+    let mut without: Vec<Checked> = meant.map(|(log, unit)| checker.without_log(&log.key(), unit)).collect();
+    let beyond = if job.looks_at_the_rest() { audit::beyond_sessions(source) } else { Vec::new() };
+    let unconverted = beyond.into_iter().filter(|finding| finding.code.is_unconverted());
+    let meant = unconverted.filter(|finding| job.selection.takes_name(&finding.location.file));
+    let mut acceptance = baseline.acceptance();
+    without.extend(meant.map(|finding| checker.not_converted(&finding, &mut acceptance)));
+    without
 }
 
 /// The sessions of a source, by the logs that they have or should have.
@@ -180,7 +204,7 @@ impl<'a> UnitsByLog<'a> {
         UnitsByLog { folder: if is_named_so { RelPath::new("") } else { folder }, units, odd }
     }
 
-    /// The session that has a log.
+    /// Returns the session that has a log.
     fn get(&self, log: &RelPath) -> Option<&'a SourceUnit> {
         let folder = self.folder.as_bytes();
         let own = if folder.is_empty() { Some(log.as_bytes()) } else { log.as_bytes().strip_prefix(folder)?.strip_prefix(b"/") }?;
@@ -240,7 +264,7 @@ fn every_log<'a>(
     Ok(every)
 }
 
-/// What of that is meant.
+/// Returns what of that is meant.
 fn choose<'a>(
     every: Vec<NamedLog<'a>>,
     (job, asked): (&VerifyJob, &Asked),

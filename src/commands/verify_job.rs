@@ -95,7 +95,7 @@ pub enum Verdict {
     KeptDamaged,
     /// The log is not as it was sealed, or does not come to what it should.
     Differs,
-    /// Lines of the log are no events, or do not fit together.
+    /// Lines of the log are not events, or do not fit together.
     Damaged,
     /// The log is good by itself, and its source has other bytes.
     SourceChanged,
@@ -150,7 +150,7 @@ impl Verdict {
         matches!(self, Verdict::OtherLog | Verdict::NoReceipt)
     }
 
-    /// What a run ends in that comes to this.
+    /// Returns what a run ends in that comes to this.
     #[must_use]
     pub fn exit(self) -> ExitStatus {
         match self {
@@ -173,7 +173,7 @@ impl Verdict {
 }
 
 /// One log that is to be checked.
-pub(super) struct Item<'a> {
+pub(super) struct LogToCheck<'a> {
     pub log: LogFile,
     /// Its path below the store, as a key.
     pub key: String,

@@ -20,7 +20,8 @@ use crate::verify::difference::visible;
 use super::error::CommandError;
 use super::kinds::Kinds;
 use super::verify_job::{Kept, VERDICTS, Verdict};
-use super::verify_report::{Closing, SCHEMA, Totals, hint, in_words, note};
+use super::verify_report::{SCHEMA, hint, note};
+use super::verify_totals::{Closing, Totals, in_words};
 
 /// No line of a report is longer.
 const LONGEST_LINE: u64 = 128 * 1024 * 1024;
@@ -30,7 +31,7 @@ const PIECE: usize = 16 * 1024;
 
 /// What is needed of a line to put it in order and to say what it is about.
 #[derive(Debug, Deserialize)]
-struct Row {
+struct ReportRow {
     log: String,
     kept: Kept,
     verdict: Verdict,
@@ -55,7 +56,7 @@ struct Difference {
 /// One line of a report.
 enum ReportLine {
     /// About a log.
-    Row(Box<RawValue>, Row),
+    Row(Box<RawValue>, ReportRow),
     /// The last one.
     Closing(Box<Closing>),
 }
@@ -76,7 +77,7 @@ impl<'p> Report<'p> {
         CommandError::NotAReport { path: self.path.to_owned(), what: what.into() }
     }
 
-    /// The next line; nothing at the end.
+    /// Returns the next line; nothing at the end.
     fn next(&mut self) -> Result<Option<ReportLine>, CommandError> {
         let mut text = String::new();
         let read = self.lines.by_ref().take(LONGEST_LINE).read_line(&mut text);
@@ -206,7 +207,7 @@ fn sum_of(sum: Totals, more: Totals) -> Totals {
 
 /// Calls `take` for every line of all reports: current logs first, each kind by
 /// name, as one run sorts them. One line of each report is in memory.
-fn each_row(reports: &[PathBuf], mut take: impl FnMut(&RawValue, &Row)) -> Result<(), CommandError> {
+fn each_row(reports: &[PathBuf], mut take: impl FnMut(&RawValue, &ReportRow)) -> Result<(), CommandError> {
     let mut open = Vec::with_capacity(reports.len());
     let (mut next, mut rows) = (BinaryHeap::new(), BTreeMap::new());
     for (n, path) in reports.iter().enumerate() {
@@ -229,7 +230,7 @@ fn advance(
     n: usize,
     report: &mut Report<'_>,
     next: &mut Next,
-    rows: &mut BTreeMap<usize, (Box<RawValue>, Row)>,
+    rows: &mut BTreeMap<usize, (Box<RawValue>, ReportRow)>,
 ) -> Result<(), CommandError> {
     if let Some(ReportLine::Row(raw, row)) = report.next()? {
         next.push(Reverse((row.kept, row.log.clone(), n)));
@@ -239,7 +240,7 @@ fn advance(
 }
 
 /// What a person reads of one log: nothing, where all is well.
-fn say(row: &Row, out: &Printer) {
+fn say(row: &ReportRow, out: &Printer) {
     if let Some(what) = note(row.verdict) {
         out.say(&format!("note: {what}\n  at {}", visible(&row.log)));
     }

@@ -1,8 +1,6 @@
 //! What `verify` says: to people, to programs, to JUnit and to GitHub.
 
-use serde::{Deserialize, Serialize};
-use std::borrow::Cow;
-use std::collections::BTreeMap;
+use serde::Serialize;
 use std::error::Error;
 use std::path::Path;
 
@@ -17,14 +15,13 @@ use crate::report::styled::Styled;
 use crate::report::text;
 use crate::store::disk::{Disk, RealDisk};
 use crate::store::replace;
-use crate::verify::Level;
 use crate::verify::difference::visible;
 
 use super::error::CommandError;
-use super::kinds::Kinds;
-use super::verify_check::{Checked, Located};
-use super::verify_job::{Annotations, Kept, Strictness, VERDICTS, Verdict, VerifyJob};
+use super::verify_job::{Annotations, Kept, Strictness, Verdict, VerifyJob};
+use super::verify_row::{Checked, Located, counting, status, verdict_status};
 use super::verify_rows::Rows;
+use super::verify_totals::{Closing, Counts, counted_as, summary};
 
 /// The version of what `--json` prints. Members may be added; a change of
 /// those that are there makes it another one.
@@ -32,29 +29,6 @@ pub(super) const SCHEMA: u32 = 1;
 
 /// So many lines of a summary for GitHub, which takes no more than a megabyte.
 const SUMMARY_ROWS: usize = 100;
-
-/// What one log comes to. Every report goes by this.
-fn status(one: &Checked, strictness: Strictness) -> ExitStatus {
-    let has_findings = strictness == Strictness::Findings && counting(one).next().is_some();
-    verdict_status(one, strictness).max(if has_findings { ExitStatus::Found } else { ExitStatus::Well })
-}
-
-/// What its verdict alone comes to, unless somebody has accepted it.
-fn verdict_status(one: &Checked, strictness: Strictness) -> ExitStatus {
-    if one.accepted { one.verdict.exit() } else { by_verdict(one.verdict, strictness) }
-}
-
-/// What a verdict comes to.
-fn by_verdict(verdict: Verdict, strictness: Strictness) -> ExitStatus {
-    let is_found =
-        strictness == Strictness::Findings && matches!(verdict, Verdict::NoSource | Verdict::NotConverted | Verdict::KeptDamaged);
-    verdict.exit().max(if is_found { ExitStatus::Found } else { ExitStatus::Well })
-}
-
-/// The findings that count in a strict run.
-fn counting(one: &Checked) -> impl Iterator<Item = &(std::path::PathBuf, Finding)> {
-    one.findings.iter().filter(|(_, finding)| finding.severity >= Severity::Warn)
-}
 
 /// Reports everything that was checked. Returns what the run ends in: the worst of
 /// what it found.
@@ -113,7 +87,7 @@ fn say_not_converted(one: &Checked, out: &Printer) {
     }
 }
 
-/// What there is to say where nothing differs.
+/// Returns what there is to say where nothing differs.
 pub(super) fn note(verdict: Verdict) -> Option<&'static str> {
     if verdict == Verdict::NoSource {
         Some("the source no longer has this session; its log is good by itself")
@@ -124,7 +98,7 @@ pub(super) fn note(verdict: Verdict) -> Option<&'static str> {
     }
 }
 
-/// A finding with its file as the user would name it.
+/// Returns a finding with its file as the user would name it.
 fn shown_finding(file: &Path, finding: &Finding) -> Finding {
     let mut shown = finding.clone();
     let name = file.display().to_string();
@@ -157,7 +131,7 @@ fn detail(one: &Checked, showing: Showing) -> Option<Styled> {
     })
 }
 
-/// What to do about it.
+/// Returns what to do about it.
 pub(super) fn hint(verdict: Verdict) -> Option<&'static str> {
     match verdict {
         Verdict::Same | Verdict::NoSource | Verdict::KeptDamaged | Verdict::Unreadable => None,
@@ -280,181 +254,6 @@ fn json(one: &Checked, showing: Showing) -> Json<'_> {
     }
 }
 
-/// The closing object.
-#[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Closing {
-    pub(super) schema: u32,
-    pub(super) summary: Totals,
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Totals {
-    pub(super) level: Cow<'static, str>,
-    /// What the logs are of that could be opened, earlier ones aside.
-    #[serde(flatten)]
-    pub(super) units: Kinds,
-    pub(super) logs: u64,
-    pub(super) earlier: u64,
-    pub(super) bytes: u64,
-    pub(super) messages: u64,
-    pub(super) findings: u64,
-    pub(super) verdicts: BTreeMap<Verdict, u64>,
-    /// Which part of a larger run it was.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) shard: Option<String>,
-    /// The root of the store, where it was asked for as a whole.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) root: Option<String>,
-    pub(super) exit: u8,
-}
-
-/// What is counted over all rows.
-#[derive(Debug)]
-struct Counts {
-    units: Kinds,
-    verdicts: BTreeMap<(Kept, Verdict), u64>,
-    bytes: u64,
-    messages: u64,
-    findings: u64,
-    exit: ExitStatus,
-}
-
-impl Default for Counts {
-    fn default() -> Counts {
-        let (units, verdicts) = (Kinds::default(), BTreeMap::new());
-        Counts { units, verdicts, bytes: 0, messages: 0, findings: 0, exit: ExitStatus::Well }
-    }
-}
-
-impl Counts {
-    fn add(&mut self, one: &Checked, strictness: Strictness) {
-        if let Some(kind) = one.kind.filter(|_| one.kept == Kept::Current) {
-            self.units.add(kind);
-        }
-        *self.verdicts.entry((one.kept, one.verdict)).or_default() += 1;
-        self.bytes += one.bytes;
-        self.messages += one.messages;
-        self.findings += counting(one).map(|(_, finding)| 1 + finding.more).sum::<u64>();
-        self.exit = self.exit.max(status(one, strictness));
-    }
-
-    fn of(&self, kept: Kept, verdict: Verdict) -> u64 {
-        self.verdicts.get(&(kept, verdict)).copied().unwrap_or_default()
-    }
-
-    /// How many logs there are of a kind.
-    fn logs(&self, kept: Kept) -> u64 {
-        VERDICTS.into_iter().filter(|verdict| is_of_a_log(*verdict)).map(|verdict| self.of(kept, verdict)).sum()
-    }
-
-    fn totals(self, job: &VerifyJob, root: Option<&str>) -> Totals {
-        let both = |verdict| self.of(Kept::Current, verdict) + self.of(Kept::Earlier, verdict);
-        Totals {
-            level: match job.level {
-                Level::Seal => "seal",
-                Level::Restore => "restore",
-                Level::Full => "full",
-            }
-            .into(),
-            units: self.units,
-            logs: self.logs(Kept::Current),
-            earlier: self.logs(Kept::Earlier),
-            bytes: self.bytes,
-            messages: self.messages,
-            findings: self.findings,
-            verdicts: VERDICTS.into_iter().map(|verdict| (verdict, both(verdict))).collect(),
-            shard: job.shard.map(|shard| shard.to_string()),
-            root: root.map(str::to_owned),
-            exit: self.exit as u8,
-        }
-    }
-}
-
-/// Tells whether a verdict is one about a log that there is.
-fn is_of_a_log(verdict: Verdict) -> bool {
-    match verdict {
-        Verdict::LogGone
-        | Verdict::NoLog
-        | Verdict::NotConverted
-        | Verdict::GoldenLeft
-        | Verdict::ReceiptDamaged
-        | Verdict::RootDiffers => false,
-        Verdict::Same
-        | Verdict::NoSource
-        | Verdict::KeptDamaged
-        | Verdict::Differs
-        | Verdict::Damaged
-        | Verdict::SourceChanged
-        | Verdict::OtherLog
-        | Verdict::NoReceipt
-        | Verdict::GoldenChanged
-        | Verdict::GoldenMissing
-        | Verdict::Unreadable => true,
-    }
-}
-
-/// How a verdict is counted: what follows the number.
-fn counted_as(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Same => "the same",
-        Verdict::NoSource => "without source",
-        Verdict::KeptDamaged => "as damaged as when kept",
-        Verdict::Differs => "different",
-        Verdict::Damaged => "damaged",
-        Verdict::SourceChanged => "with a changed source",
-        Verdict::LogGone => "gone",
-        Verdict::OtherLog => "other than their receipts say",
-        Verdict::NoReceipt => "without receipt",
-        Verdict::ReceiptDamaged => "damaged receipts",
-        Verdict::RootDiffers => "other root",
-        Verdict::NoLog => "without log",
-        Verdict::NotConverted => "not converted",
-        Verdict::GoldenChanged => "with a changed replay",
-        Verdict::GoldenMissing => "without a kept replay",
-        Verdict::GoldenLeft => "kept replays left over",
-        Verdict::Unreadable => "unreadable",
-    }
-}
-
-/// So many of a verdict.
-pub(super) fn in_words(verdict: Verdict, count: u64) -> String {
-    match (verdict, count) {
-        (Verdict::ReceiptDamaged, 1) => "1 damaged receipt".to_owned(),
-        (Verdict::GoldenLeft, 1) => "1 kept replay left over".to_owned(),
-        _ => format!("{} {}", text::thousands(count), counted_as(verdict)),
-    }
-}
-
-fn summary(all: &Counts, job: &VerifyJob, root: Option<&str>) -> String {
-    let how = match (job.level, &job.source) {
-        (Level::Seal, _) => "by their seals",
-        (Level::Restore | Level::Full, Some(_)) => "against their source",
-        (Level::Restore | Level::Full, None) => "alone",
-    };
-    let counts = |kept: Kept| {
-        let list: Vec<String> = VERDICTS
-            .into_iter()
-            .map(|verdict| (verdict, all.of(kept, verdict)))
-            .filter(|(verdict, count)| *count > 0 || (*verdict == Verdict::Same && kept == Kept::Current))
-            .map(|(verdict, count)| in_words(verdict, count))
-            .collect();
-        list.join(", ")
-    };
-    let of = if all.units.are_sessions() { String::new() } else { format!(" ({})", all.units.text()) };
-    let part = job.shard.map(|shard| format!("part {shard}: ")).unwrap_or_default();
-    let mut line = format!("{part}{}{of} checked {how}: {}", text::count(all.logs(Kept::Current), "log"), counts(Kept::Current));
-    if all.logs(Kept::Earlier) > 0 {
-        line.push_str(&format!("; {}: {}", text::count(all.logs(Kept::Earlier), "earlier log"), counts(Kept::Earlier)));
-    }
-    if job.level > Level::Seal {
-        line.push_str(&format!("; {} rebuilt", text::size(all.bytes)));
-    }
-    if let Some(root) = root {
-        line.push_str(&format!("; root {root}"));
-    }
-    line
-}
-
 fn annotate(rows: &Rows<'_>, job: &VerifyJob, workspace: &Path, out: &Printer) {
     let mut list: Vec<Annotation> = Vec::new();
     for one in rows.iter() {
@@ -494,14 +293,14 @@ fn annotate(rows: &Rows<'_>, job: &VerifyJob, workspace: &Path, out: &Printer) {
     }
 }
 
-/// A path from the top of a repository, where it lies in it.
+/// Returns a path from the top of a repository, where it lies in it.
 fn from_workspace(path: &Path, workspace: &Path) -> String {
     let whole = |path: &Path| std::fs::canonicalize(path).or_else(|_| std::path::absolute(path)).unwrap_or_else(|_| path.to_owned());
     let (path, workspace) = (whole(path), whole(workspace));
     visible(&path.strip_prefix(&workspace).unwrap_or(&path).display().to_string())
 }
 
-/// A summary of the job.
+/// Returns a summary of the job.
 fn markdown(rows: &Rows<'_>, job: &VerifyJob, summary: &str) -> String {
     let mut text = format!("### everlog verify\n\n{summary}\n\n");
     let wrong = rows.iter().filter(|one| status(one, job.strictness) != ExitStatus::Well);

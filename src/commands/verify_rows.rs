@@ -12,8 +12,8 @@ use crate::store::layout::LOG_SUFFIX;
 use crate::store::receipts::Receipts;
 
 use super::logs::Asked;
-use super::verify_check::Checked;
-use super::verify_job::{Item, Kept, Verdict, VerifyJob};
+use super::verify_job::{Kept, LogToCheck, Verdict, VerifyJob};
+use super::verify_row::Checked;
 
 /// The name of a log that could be checked.
 pub(super) struct NamedLog<'a> {
@@ -26,7 +26,7 @@ pub(super) struct NamedLog<'a> {
 
 impl<'a> NamedLog<'a> {
     /// Everything that there is to know of it before it is looked at.
-    pub(super) fn item(&self, job: &VerifyJob, asked: &Asked, receipts: &Receipts) -> Item<'a> {
+    pub(super) fn item(&self, job: &VerifyJob, asked: &Asked, receipts: &Receipts) -> LogToCheck<'a> {
         let log = asked.log(&job.logs, self.name.clone());
         match self.kept {
             Kept::Current => {
@@ -34,12 +34,12 @@ impl<'a> NamedLog<'a> {
                 let noted = receipts.of_log(&name).map(|receipt| RelPath::from_key(&receipt.unit));
                 let key = name.key();
                 let unit_name = noted.as_ref().map(ToString::to_string).unwrap_or_else(|| unit_name(&key));
-                Item { log, key, unit_name, kept: self.kept, unit: self.unit, noted }
+                LogToCheck { log, key, unit_name, kept: self.kept, unit: self.unit, noted }
             }
             Kept::Earlier => {
                 let key = self.name.key();
                 let unit_name = earlier_unit_name(&key);
-                Item { log, key, unit_name, kept: self.kept, unit: None, noted: None }
+                LogToCheck { log, key, unit_name, kept: self.kept, unit: None, noted: None }
             }
         }
     }
@@ -58,27 +58,27 @@ pub(super) fn earlier_unit_name(key: &str) -> String {
 }
 
 /// What came of one log.
-pub(super) enum Row {
+pub(super) enum LogResult {
     /// It is as it should be, and nothing more is to be said of it.
     Well { kind: Option<SessionKind>, bytes: u64, messages: u64, took: Duration },
     /// Something is to be said of it.
     Other(Box<Checked>),
 }
 
-impl Row {
-    pub(super) fn of(checked: Checked) -> Row {
+impl LogResult {
+    pub(super) fn of(checked: Checked) -> LogResult {
         let says_more = !checked.findings.is_empty() || !checked.differences.is_empty() || checked.more > 0 || checked.error.is_some();
         if checked.verdict == Verdict::Same && !checked.accepted && !says_more {
-            Row::Well { kind: checked.kind, bytes: checked.bytes, messages: checked.messages, took: checked.took }
+            LogResult::Well { kind: checked.kind, bytes: checked.bytes, messages: checked.messages, took: checked.took }
         } else {
-            Row::Other(Box::new(checked))
+            LogResult::Other(Box::new(checked))
         }
     }
 
     pub(super) fn verdict(&self) -> Verdict {
         match self {
-            Row::Well { .. } => Verdict::Same,
-            Row::Other(checked) => checked.verdict,
+            LogResult::Well { .. } => Verdict::Same,
+            LogResult::Other(checked) => checked.verdict,
         }
     }
 }
@@ -90,47 +90,47 @@ pub(super) struct Rows<'a> {
     pub receipts: &'a Receipts,
     /// The logs, and what came of each.
     pub logs: &'a [NamedLog<'a>],
-    pub rows: Vec<Row>,
+    pub rows: Vec<LogResult>,
     /// What was found besides, in order.
     pub besides: Vec<Checked>,
 }
 
 /// One of them.
-pub(super) enum Shown<'r> {
+pub(super) enum ReportedLog<'r> {
     Kept(&'r Checked),
     Made(Box<Checked>),
 }
 
-impl Deref for Shown<'_> {
+impl Deref for ReportedLog<'_> {
     type Target = Checked;
 
     fn deref(&self) -> &Checked {
         match self {
-            Shown::Kept(checked) => checked,
-            Shown::Made(checked) => checked,
+            ReportedLog::Kept(checked) => checked,
+            ReportedLog::Made(checked) => checked,
         }
     }
 }
 
 impl Rows<'_> {
-    /// All of them: current logs first, each kind by name.
-    pub(super) fn iter(&self) -> impl Iterator<Item = Shown<'_>> {
+    /// Returns all of them: current logs first, each kind by name.
+    pub(super) fn iter(&self) -> impl Iterator<Item = ReportedLog<'_>> {
         let mut logs = self.logs.iter().zip(&self.rows).map(|(log, row)| self.shown(log, row)).peekable();
         let mut besides = self.besides.iter().peekable();
         std::iter::from_fn(move || match (logs.peek(), besides.peek()) {
-            (Some(log), Some(other)) if other.order().cmp(&log.order()) == Ordering::Less => besides.next().map(Shown::Kept),
-            (None, _) => besides.next().map(Shown::Kept),
+            (Some(log), Some(other)) if other.order().cmp(&log.order()) == Ordering::Less => besides.next().map(ReportedLog::Kept),
+            (None, _) => besides.next().map(ReportedLog::Kept),
             (Some(_), _) => logs.next(),
         })
     }
 
-    fn shown<'r>(&'r self, log: &NamedLog<'_>, row: &'r Row) -> Shown<'r> {
+    fn shown<'r>(&'r self, log: &NamedLog<'_>, row: &'r LogResult) -> ReportedLog<'r> {
         match row {
-            Row::Other(checked) => Shown::Kept(checked),
-            Row::Well { kind, bytes, messages, took } => {
+            LogResult::Other(checked) => ReportedLog::Kept(checked),
+            LogResult::Well { kind, bytes, messages, took } => {
                 let mut checked = Checked::of(&log.item(self.job, self.asked, self.receipts));
                 (checked.kind, checked.bytes, checked.messages, checked.took) = (*kind, *bytes, *messages, *took);
-                Shown::Made(Box::new(checked))
+                ReportedLog::Made(Box::new(checked))
             }
         }
     }

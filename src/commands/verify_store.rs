@@ -10,8 +10,8 @@ use crate::verify::{Difference, Level};
 
 use super::error::CommandError;
 use super::logs::Asked;
-use super::verify_check::{Checked, Located};
 use super::verify_job::{Kept, Verdict, VerifyJob};
+use super::verify_row::{Checked, Located};
 
 /// Computes the root of what was asked for, where that is a whole folder of
 /// logs.

@@ -70,7 +70,7 @@ struct Report<'a> {
 
 /// What was compared.
 #[derive(Debug, Default)]
-struct Compared {
+struct TablesDiff {
     sessions: u64,
     rows: u64,
     differences: Vec<Difference>,
@@ -87,7 +87,7 @@ pub fn run(job: &VerifyTablesJob, out: &Printer) -> Result<ExitStatus, CommandEr
     let unusable = |what: String| CommandError::Tables(TableError::File { path: dest.join(manifest::NAME), what });
     let manifest = read(&dest)?.ok_or_else(|| unusable("there is no manifest of tables".to_owned()))?.map_err(unusable)?;
     let by_log: HashMap<&str, usize> = listing.entries.iter().enumerate().map(|(n, entry)| (entry.log.as_str(), n)).collect();
-    let mut all = Compared::default();
+    let mut all = TablesDiff::default();
     let compared = batch::each(&manifest.parts, job.jobs, |part| {
         // What reads Parquet may not be ready for every damage.
         let bug = |what: String| TableError::File { path: place(&dest, &part.part, TableName::Sessions), what };
@@ -120,10 +120,10 @@ pub fn run(job: &VerifyTablesJob, out: &Printer) -> Result<ExitStatus, CommandEr
     Ok(if all.differences.is_empty() && failed == 0 { ExitStatus::Well } else { ExitStatus::Found })
 }
 
-fn report(job: &VerifyTablesJob, all: &Compared, parts: u64, out: &Printer) {
+fn report(job: &VerifyTablesJob, all: &TablesDiff, parts: u64, out: &Printer) {
     let verdict = if all.differences.is_empty() { "ok" } else { "differs" };
     if out.form() == Form::Json {
-        let Compared { sessions, rows, differences } = all;
+        let TablesDiff { sessions, rows, differences } = all;
         out.object(&Report { schema: VERSION, tables: &job.tables, verdict, parts, sessions: *sessions, rows: *rows, differences });
     }
     for Difference { at, what } in &all.differences {
@@ -138,8 +138,14 @@ fn report(job: &VerifyTablesJob, all: &Compared, parts: u64, out: &Printer) {
 }
 
 /// Compares one part with the logs of its sessions.
-fn compare(part: &PartLine, dest: &Path, listing: &Listing, by_log: &HashMap<&str, usize>, quotes: Quotes) -> Result<Compared, TableError> {
-    let mut compared = Compared::default();
+fn compare(
+    part: &PartLine,
+    dest: &Path,
+    listing: &Listing,
+    by_log: &HashMap<&str, usize>,
+    quotes: Quotes,
+) -> Result<TablesDiff, TableError> {
+    let mut compared = TablesDiff::default();
     let mut files = Vec::new();
     for (table, FileLine { rows, bytes: _, sha256 }) in TableName::ALL.into_iter().zip(&part.files) {
         let path = place(dest, &part.part, table);
@@ -178,7 +184,7 @@ fn compare(part: &PartLine, dest: &Path, listing: &Listing, by_log: &HashMap<&st
             Ok(sha256) if sha256 == session.log_sha256 => compared.sessions += 1,
             Ok(_) => {
                 sink.differences.push(differs("the log has changed since the tables were made"));
-                // Nothing behind it stands where it should.
+                // Nothing after it stands where it should.
                 sink.files.clear();
             }
             Err(error) if error.is_of_log() => {
@@ -242,7 +248,7 @@ impl Comparing<'_> {
     }
 }
 
-/// A cell for people.
+/// Returns a cell for people.
 fn quoted(cell: &Cell) -> String {
     let whole = match cell {
         Cell::Null => "nothing".to_owned(),

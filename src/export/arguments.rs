@@ -15,7 +15,7 @@ pub(super) struct Object {
     pub loss: Option<LossCode>,
 }
 
-/// Makes an object of arguments: what is none becomes the member `input` of one.
+/// Makes an object of arguments: what is not one becomes the member `input` of one.
 pub(super) fn object_of(arguments: Option<&Arguments>) -> Object {
     let Some(arguments) = arguments else { return Object { text: "{}".to_owned(), loss: Some(LossCode::ArgumentsWrapped) } };
     let said = match (arguments.json(), arguments) {

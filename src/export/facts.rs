@@ -121,7 +121,7 @@ impl Facts {
         self.names.extend(message.name.clone());
     }
 
-    /// Something on the path that is no message says what its payload says, but
+    /// Something on the path that is not a message says what its payload says, but
     /// for its id.
     fn add_entry(&mut self, event: &SourceEvent) {
         if event.kind == EventKind::ModelChange {

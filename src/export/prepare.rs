@@ -128,7 +128,7 @@ impl Preparation<'_> {
         }
     }
 
-    /// Something on the path that is no message.
+    /// Something on the path that is not a message.
     fn entry(&mut self, at: usize) {
         let event = &self.events[at];
         let value = Value::trusted(&event.payload);

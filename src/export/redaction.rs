@@ -37,7 +37,7 @@ fn redacted(mut event: SourceEvent, redactor: &mut Redactor) -> Option<SourceEve
     Some(event)
 }
 
-/// The texts of an entry that is no message: targets have a place for no more.
+/// The texts of an entry that is not a message: targets have a place for no more.
 fn words_of(event: &SourceEvent, redactor: &mut Redactor) -> Vec<u8> {
     let mut out = vec![b'{'];
     for member in Value::trusted(&event.payload).members().filter(|member| member.value().is_string()) {

@@ -104,7 +104,7 @@ impl<'a> Members<'a> {
     }
 
     /// Takes the object that begins a text. In a valid value of any other kind there
-    /// is no key with a colon, so that it has no members.
+    /// is not a key with a colon, so that it has no members.
     #[inline]
     pub(super) fn of(text: &'a [u8]) -> Members<'a> {
         Members { text, at: 1 }

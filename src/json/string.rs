@@ -26,7 +26,7 @@ pub enum Escapes {
     Go,
 }
 
-/// Whether the log escapes this character: what reaches a terminal as control,
+/// Tells whether the log escapes this character: what reaches a terminal as control,
 /// or ends a line for some readers.
 fn is_escaped_in_log(c: char) -> bool {
     matches!(c, '"' | '\\' | '\u{0}'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}')
@@ -159,7 +159,7 @@ fn push_without_unicode_escapes(text: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(&text[copied..]);
 }
 
-/// Whether a writer with these escapes writes this character as exactly this
+/// Tells whether a writer with these escapes writes this character as exactly this
 /// `\u` escape.
 fn is_writers_own(escape: &[u8], c: char, writer: Escapes) -> bool {
     let has_short_form = matches!(c, '"' | '\\' | '\n' | '\r' | '\t' | '\u{8}' | '\u{c}');
@@ -171,7 +171,7 @@ fn is_writers_own(escape: &[u8], c: char, writer: Escapes) -> bool {
     escapes_it && !has_short_form && !escape.iter().any(u8::is_ascii_uppercase)
 }
 
-/// The character of a `\uXXXX` escape, or of a pair of them, and its length.
+/// Returns the character of a `\uXXXX` escape, or of a pair of them, and its length.
 pub(super) fn decode_unicode_escape(text: &[u8]) -> Option<(char, usize)> {
     let unit = |from: usize| -> Option<u32> {
         let digits = text.get(from..from + 6)?.strip_prefix(b"\\u")?;
@@ -188,14 +188,14 @@ pub(super) fn decode_unicode_escape(text: &[u8]) -> Option<(char, usize)> {
     char::from_u32(0x10000 + ((first - 0xd800) << 10) + (second - 0xdc00)).map(|c| (c, 12))
 }
 
-/// Bytes as text, with U+FFFD for what is not UTF-8. What is, as nearly all, is
+/// Returns bytes as text, with U+FFFD for what is not UTF-8. What is, as nearly all, is
 /// told many times faster by asking for that first.
 #[must_use]
 pub fn lossy(bytes: &[u8]) -> Cow<'_, str> {
     std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
 }
 
-/// The text of a string token, quotes included in the token.
+/// Returns the text of a string token, quotes included in the token.
 ///
 /// # Errors
 /// With lone surrogates replaced by U+FFFD, where there are any.
@@ -238,7 +238,7 @@ pub fn decode_string(token: &[u8]) -> Result<String, String> {
     if lone { Err(text) } else { Ok(text) }
 }
 
-/// The text of a string token, borrowed where it holds no escape.
+/// Returns the text of a string token, borrowed where it holds no escape.
 #[must_use]
 pub fn unescape(token: &[u8]) -> Cow<'_, str> {
     let inner = token.get(1..token.len().saturating_sub(1)).unwrap_or_default();
@@ -248,7 +248,7 @@ pub fn unescape(token: &[u8]) -> Cow<'_, str> {
     Cow::Owned(decode_string(token).unwrap_or_else(|lossy| lossy))
 }
 
-/// The UTF-16 units of a string token, in which a lone surrogate is a
+/// Returns the UTF-16 units of a string token, in which a lone surrogate is a
 /// character too.
 pub(super) fn units(token: &[u8]) -> Vec<u16> {
     let inner = token.get(1..token.len().saturating_sub(1)).unwrap_or_default();

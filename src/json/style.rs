@@ -77,19 +77,19 @@ impl Style {
         }
     }
 
-    /// This style as a log names it, where it is not the program's usual one.
+    /// Returns this style as a log names it, where it is not the program's usual one.
     #[must_use]
     pub fn unless(self, usual: Style) -> Option<String> {
         if self == usual { None } else { serde_json::to_string(&self).ok() }
     }
 
-    /// The style that a log names; the usual one where it names none.
+    /// Returns the style that a log names; the usual one where it names none.
     #[must_use]
     pub fn named(text: Option<&str>, usual: Style) -> Option<Style> {
         text.map_or(Some(usual), |text| serde_json::from_str(text).ok())
     }
 
-    /// The style that a file's first records show: those of its beginning, or the
+    /// Returns the style that a file's first records show: those of its beginning, or the
     /// first one that there is. Lines that are not JSON, and objects without a
     /// member, say nothing about the writer; where there is nothing else, it is
     /// `usual`. A record in another style than the others is kept as a residual.

@@ -422,7 +422,7 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// The words that are values.
+/// Returns the words that are values.
 fn words(dialect: Dialect) -> &'static [&'static [u8]] {
     match dialect {
         Dialect::Strict => &[b"true", b"false", b"null"],

@@ -93,7 +93,7 @@ fn every_beginning_of_a_valid_text_is_truncated() {
 }
 
 #[test]
-fn what_no_more_text_can_mend_is_invalid() {
+fn what_no_more_text_can_repair_is_invalid() {
     for text in [
         "[1 2",
         "[1.5.",

@@ -43,12 +43,6 @@ impl ScanError {
     pub fn invalid(at: usize, what: &'static str) -> ScanError {
         ScanError { at, what, fault: Fault::Invalid }
     }
-
-    /// Tells whether the text was cut off.
-    #[must_use]
-    pub fn is_truncated(&self) -> bool {
-        self.fault == Fault::Truncated
-    }
 }
 
 impl fmt::Display for ScanError {

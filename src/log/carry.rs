@@ -26,7 +26,7 @@ pub struct Carry {
 }
 
 impl Carry {
-    /// Nothing is carried into this log yet.
+    /// Returns an empty list of forks for this new log.
     pub fn into_log<R: ReadAt>(new: &LogView<R>) -> Carry {
         let node = |name: &HeadName| new.state().head(name).unwrap_or(Seq::ROOT);
         Carry {
@@ -37,8 +37,8 @@ impl Carry {
         }
     }
 
-    /// Takes along the forks of an old log; returns those whose node the new
-    /// one has not.
+    /// Adds the forks of an old log, and returns those whose node the new log does not
+    /// have.
     ///
     /// # Errors
     /// When either cannot be read.
@@ -73,7 +73,7 @@ impl Carry {
         self.forks.push(Fork { name: new_name, node });
     }
 
-    /// Whether a fork stands at a node already, under its name or, where that
+    /// Tells whether a fork stands at a node already, under its name or, where that
     /// is taken, under one made from it.
     fn has(&self, name: &HeadName, node: Seq) -> bool {
         let is_taken = self.taken.contains(name);
@@ -85,23 +85,22 @@ impl Carry {
         there.any(|fork| fork.name == *name || is_made_from(&fork.name.name))
     }
 
-    /// Those that the new log is to get.
+    /// Returns those that the new log is to get.
     #[must_use]
     pub fn forks(&self) -> &[Fork] {
         &self.forks
     }
 
-    /// Those that have another name now, and which.
+    /// Returns those that have another name now, and which.
     #[must_use]
     pub fn renamed(&self) -> &[(HeadName, HeadName)] {
         &self.renamed
     }
 }
 
-/// What tells a node from others: what stands there, how deep, and on which
-/// path.
+/// What tells a node from others: its content, its depth, and the path to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Mark {
+struct NodeMark {
     /// What the last entry of it says; of a repeat that is its last message.
     says: u64,
     depth: u64,
@@ -115,10 +114,10 @@ struct Mark {
 /// apart by their order.
 const ORDER: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// The marks of a log's nodes, by number. Repeats cost nothing, because the mark
+/// Returns the marks of a log's nodes, by number. Repeats cost nothing, because the mark
 /// of a run is the difference of two paths.
-fn marks<R: ReadAt>(log: &mut LogView<R>) -> Result<Vec<Mark>, StreamError> {
-    let nothing = Mark { says: 0, depth: 0, path: 0, nth: 0 };
+fn marks<R: ReadAt>(log: &mut LogView<R>) -> Result<Vec<NodeMark>, StreamError> {
+    let nothing = NodeMark { says: 0, depth: 0, path: 0, nth: 0 };
     let mut marks = vec![nothing; log.last().index() + 1];
     let mut alike: HashMap<(u64, EventKind), u32, FixedState> = HashMap::default();
     for seq in (1..=log.last().number()).map(Seq::new) {
@@ -140,7 +139,7 @@ fn marks<R: ReadAt>(log: &mut LogView<R>) -> Result<Vec<Mark>, StreamError> {
             }
         };
         let before = alike.entry((path, log.kind(seq))).or_default();
-        marks[seq.index()] = Mark { says, depth, path, nth: *before };
+        marks[seq.index()] = NodeMark { says, depth, path, nth: *before };
         *before += 1;
     }
     Ok(marks)
@@ -177,13 +176,13 @@ struct Fit {
     node: Seq,
 }
 
-/// The source's id of a node's record. Repeats have numbers that are counted from 1 in
+/// Returns the source's id of a node's record. Repeats have numbers that are counted from 1 in
 /// each of several files.
 fn record_id<'e>(event: &EventRef<'e>) -> Option<Cow<'e, str>> {
     if event.kind == EventKind::Repeat { None } else { event.source_id() }
 }
 
-/// Where nodes of the old log stand in the new one: by the source's id, else by
+/// Returns where nodes of the old log stand in the new one: by the source's id, else by
 /// what they say; of several on the same path, else nearest to the same depth.
 fn found_again<A: ReadAt, B: ReadAt>(nodes: &[Seq], old: &mut LogView<A>, new: &mut LogView<B>) -> Result<Vec<Option<Seq>>, StreamError> {
     let (old_marks, new_marks) = (marks(old)?, marks(new)?);

@@ -21,7 +21,7 @@ pub struct Missing {
 }
 
 impl Missing {
-    /// Whether nothing is missing.
+    /// Tells whether nothing is missing.
     #[must_use]
     pub fn is_nothing(self) -> bool {
         self == Missing::default()
@@ -68,7 +68,7 @@ pub fn missing<A: ReadAt, B: ReadAt>(old: &mut LogView<A>, new: &mut LogView<B>)
     Ok(lacking)
 }
 
-/// Whether losing such an event would be a loss.
+/// Tells whether losing such an event would be a loss.
 fn counted(kind: EventKind) -> bool {
     match kind {
         EventKind::Message
@@ -104,7 +104,7 @@ fn counted(kind: EventKind) -> bool {
 /// the number of a shape.
 const PLACES: &[&str] = &["first_kept", "from", "target", "shape"];
 
-/// What makes an event the same in two logs: of a message role, content and
+/// Returns what makes an event the same in two logs: of a message role, content and
 /// time; of damage its bytes; of anything else all it says but the numbers by
 /// which it names other events.
 pub(super) fn identity(event: &EventRef<'_>) -> u64 {
@@ -171,7 +171,7 @@ pub fn identify(event: &EventRef<'_>, state: &mut impl Hasher) {
     }
 }
 
-/// A run's payload without the number of the node that stands for a transcript:
+/// Returns a run's payload without the number of the node that stands for a transcript:
 /// the messages on its path are nodes themselves.
 fn around_node(payload: &[u8]) -> (&[u8], &[u8]) {
     // Inside a string the quotes would be escaped.

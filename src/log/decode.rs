@@ -31,8 +31,8 @@ fn decode_own(line: &[u8]) -> Option<EventRef<'_>> {
     let mut rest = rest[end..].strip_prefix(b"\"")?;
     let mut parent = None;
     if let Some(number) = rest.strip_prefix(b",\"parent\":") {
-        let (above, behind) = leading_number(number)?;
-        (parent, rest) = (Some(above), behind);
+        let (above, after) = leading_number(number)?;
+        (parent, rest) = (Some(above), after);
     }
     let payload = rest.strip_prefix(b",\"payload\":")?.strip_suffix(b"}")?;
     (payload.first() == Some(&b'{')).then_some(EventRef { seq, ts, kind, parent, payload })

@@ -15,7 +15,7 @@ use super::index::Index;
 
 const BUFFER: usize = 256 * 1024;
 
-/// A checkpoint stands at least this many events behind the last one.
+/// A checkpoint stands at least this many events after the last one.
 const CHECKPOINT_EVERY: usize = 50;
 
 /// Writes one log.
@@ -44,7 +44,7 @@ pub struct Written {
 }
 
 impl<W: Write> LogWriter<W> {
-    /// A log with no line yet.
+    /// Returns a log with no line yet.
     pub fn new(out: W) -> Self {
         LogWriter {
             out,
@@ -188,12 +188,12 @@ impl<W: Write> EventSink for LogWriter<W> {
 pub struct UnsealedLog<W>(LogWriter<W>);
 
 impl<W: Write> UnsealedLog<W> {
-    /// A log with no line yet.
+    /// Returns a log with no line yet.
     pub fn new(out: W) -> Self {
         UnsealedLog(LogWriter { hash: None, ..LogWriter::new(out) })
     }
 
-    /// Where its events go.
+    /// Returns where its events go.
     pub fn events(&mut self) -> &mut dyn EventSink {
         &mut self.0
     }
@@ -207,7 +207,7 @@ impl<W: Write> UnsealedLog<W> {
     }
 }
 
-/// The payload of a seal behind these events, and the hash in it.
+/// Returns the payload of a seal after these events, and the hash in it.
 pub(super) fn seal(hash: Sha256, index: &Index, checkpoint: u64) -> Result<(Vec<u8>, String), StreamError> {
     let sha256 = hex(&hash.finalize());
     let payload = json(&Seal { events: index.last().number(), checkpoint, sha256: sha256.clone() })?;

@@ -26,30 +26,30 @@ impl Default for State {
 }
 
 impl State {
-    /// Where a head stands, if there is one of that name.
+    /// Returns where a head stands, if there is one of that name.
     #[must_use]
     pub fn head(&self, name: &HeadName) -> Option<Seq> {
         self.heads.get(name).copied()
     }
 
-    /// Every head and its node.
+    /// Returns every head and its node.
     pub fn heads(&self) -> impl Iterator<Item = (&HeadName, Seq)> {
         self.heads.iter().map(|(name, node)| (name, *node))
     }
 
-    /// How many heads there are.
+    /// Returns how many heads there are.
     #[must_use]
     pub fn head_count(&self) -> usize {
         self.heads.len()
     }
 
-    /// The head that appends move.
+    /// Returns the head that appends move.
     #[must_use]
     pub fn current(&self) -> Option<&HeadName> {
         self.current.as_ref()
     }
 
-    /// Where the current head stands.
+    /// Returns where the current head stands.
     pub(super) fn current_node(&self) -> Seq {
         self.current().and_then(|name| self.head(name)).unwrap_or(Seq::ROOT)
     }
@@ -83,7 +83,7 @@ impl State {
     }
 }
 
-/// The checkpoint for the current head, or for `of` where it is another.
+/// Returns the checkpoint for the current head, or for `of` where it is another.
 pub(super) fn checkpoint(state: &State, of: Option<&HeadName>, index: &Index) -> Result<Checkpoint, StreamError> {
     let heads = state.heads().map(|(name, node)| (name.to_string(), node)).collect();
     let current = state.current().map(ToString::to_string);

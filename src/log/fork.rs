@@ -1,5 +1,5 @@
 //! Forks: heads that a person adds to a sealed log. Each is a `head`, a
-//! checkpoint and a seal behind what is there, which stays as it was.
+//! checkpoint and a seal after what is there, which stays as it was.
 
 use crate::model::event::{Body, Draft, EventKind};
 use crate::model::heads::{Head, HeadKind, HeadName, HeadOp};
@@ -20,7 +20,7 @@ pub struct Fork {
     pub node: Seq,
 }
 
-/// The lines that put forks behind the end of a sealed log, one after the
+/// Returns the lines that put forks after the end of a sealed log, one after the
 /// other: the same forks on the same log are always the same bytes.
 ///
 /// # Errors
@@ -38,13 +38,13 @@ pub fn lines<R: ReadAt>(log: &LogView<R>, forks: &[Fork]) -> Result<Vec<u8>, Str
     Ok(writer.into_inner())
 }
 
-/// The first of `fork-1`, `fork-2` … that no branch is called.
+/// Returns the first of `fork-1`, `fork-2` … that no branch is called.
 #[must_use]
 pub fn free_name<R: ReadAt>(log: &LogView<R>) -> HeadName {
     numbered("fork", 1, |name| log.state().head(name).is_some())
 }
 
-/// The first of `stem-from`, `stem-(from+1)` … that is not taken.
+/// Returns the first of `stem-from`, `stem-(from+1)` … that is not taken.
 pub(super) fn numbered(stem: &str, from: u64, is_taken: impl Fn(&HeadName) -> bool) -> HeadName {
     let mut number = from;
     loop {
@@ -74,7 +74,7 @@ pub fn rest<R: ReadAt>(log: &LogView<R>) -> Result<Rest, StreamError> {
     let source = log.source();
     let size = source.size().map_err(io)?;
     let mut says_something = false;
-    let mut line = Line::default();
+    let mut line = LineAcrossWindows::default();
     each_window(source, log.bytes(), size, |window| {
         let mut from = 0;
         for to in memchr::memchr_iter(b'\n', window) {
@@ -87,7 +87,7 @@ pub fn rest<R: ReadAt>(log: &LogView<R>) -> Result<Rest, StreamError> {
     Ok(if says_something { Rest::Events } else { Rest::Unfinished(size.saturating_sub(log.bytes())) })
 }
 
-/// Whether the bytes from `from` on are whole events that a seal ends, as forks
+/// Tells whether the bytes from `from` on are whole events that a seal ends, as forks
 /// are; the seal itself is not checked.
 ///
 /// # Errors
@@ -95,7 +95,7 @@ pub fn rest<R: ReadAt>(log: &LogView<R>) -> Result<Rest, StreamError> {
 pub fn ends_in_seal<R: ReadAt>(source: &R, from: u64) -> std::io::Result<bool> {
     let size = source.size()?;
     let (mut are_events, mut last) = (true, None);
-    let mut line = Line::default();
+    let mut line = LineAcrossWindows::default();
     each_window(source, from, size, |window| {
         let mut begin = 0;
         for to in memchr::memchr_iter(b'\n', window) {
@@ -129,9 +129,9 @@ fn each_window<R: ReadAt>(source: &R, from: u64, size: u64, mut each: impl FnMut
 
 /// A line that may begin in one window and end in another.
 #[derive(Default)]
-struct Line(Vec<u8>);
+struct LineAcrossWindows(Vec<u8>);
 
-impl Line {
+impl LineAcrossWindows {
     /// Adds bytes, up to the first zero byte: no event has one, and a hole in a file
     /// may be of any size.
     fn add(&mut self, bytes: &[u8]) {

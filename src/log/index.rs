@@ -9,7 +9,7 @@ use crate::model::stream::StreamError;
 
 const NO_NODE: u32 = u32::MAX;
 
-/// How far back two nodes of one run may stand from each other: behind a
+/// How far back two nodes of one run may stand from each other: after a
 /// longer stretch of other lines a new run begins, which is as true.
 const LONGEST_GAP: u32 = 64;
 
@@ -90,7 +90,7 @@ impl Index {
         seq
     }
 
-    /// The number that the next event will have.
+    /// Returns the number that the next event will have.
     pub(super) fn next(&self) -> Seq {
         Seq::new(self.starts.len() as u32)
     }
@@ -118,7 +118,7 @@ impl Index {
         }
     }
 
-    /// The bytes of an event's line, its `\n` included.
+    /// Returns the bytes of an event's line, its `\n` included.
     pub(super) fn span(&self, seq: Seq) -> Option<(u64, u64)> {
         if seq.is_root() {
             return None;
@@ -127,7 +127,7 @@ impl Index {
         Some((start, self.starts.get(seq.index() + 1).copied().unwrap_or(self.end)))
     }
 
-    /// The first and the last message of a repeat; `None` for other events.
+    /// Returns the first and the last message of a repeat; `None` for other events.
     pub(super) fn repeat(&self, seq: Seq) -> Option<(Seq, Seq)> {
         if self.kind(seq) != EventKind::Repeat {
             return None;
@@ -136,7 +136,7 @@ impl Index {
         self.repeats.get(at).map(|(_, first, last)| (*first, *last))
     }
 
-    /// The last node that a node adds to a path: itself, if it is no repeat.
+    /// Returns the last node that a node adds to a path: itself, if it is not a repeat.
     fn end_of(&self, node: Seq) -> Seq {
         self.repeat(node).map_or(node, |(_, last)| last)
     }
@@ -145,12 +145,12 @@ impl Index {
         self.run_firsts.get(node.index()).copied().unwrap_or(Seq::ROOT)
     }
 
-    /// How many runs the path to a node has.
+    /// Returns how many runs the path to a node has.
     pub(super) fn run_count(&self, node: Seq) -> u32 {
         self.run_counts.get(node.index()).copied().unwrap_or(0)
     }
 
-    /// Whether the next node, below `parent`, goes on with its run.
+    /// Tells whether the next node, below `parent`, goes on with its run.
     fn continues(&self, parent: Seq, next: Seq) -> bool {
         parent == self.last_node
             && !parent.is_root()
@@ -158,7 +158,7 @@ impl Index {
             && self.kind(parent) != EventKind::Repeat
     }
 
-    /// Whether `seq`, next to `before` on a path, belongs to the same run: no
+    /// Tells whether `seq`, next to `before` on a path, belongs to the same run: no
     /// other node stands between them.
     fn follows(&self, before: Seq, seq: Seq) -> bool {
         !before.is_root()
@@ -167,7 +167,7 @@ impl Index {
             && !(before.number() + 1..seq.number()).any(|between| self.is_node(Seq::new(between)))
     }
 
-    /// The nodes on the walk to `node`, repeats expanded, as runs.
+    /// Returns the nodes on the walk to `node`, repeats expanded, as runs.
     pub(super) fn runs(&self, node: Seq) -> Result<Vec<Run>, StreamError> {
         // From the end to the beginning, and turned round at last.
         let mut runs = Vec::new();
@@ -203,7 +203,7 @@ impl Index {
     fn push_run(&self, runs: &mut Vec<Run>, first: Seq, last: Seq) {
         let (Some((start, _)), Some((_, end))) = (self.span(first), self.span(last)) else { return };
         match runs.last_mut() {
-            Some(behind) if self.follows(last, behind.0) => *behind = Run(first, behind.1, start, behind.3),
+            Some(after) if self.follows(last, after.0) => *after = Run(first, after.1, start, after.3),
             _ => runs.push(Run(first, last, start, end)),
         }
     }
@@ -227,7 +227,7 @@ impl Index {
         }
     }
 
-    /// Whether every repeat names a run of messages, for all paths at once:
+    /// Tells whether every repeat names a run of messages, for all paths at once:
     /// walking each of them could take time without end.
     pub(super) fn check_repeats(&self) -> Result<(), StreamError> {
         let len = self.parents.len();
@@ -261,17 +261,17 @@ impl Index {
         Ok(())
     }
 
-    /// The nodes on the walk to `node` with repeats expanded, first to last. A
+    /// Returns the nodes on the walk to `node` with repeats expanded, first to last. A
     /// repeat can stand on a path many times over in a hostile log, so the walk
     /// stops at `limit`.
     pub(super) fn path(&self, node: Seq, limit: usize) -> Result<Path, StreamError> {
         let (mut nodes, mut repeats) = (Vec::new(), Vec::new());
         let mut at = node;
         while !at.is_root() {
-            let behind = nodes.len();
+            let after = nodes.len();
             if self.kind(at) == EventKind::Repeat {
                 self.run_backwards(at, &mut nodes)?;
-                repeats.push(Expanded { seq: at, places: behind..nodes.len() });
+                repeats.push(Expanded { seq: at, places: after..nodes.len() });
             } else {
                 nodes.push(at);
             }

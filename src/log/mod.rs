@@ -24,7 +24,7 @@ pub use decode::decode_line;
 pub use encode::{LogWriter, UnsealedLog, Written};
 pub use fold::State;
 pub use problem::{LogProblem, SealState};
-pub use projection::{Item, Projection, Reach, Salvage, edited_payload};
+pub use projection::{ProjectedNode, Projection, Reach, Salvage, edited_payload};
 pub use scan::each_stretch;
 pub use tail::LogTail;
 pub use view::LogView;

@@ -16,14 +16,14 @@ use super::fold::State;
 use super::index::Index;
 use super::problem::{LogProblem, SealState};
 
-/// Most logs fit into it, and are read once.
+/// How many bytes are read at once: most logs fit, and are read only once.
 pub(super) const WINDOW: usize = 1024 * 1024;
 
 /// No line of a log is longer. A session must fit into memory to be converted,
 /// and its longest line is shorter than this many times over.
 const LONGEST_LINE: usize = 4 << 30;
 
-/// Whether bytes that have no line end can still be the beginning of a line. A log
+/// Tells whether bytes that have no line end can still be the beginning of a line. A log
 /// has no zero bytes: a file that was cut or made by leaving a hole in it has
 /// nothing else, and would be read into memory to its end.
 pub(super) fn may_be_a_line(bytes: &[u8]) -> bool {
@@ -61,23 +61,24 @@ pub(super) struct Pass {
     /// Line and hash of the last good seal.
     pub good_seal: Option<(u64, String)>,
     broken_seal: Option<u64>,
-    /// More bytes follow that are no line, or no event.
+    /// More bytes follow that are not a line, or not an event.
     torn: bool,
-    /// The line behind the last good seal, where the log goes on behind it.
-    pub behind: Option<u64>,
+    /// The line after the last good seal, where the log goes on after it.
+    pub after: Option<u64>,
     seals: u32,
     /// Where the last checkpoint begins; 0 where there is none.
     pub last_checkpoint: u64,
     pub unknown_events: bool,
-    /// The heads that were added behind the first seal, as they came.
+    /// The heads that were added after the first seal, as they came.
     pub forks: Vec<HeadName>,
     /// Whether more than heads was added there.
     pub more_than_forks: bool,
 }
 
 impl Pass {
-    /// Passes over the first lines of a log, at most so many. A line that is
-    /// no event ends the pass where a good seal stands before it.
+    /// Passes over the first lines of a log, at most so many. A line that is not an
+    /// event ends the pass where a good seal stands before it, and is an error
+    /// elsewhere.
     pub(super) fn over<R: ReadAt>(source: &R, until: Option<Seq>, lines: u64) -> Result<Pass, LogProblem> {
         let mut pass = Pass::new(until);
         let size = source.size().map_err(LogProblem::Io)?;
@@ -119,8 +120,8 @@ impl Pass {
         Ok(pass)
     }
 
-    /// Whether anything follows this line.
-    pub(super) fn is_behind(&self, line: u64) -> bool {
+    /// Tells whether anything follows this line.
+    pub(super) fn is_followed(&self, line: u64) -> bool {
         self.torn || u64::from(self.index.last().number()) > line
     }
 
@@ -141,7 +142,7 @@ impl Pass {
             good_seal: None,
             broken_seal: None,
             torn: false,
-            behind: None,
+            after: None,
             seals: 0,
             last_checkpoint: 0,
             unknown_events: false,
@@ -171,15 +172,15 @@ impl Pass {
         self.hashed += window.len() as u64;
     }
 
-    /// How far the log can be trusted.
+    /// Returns how far the log can be trusted.
     pub(super) fn seal_state(&self) -> SealState {
-        if let Some(line) = self.behind {
-            return SealState::Behind { line };
+        if let Some(line) = self.after {
+            return SealState::Followed { line };
         }
         let last = u64::from(self.index.last().number());
         match (&self.good_seal, self.broken_seal) {
             (Some((line, sha256)), _) if *line == last && !self.torn => SealState::Good { sha256: sha256.clone() },
-            (Some((line, _)), _) => SealState::Behind { line: line + 1 },
+            (Some((line, _)), _) => SealState::Followed { line: line + 1 },
             (None, Some(line)) => SealState::Broken { line },
             (None, None) => SealState::Missing,
         }
@@ -221,7 +222,7 @@ impl Pass {
         Ok(())
     }
 
-    /// Whether heads are followed as far as this event.
+    /// Tells whether heads are followed as far as this event.
     fn follows(&self, seq: Seq) -> bool {
         self.until.is_none_or(|until| seq <= until)
     }
@@ -266,7 +267,7 @@ impl Pass {
         Ok(None)
     }
 
-    /// A head behind the first seal is a fork, if it is a new branch and
+    /// A head after the first seal is a fork, if it is a new branch and
     /// nothing else.
     fn note_fork(&mut self, head: &Head, event: &EventRef<'_>) {
         let name = head.head_name();
@@ -283,7 +284,7 @@ fn parse<'a, T: serde::Deserialize<'a>>(payload: &'a [u8]) -> Result<T, String> 
     serde_json::from_slice(payload).map_err(|error| format!("has a payload that cannot be read: {error}"))
 }
 
-/// The session event's payload, of a version that we know.
+/// Returns the session event's payload, of a version that we know.
 pub(super) fn session_of(payload: &[u8]) -> Result<Session, LogProblem> {
     #[derive(serde::Deserialize)]
     struct Version {
@@ -307,7 +308,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_node_stands_below_a_node_and_a_repeat_behind_what_it_repeats() {
+    fn a_node_stands_below_a_node_and_a_repeat_after_what_it_repeats() {
         let opened = |third: &str| {
             let session = r#"{"seq":1,"type":"session","payload":{"version":1,"kind":"session","format":"none","id":"s"}}"#;
             let message = r#"{"seq":2,"type":"message","parent":0,"payload":{}}"#;

@@ -51,7 +51,7 @@ pub enum SealState {
         sha256: String,
     },
     /// A good seal, with bytes after it.
-    Behind {
+    Followed {
         /// The line where that begins, from 1.
         line: u64,
     },

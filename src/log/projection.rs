@@ -1,5 +1,6 @@
-//! What is shown of a path. A path holds everything that was ever put on it;
-//! hides, compactions and edits, nodes themselves, say what of that is seen.
+//! Which nodes of a path are shown. A path holds everything that was ever put on it;
+//! the nodes `hide`, `compaction` and `edit` on it decide which of that is shown, and
+//! how.
 
 use foldhash::fast::FixedState;
 use std::collections::{HashMap, HashSet};
@@ -34,9 +35,10 @@ pub enum Salvage {
     Shown,
 }
 
-/// One of the nodes that are shown: what is shown of it depends on nothing else.
+/// One of the nodes that are shown. What is shown of it depends on these members
+/// alone, so that equal ones need to be rendered only once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Item {
+pub struct ProjectedNode {
     /// The node.
     pub seq: Seq,
     /// Where it stands.
@@ -51,7 +53,7 @@ pub struct Projection {
     path: Vec<Seq>,
     /// The places of the path that are still to be shown, last first.
     stretches: Vec<Range<usize>>,
-    /// The place of the compaction that rules.
+    /// The place of the last compaction, which decides what is shown before it.
     ruling: Option<usize>,
     /// For each target its last edit; `None` where that leaves the target out.
     edits: HashMap<Seq, Option<Seq>, FixedState>,
@@ -62,7 +64,7 @@ pub struct Projection {
 }
 
 impl Projection {
-    /// What is shown of the path to `node`.
+    /// Returns what is shown of the path to `node`.
     ///
     /// # Errors
     /// When the log cannot be read, or a node that rules cannot be understood.
@@ -104,13 +106,13 @@ impl Projection {
         Ok(projection)
     }
 
-    /// How many nodes the path has, shown or not.
+    /// Returns how many nodes the path has, shown or not.
     #[must_use]
     pub fn path_len(&self) -> usize {
         self.path.len()
     }
 
-    /// The next item.
+    /// Returns the next item.
     ///
     /// # Errors
     /// When the log cannot be read.
@@ -121,20 +123,20 @@ impl Projection {
         }
     }
 
-    /// The next item by name: all that decides what is shown of it.
+    /// Returns the next item by name: all that decides what is shown of it.
     ///
     /// # Errors
     /// When the log cannot be read.
-    pub fn next_item<R: ReadAt>(&mut self, log: &mut LogView<R>) -> Result<Option<Item>, StreamError> {
+    pub fn next_item<R: ReadAt>(&mut self, log: &mut LogView<R>) -> Result<Option<ProjectedNode>, StreamError> {
         let next = self.advance(log)?;
-        Ok(next.map(|(seq, place)| Item { seq, place, edit: self.edits.get(&seq).copied().flatten() }))
+        Ok(next.map(|(seq, place)| ProjectedNode { seq, place, edit: self.edits.get(&seq).copied().flatten() }))
     }
 
     /// Reads an item.
     ///
     /// # Errors
     /// When the log cannot be read.
-    pub fn read<'a, R: ReadAt>(&'a mut self, item: Item, log: &'a mut LogView<R>) -> Result<Shown<'a>, StreamError> {
+    pub fn read<'a, R: ReadAt>(&'a mut self, item: ProjectedNode, log: &'a mut LogView<R>) -> Result<Shown<'a>, StreamError> {
         let edit = match item.edit {
             Some(edit) => {
                 log.copy_line(edit, &mut self.edit_line)?;
@@ -221,7 +223,7 @@ pub fn edited_payload(event: &EventRef<'_>, edit: &EventRef<'_>) -> Vec<u8> {
     payload
 }
 
-/// How many places at the beginning of a path are hidden.
+/// Returns how many places at the beginning of a path are hidden.
 fn hidden<R: ReadAt>(log: &mut LogView<R>, path: &Path) -> Result<usize, StreamError> {
     let mut up_to: HashSet<Seq, FixedState> = HashSet::default();
     for seq in &path.nodes {
@@ -243,7 +245,7 @@ fn hidden<R: ReadAt>(log: &mut LogView<R>, path: &Path) -> Result<usize, StreamE
     Ok(last_node.max(last_repeat.unwrap_or(0)))
 }
 
-/// The first place before a compaction, at `at`, that it keeps.
+/// Returns the first place before a compaction, at `at`, that it keeps.
 fn kept_from<R: ReadAt>(log: &mut LogView<R>, path: &Path, at: usize) -> Result<usize, StreamError> {
     let Some(first_kept) = payload::<Compaction, R>(log, path.nodes[at])?.first_kept else { return Ok(at) };
     let node = path.nodes[..at].iter().position(|seq| *seq == first_kept);

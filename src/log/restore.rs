@@ -53,7 +53,7 @@ pub struct FilePlan {
 /// Reads a `file` event.
 ///
 /// # Errors
-/// When it is none that makes sense.
+/// When the recipe makes no sense.
 pub fn file_plan<R: ReadAt>(log: &mut LogView<R>, seq: Seq) -> Result<FilePlan, StreamError> {
     let event = log.event(seq)?;
     let entry: FileEntry =
@@ -117,7 +117,7 @@ pub fn rebuild<R: ReadAt>(
     let Some(packing) = &plan.entry.packed else {
         return rebuild_plain(log, plan, plan.entry.size, make_renderer, sink);
     };
-    let mut plain = Content(Vec::new());
+    let mut plain = Unpacked(Vec::new());
     rebuild_plain(log, plan, Some(packing.size), make_renderer, &mut plain)?;
     let packed = packing.pack(&plain.0).map_err(|source| StreamError::Io { doing: "compress a rebuilt file", source })?;
     if plan.entry.size.is_some_and(|size| packed.len() as u64 > size) {
@@ -128,9 +128,9 @@ pub fn rebuild<R: ReadAt>(
 }
 
 /// What is inside of a compressed file.
-struct Content(Vec<u8>);
+struct Unpacked(Vec<u8>);
 
-impl ByteSink for Content {
+impl ByteSink for Unpacked {
     fn bytes(&mut self, bytes: &[u8]) -> Result<(), StreamError> {
         self.0.extend_from_slice(bytes);
         Ok(())
@@ -278,7 +278,7 @@ impl RecordSink for Collect {
     }
 }
 
-/// Puts line ends behind records and stops when a file outgrows the size that
+/// Puts line ends after records and stops when a file outgrows the size that
 /// its log records: repeats in a hostile log could go on for ever.
 struct Lines<'a> {
     sink: &'a mut dyn ByteSink,

@@ -12,7 +12,7 @@ use super::pass::may_be_a_line;
 const WINDOW: usize = 256 * 1024;
 
 /// Hands on all lines of a log, several at once, each with its line end. Bytes
-/// after the last line end are no line.
+/// after the last line end are not a line.
 ///
 /// # Errors
 /// When the log cannot be read.

@@ -38,26 +38,26 @@ impl<R: ReadAt> LogTail<R> {
         Ok(is_true.then_some(LogTail { source, checkpoint }))
     }
 
-    /// The head whose path the checkpoint holds.
+    /// Returns the head whose path the checkpoint holds.
     #[must_use]
     pub fn head(&self) -> &str {
         &self.checkpoint.of
     }
 
-    /// The nodes of that path, as runs.
+    /// Returns the nodes of that path, as runs.
     #[must_use]
     pub fn path(&self) -> &[Run] {
         &self.checkpoint.path
     }
 
-    /// Whether the path alone does not say what is shown, so that the whole log
+    /// Tells whether the path alone does not say what is shown, so that the whole log
     /// must be read.
     #[must_use]
     pub fn projects(&self) -> bool {
         self.checkpoint.projects
     }
 
-    /// The lines of the last nodes of the path that `wanted` accepts, oldest
+    /// Returns the lines of the last nodes of the path that `wanted` accepts, oldest
     /// first.
     ///
     /// # Errors

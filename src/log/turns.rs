@@ -18,7 +18,7 @@ use super::view::LogView;
 /// Who says how a turn ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Settled {
+pub enum SettledBy {
     /// A last event in the turn's own journal.
     Journal,
     /// The journal of its run.
@@ -41,7 +41,7 @@ pub struct Turn {
     /// The last state that its journal's reader sees.
     pub state: String,
     /// Who says how it ended.
-    pub settled: Settled,
+    pub settled: SettledBy,
     /// How it ended, in the words of whoever says so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub end: Option<String>,
@@ -89,7 +89,7 @@ pub struct Run {
 }
 
 /// A message of the active path, as far as turns need it.
-struct Row {
+struct PathMessage {
     seq: Seq,
     is_user: bool,
     /// What a user said.
@@ -100,12 +100,12 @@ fn text(payload: Value<'_>, name: &str) -> Option<String> {
     payload.first(name)?.as_str().map(Cow::into_owned)
 }
 
-/// The turns of a log, in the order of their first events.
+/// Returns the turns of a log, in the order of their first events.
 ///
 /// # Errors
 /// When the log cannot be read.
 pub fn turns<R: ReadAt>(log: &mut LogView<R>, terms: &TurnTerms) -> Result<Vec<Turn>, StreamError> {
-    let mut found = Found::default();
+    let mut found = TurnsById::default();
     let mut runs: BTreeMap<String, Run> = BTreeMap::new();
     let mut pending = None;
     for seq in (1..=log.last().number()).map(Seq::new) {
@@ -137,8 +137,8 @@ pub fn turns<R: ReadAt>(log: &mut LogView<R>, terms: &TurnTerms) -> Result<Vec<T
         taken.entry(stream).or_insert(at);
         let turn = &mut turns[at];
         if let Some(run) = run {
-            if let (Settled::Open, Some(end)) = (turn.settled, &run.end) {
-                turn.settled = Settled::Run;
+            if let (SettledBy::Open, Some(end)) = (turn.settled, &run.end) {
+                turn.settled = SettledBy::Run;
                 turn.end = Some(end.clone());
             }
             turn.run = Some(run);
@@ -152,12 +152,12 @@ pub fn turns<R: ReadAt>(log: &mut LogView<R>, terms: &TurnTerms) -> Result<Vec<T
 
 /// The turns that the journals name.
 #[derive(Default)]
-struct Found {
+struct TurnsById {
     turns: Vec<Turn>,
     by_id: HashMap<String, usize>,
 }
 
-impl Found {
+impl TurnsById {
     fn note(&mut self, event: &EventRef<'_>) {
         let Some(id) = text(event.value(), "turn_id").map(|id| id.trim().to_owned()).filter(|id| !id.is_empty()) else { return };
         let at = *self.by_id.entry(id.clone()).or_insert_with(|| {
@@ -181,7 +181,7 @@ impl Turn {
             turn,
             stream: None,
             state: String::new(),
-            settled: Settled::Open,
+            settled: SettledBy::Open,
             end: None,
             reason: None,
             prompt: None,
@@ -208,12 +208,12 @@ fn settle_by_journal(turn: &mut Turn, terms: &TurnTerms) {
     let latest = turn.times.iter().rev().find(|(state, _)| !state.starts_with('('));
     turn.state = latest.map_or_else(|| "unseen".to_owned(), |(state, _)| state.clone());
     if terms.ends.contains(&turn.state.as_str()) {
-        turn.settled = Settled::Journal;
+        turn.settled = SettledBy::Journal;
         turn.end = Some(turn.state.clone());
     }
 }
 
-/// A prompt that the session itself says it waits for.
+/// Returns a prompt that the session itself says it waits for.
 fn pending_turn(meta: Value<'_>, terms: &PendingTerms) -> Option<Turn> {
     let prompt = text(meta, terms.prompt).filter(|prompt| !prompt.is_empty())?;
     if text(meta, "of").as_deref() != Some(terms.of) {
@@ -252,7 +252,7 @@ fn note_run(runs: &mut BTreeMap<String, Run>, event: &EventRef<'_>, terms: &Turn
 
 /// The messages of the active path, and ways to find a prompt among them.
 struct Rows {
-    rows: Vec<Row>,
+    rows: Vec<PathMessage>,
     /// By what their data begins with: a row may name its run.
     by_name: HashMap<String, usize>,
     /// By the second they were written in; an empty text where none is said.
@@ -286,10 +286,10 @@ impl Rows {
             }
             self.by_second.entry(second(event.ts)).or_default().push(at);
         }
-        self.rows.push(Row { seq: event.seq, is_user, text: said.join("\n") });
+        self.rows.push(PathMessage { seq: event.seq, is_user, text: said.join("\n") });
     }
 
-    /// Finds a turn's prompt, and whether anything was said behind it.
+    /// Finds a turn's prompt, and whether anything was said after it.
     fn settle(&self, turn: &mut Turn, used: &mut HashSet<usize>) {
         let prompt = turn.prompt.as_deref().unwrap_or_default().trim();
         // Something of the program's may stand before it.
@@ -301,14 +301,14 @@ impl Rows {
         used.insert(at);
         turn.asked = Some(self.rows[at].seq);
         turn.answered = self.rows[at + 1..].iter().take_while(|row| !row.is_user).last().map(|row| row.seq);
-        if turn.settled == Settled::Open && turn.answered.is_some() {
-            turn.settled = Settled::Session;
+        if turn.settled == SettledBy::Open && turn.answered.is_some() {
+            turn.settled = SettledBy::Session;
             turn.end = Some("answered".to_owned());
         }
     }
 }
 
-/// The second of a time: a program may round it off.
+/// Returns the second of a time: a program may round it off.
 fn second(ts: Option<&str>) -> String {
     ts.and_then(|ts| ts.get(..19)).unwrap_or_default().to_owned()
 }
@@ -321,8 +321,8 @@ fn missing(turn: &Turn, terms: &TurnTerms) -> Vec<&'static str> {
         }
     };
     note(!turn.has(terms.submitted), "submission");
-    note(turn.has(terms.submitted) && !turn.has(terms.started) && turn.settled == Settled::Open, "start");
-    note(turn.settled != Settled::Journal, "end in its journal");
+    note(turn.has(terms.submitted) && !turn.has(terms.started) && turn.settled == SettledBy::Open, "start");
+    note(turn.settled != SettledBy::Journal, "end in its journal");
     note(turn.stream.is_some() && turn.run.is_none(), "run journal");
     note(turn.run.as_ref().is_some_and(|run| run.end.is_none()), "end of its run");
     note(turn.asked.is_none(), "prompt in the session");

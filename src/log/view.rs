@@ -58,7 +58,7 @@ impl<R: ReadAt> LogView<R> {
     /// Passes through a log to its end.
     ///
     /// # Errors
-    /// When it cannot be read, or is no log that this version understands.
+    /// When it cannot be read, or is not a log that this version understands.
     pub fn open(source: R) -> Result<Self, LogProblem> {
         LogView::open_until(source, None)
     }
@@ -70,18 +70,18 @@ impl<R: ReadAt> LogView<R> {
     pub fn open_until(source: R, until: Option<Seq>) -> Result<Self, LogProblem> {
         let pass = Pass::over(&source, until, u64::MAX)?;
         match pass.good_seal {
-            // Behind the last good seal stands what nobody vouches for: the
+            // After the last good seal stands what no seal covers: the
             // log is what stands before it.
-            Some((line, _)) if pass.is_behind(line) => {
+            Some((line, _)) if pass.is_followed(line) => {
                 let mut again = Pass::over(&source, until, line)?;
-                again.behind = Some(line + 1);
+                again.after = Some(line + 1);
                 LogView::after(again, source)
             }
             _ => LogView::after(pass, source),
         }
     }
 
-    /// The view that a pass over `source` has made possible.
+    /// Returns the view that a pass over `source` has made possible.
     fn after(pass: Pass, source: R) -> Result<Self, LogProblem> {
         let seal = pass.seal_state();
         let session = pass.session.ok_or(LogProblem::NotALog)?;
@@ -137,7 +137,7 @@ impl<R: ReadAt> LogView<R> {
         Ok((self, Written { bytes, events, sha256 }))
     }
 
-    /// A second reader of the same log, with a window of its own.
+    /// Returns a second reader of the same log, with a window of its own.
     #[must_use]
     pub fn second(&self) -> LogView<R>
     where
@@ -166,7 +166,7 @@ impl<R: ReadAt> LogView<R> {
         }
     }
 
-    /// Whether the log is sealed.
+    /// Tells whether the log is sealed.
     #[must_use]
     pub fn seal(&self) -> &SealState {
         &self.seal
@@ -178,32 +178,32 @@ impl<R: ReadAt> LogView<R> {
         &self.state
     }
 
-    /// The `file` events, by path.
+    /// Returns the `file` events, by path.
     #[must_use]
     pub fn files(&self) -> &[Seq] {
         &self.files
     }
 
-    /// The orders of keys besides the usual one.
+    /// Returns the orders of keys besides the usual one.
     #[must_use]
     pub fn shapes(&self) -> &[Order] {
         &self.shapes
     }
 
-    /// Whether the log says more than a conversion could, forks aside: something
+    /// Tells whether the log says more than a conversion could, forks aside: something
     /// else was added after it was sealed, or by a version that knows more.
     #[must_use]
     pub fn was_extended(&self) -> bool {
         self.more_than_forks || self.unknown_events
     }
 
-    /// The heads that were added after the log was sealed, in that order.
+    /// Returns the heads that were added after the log was sealed, in that order.
     #[must_use]
     pub fn forks(&self) -> &[HeadName] {
         &self.forks
     }
 
-    /// Whether the log as it was sealed first had this size and hash: it is
+    /// Tells whether the log as it was sealed first had this size and hash: it is
     /// that one, with or without forks.
     #[must_use]
     pub fn began_as(&self, bytes: u64, sha256: &str) -> bool {
@@ -214,23 +214,23 @@ impl<R: ReadAt> LogView<R> {
         &self.index
     }
 
-    /// The hash of all bytes up to the end, not yet closed.
+    /// Returns the hash of all bytes up to the end, not yet closed.
     pub(super) fn hash(&self) -> &Sha256 {
         &self.hash
     }
 
-    /// The bytes themselves, with what follows the end.
+    /// Returns the bytes themselves, with what follows the end.
     pub(super) fn source(&self) -> &R {
         &self.source
     }
 
-    /// The first and the last message that a repeat stands for.
+    /// Returns the first and the last message that a repeat stands for.
     #[must_use]
     pub fn repeat(&self, seq: Seq) -> Option<(Seq, Seq)> {
         self.index.repeat(seq)
     }
 
-    /// Whether an event is a node, to which a head may point.
+    /// Tells whether an event is a node, to which a head may point.
     #[must_use]
     pub fn is_node(&self, seq: Seq) -> bool {
         self.index.is_node(seq)
@@ -245,7 +245,7 @@ impl<R: ReadAt> LogView<R> {
         self.index.check_repeats()
     }
 
-    /// The last checkpoint, where it does not say what the events before it
+    /// Returns the last checkpoint, where it does not say what the events before it
     /// come to.
     ///
     /// # Errors
@@ -264,13 +264,13 @@ impl<R: ReadAt> LogView<R> {
         Ok((Checkpoint { current: None, ..said } != Checkpoint { current: None, ..true_one }).then_some(last))
     }
 
-    /// The number of the last event.
+    /// Returns the number of the last event.
     #[must_use]
     pub fn last(&self) -> Seq {
         self.index.last()
     }
 
-    /// The number of the last event up to which the log was followed.
+    /// Returns the number of the last event up to which the log was followed.
     #[must_use]
     pub fn last_followed(&self) -> Seq {
         self.until.map_or(self.last(), |until| until.min(self.last()))
@@ -280,7 +280,7 @@ impl<R: ReadAt> LogView<R> {
         self.index.path(node, LONGEST_PATH)
     }
 
-    /// The last node that the source knows by this id.
+    /// Returns the last node that the source knows by this id.
     ///
     /// # Errors
     /// When the log cannot be read.
@@ -304,32 +304,32 @@ impl<R: ReadAt> LogView<R> {
         self.source.fill_at(line, start, len).map_err(|source| StreamError::Io { doing: "read the log", source })
     }
 
-    /// How many bytes the line of an event has; none where there is none.
+    /// Returns how many bytes the line of an event has; none where there is none.
     #[must_use]
     pub fn line_bytes(&self, seq: Seq) -> u64 {
         self.index.span(seq).map_or(0, |(start, end)| end.saturating_sub(start))
     }
 
-    /// The length of the longest line.
+    /// Returns the length of the longest line.
     #[must_use]
     pub fn longest_line(&self) -> u64 {
         let spans = (1..=self.last().number()).filter_map(|number| self.index.span(Seq::new(number)));
         spans.map(|(start, end)| end - start).max().unwrap_or(0)
     }
 
-    /// The size of all whole lines.
+    /// Returns the size of all whole lines.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.index.end()
     }
 
-    /// The head that is shown by default.
+    /// Returns the head that is shown by default.
     #[must_use]
     pub fn active(&self) -> HeadName {
         self.outcome.active.as_deref().map_or_else(HeadName::main, HeadName::parse)
     }
 
-    /// An event's line as it stands in the log, without its `\n`.
+    /// Returns an event's line as it stands in the log, without its `\n`.
     ///
     /// # Errors
     /// When there is no such event, or it cannot be read.

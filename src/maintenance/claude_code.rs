@@ -88,7 +88,7 @@ fn period(folder: &FolderView<'_>) -> (i64, &'static str) {
     }
 }
 
-/// The transcripts that the cleanup takes within a week.
+/// Returns the transcripts that the cleanup takes within a week.
 fn due(folder: &FolderView<'_>, transcripts: &Transcripts<'_>, now_ns: i64) -> Vec<AuditItem> {
     let (days, settings) = period(folder);
     let due_ns = |written_ns: i64| written_ns.saturating_add(days.saturating_mul(DAY_NS));
@@ -120,7 +120,7 @@ fn repeated(transcripts: &Transcripts<'_>) -> Vec<AuditItem> {
         .collect()
 }
 
-/// What there is of sessions that have no transcript.
+/// Returns what there is of sessions that have no transcript.
 fn orphans(folder: &FolderView<'_>, transcripts: &Transcripts<'_>) -> Vec<AuditItem> {
     let mut found: BTreeMap<String, (String, Severity, i64)> = BTreeMap::new();
     for (path, entry) in folder.entries().filter(|(_, entry)| entry.kind == ListedKind::File) {
@@ -138,7 +138,7 @@ fn orphans(folder: &FolderView<'_>, transcripts: &Transcripts<'_>) -> Vec<AuditI
     found.into_iter().map(item).collect()
 }
 
-/// Where a companion lies, the session that it is of, and how much it matters,
+/// Returns where a companion lies, the session that it is of, and how much it matters,
 /// where that session has no transcript.
 fn companion(path: &str, transcripts: &Transcripts<'_>) -> Option<(String, String, Severity)> {
     let parts: Vec<&str> = path.split('/').collect();

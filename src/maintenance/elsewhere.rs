@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use crate::adapters::containment::{Found, Judged};
+use crate::adapters::containment::{FoundIn, Judged};
 use crate::model::digest::HalfDigest;
 
 /// Records that are waiting for an answer.
@@ -40,11 +40,11 @@ impl Elsewhere {
     }
 
     /// Notes where a text was found, for all records that it is.
-    pub(super) fn found(&mut self, text: &HalfDigest, found: Found, place: &str) {
+    pub(super) fn found(&mut self, text: &HalfDigest, found: FoundIn, place: &str) {
         // The first place is enough, and a text may occur a million times.
         for n in self.by_text.remove(text).into_iter().flatten() {
             let judged = &mut self.waiting[n];
-            if judged.found == Found::Nowhere {
+            if judged.found == FoundIn::Nowhere {
                 (judged.found, judged.found_in) = (found, Some(place.to_owned()));
                 self.open -= 1;
             }

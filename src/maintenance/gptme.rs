@@ -7,7 +7,7 @@ use crate::model::digest::sha256_hex;
 use crate::model::files::RelPath;
 use crate::model::folder::{FolderView, ListedKind};
 use crate::model::jsonl::{Lines, Newlines};
-use crate::model::retention::{Due, Edit, Goes, Item, Outlook, Rule, Settled, Share, Stay, StayCode, iso_to_ns};
+use crate::model::retention::{Completion, Due, Edit, Prunable, Removal, RetentionContext, Rule, Share, Stay, StayCode, iso_to_ns};
 
 use crate::adapters::gptme::layout::TRANSCRIPT;
 
@@ -26,7 +26,7 @@ impl Maintenance for GptmeMaintenance {
         &[Rule::EventLog]
     }
 
-    fn retention(&self, folder: &FolderView<'_>, _: &Outlook<'_>) -> Vec<Item> {
+    fn retention(&self, folder: &FolderView<'_>, _: &RetentionContext<'_>) -> Vec<Prunable> {
         items(folder)
     }
 
@@ -35,8 +35,8 @@ impl Maintenance for GptmeMaintenance {
     }
 }
 
-/// The event logs of a conversation.
-fn items(folder: &FolderView<'_>) -> Vec<Item> {
+/// Returns the event logs of a conversation.
+fn items(folder: &FolderView<'_>) -> Vec<Prunable> {
     let files = folder.entries().filter(|(_, entry)| entry.kind == ListedKind::File);
     let names = files.filter_map(|(path, _)| std::str::from_utf8(path).ok());
     names.filter(|path| is_event_log(path)).filter_map(|path| item(path, &folder.all_bytes(path), folder)).collect()
@@ -63,7 +63,7 @@ impl<'a> Event<'a> {
         Some(Event { range: line.offset..line.offset + line.text.len() + line.end.len(), seq, time, members })
     }
 
-    /// Whether everything before it can be done without: replay begins here.
+    /// Tells whether everything before it can be done without: replay begins here.
     fn is_checkpoint(&self) -> bool {
         let is_type = get(&self.members, "type").is_some_and(|word| word.is_str("checkpoint"));
         let messages = get(&self.members, "payload").and_then(|payload| payload.get("messages"));
@@ -71,12 +71,12 @@ impl<'a> Event<'a> {
     }
 }
 
-/// A member's value; of equal keys the last.
+/// Returns a member's value; of equal keys the last.
 fn get<'a>(members: &[Member<'a>], key: &str) -> Option<Value<'a>> {
     members.iter().rev().find(|member| member.is(key)).map(Member::value)
 }
 
-fn item(path: &str, bytes: &[u8], folder: &FolderView<'_>) -> Option<Item> {
+fn item(path: &str, bytes: &[u8], folder: &FolderView<'_>) -> Option<Prunable> {
     let events: Vec<Event<'_>> = Lines::new(bytes, Newlines::LineFeed).filter_map(Event::of).collect();
     let checkpoint = events.iter().rposition(Event::is_checkpoint);
     let before: Vec<&Event<'_>> = match checkpoint {
@@ -87,20 +87,20 @@ fn item(path: &str, bytes: &[u8], folder: &FolderView<'_>) -> Option<Item> {
         return None;
     }
     let standing = match checkpoint {
-        None => Err(Stay::new(StayCode::NotEnded, "there is no checkpoint behind them yet")),
+        None => Err(Stay::new(StayCode::NotEnded, "no checkpoint follows them yet")),
         Some(_) if folder.get(TRANSCRIPT).is_none() => Err(Stay::new(StayCode::Unsettled, "the conversation itself is gone")),
-        Some(_) => Ok(Settled::By("a later checkpoint has what they come to, and the conversation is there")),
+        Some(_) => Ok(Completion::By("a later checkpoint has what they come to, and the conversation is there")),
     };
     let edits: Vec<Edit> = before.iter().map(|event| Edit::cut(event.range.clone())).collect();
     let lock = path.strip_suffix(EVENTS).map(|folder| RelPath::new(format!("{folder}{LOCK}")));
     let share = Share {
         file: RelPath::new(path),
         bytes: edits.iter().map(|edit| edit.to - edit.from).sum(),
-        goes: Goes::Bytes { edits, sha256: sha256_hex(bytes) },
+        removal: Removal::Bytes { edits, sha256: sha256_hex(bytes) },
         writer: None,
         lock,
     };
     let own_ns = before.iter().filter_map(|event| event.time).max();
     let (name, parts) = (format!("{}/{path}", folder.path()), before.len() as u64);
-    Some(Item { rule: Rule::EventLog, name, parts, shares: vec![share], own_ns, due: Due::ByPolicy, standing })
+    Some(Prunable { rule: Rule::EventLog, name, parts, shares: vec![share], own_ns, due: Due::ByPolicy, standing })
 }

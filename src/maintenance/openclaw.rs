@@ -11,7 +11,7 @@ use crate::model::digest::sha256_hex;
 use crate::model::files::RelPath;
 use crate::model::folder::{FolderView, ListedKind};
 use crate::model::jsonl::{Line, Lines, Newlines};
-use crate::model::retention::{Due, Edit, Goes, Item, Outlook, Rule, Settled, Share, seconds_to_ns};
+use crate::model::retention::{Completion, Due, Edit, Prunable, Removal, RetentionContext, Rule, Share, seconds_to_ns};
 
 use crate::adapters::openclaw::discover::is_run_log;
 use crate::runtimes::javascript as js;
@@ -37,7 +37,7 @@ impl Maintenance for OpenClawMaintenance {
         &[Rule::CronRunLog]
     }
 
-    fn retention(&self, folder: &FolderView<'_>, _: &Outlook<'_>) -> Vec<Item> {
+    fn retention(&self, folder: &FolderView<'_>, _: &RetentionContext<'_>) -> Vec<Prunable> {
         items(folder)
     }
 
@@ -47,8 +47,8 @@ impl Maintenance for OpenClawMaintenance {
     }
 }
 
-/// The run logs of a folder that have grown too long.
-fn items(folder: &FolderView<'_>) -> Vec<Item> {
+/// Returns the run logs of a folder that have grown too long.
+fn items(folder: &FolderView<'_>) -> Vec<Prunable> {
     let is_long = |size: u64| size > MOST_BYTES;
     let files = folder.entries().filter(|(_, entry)| entry.kind == ListedKind::File && is_long(entry.size));
     let logs = files.filter_map(|(path, entry)| Some((std::str::from_utf8(path).ok()?, entry)));
@@ -57,10 +57,10 @@ fn items(folder: &FolderView<'_>) -> Vec<Item> {
         .collect()
 }
 
-fn item(path: &str, bytes: &[u8], folder: &FolderView<'_>) -> Option<Item> {
+fn item(path: &str, bytes: &[u8], folder: &FolderView<'_>) -> Option<Prunable> {
     let lines: Vec<Line<'_>> = Lines::new(bytes, Newlines::LineFeed).filter(|line| !js::is_blank(line.text)).collect();
     let old = lines.get(..lines.len().checked_sub(KEPT_LINES)?)?;
-    // A line that says something else than that a run is over stays.
+    // A line that says something else than that a run has ended stays.
     let over: Vec<(&Line<'_>, Option<i64>)> = old.iter().filter_map(|line| Some((line, finished(line.text)?))).collect();
     if over.is_empty() {
         return None;
@@ -70,22 +70,22 @@ fn item(path: &str, bytes: &[u8], folder: &FolderView<'_>) -> Option<Item> {
     let share = Share {
         file: RelPath::new(path),
         bytes: edits.iter().map(|edit| edit.to - edit.from).sum(),
-        goes: Goes::Bytes { edits, sha256: sha256_hex(bytes) },
+        removal: Removal::Bytes { edits, sha256: sha256_hex(bytes) },
         writer: None,
         lock: None,
     };
-    Some(Item {
+    Some(Prunable {
         rule: Rule::CronRunLog,
         name: RelPath::new(path).below(folder.path()).to_string(),
         parts: over.len() as u64,
         shares: vec![share],
         own_ns: over.iter().filter_map(|(_, time)| *time).max(),
         due: Due::ByOwnRule,
-        standing: Ok(Settled::By("each is of a run that is over, and past what OpenClaw itself keeps")),
+        standing: Ok(Completion::By("each is of a run that has ended, and past what OpenClaw itself keeps")),
     })
 }
 
-/// When a run was over, where a line says that it is.
+/// Returns when a run was over, where a line says that it is.
 fn finished(text: &[u8]) -> Option<Option<i64>> {
     let mut members: Vec<Member<'_>> = Vec::new();
     json::scan_object(text, Dialect::Strict, &mut members).ok()?;

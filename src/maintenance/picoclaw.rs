@@ -9,7 +9,7 @@ use crate::json::{self, Dialect, Member, Value};
 use crate::model::digest::sha256_hex;
 use crate::model::files::RelPath;
 use crate::model::folder::{FolderView, ListedKind};
-use crate::model::retention::{Due, Edit, Goes, Item, Outlook, Rule, Settled, Share, Stay, StayCode, iso_to_ns};
+use crate::model::retention::{Completion, Due, Edit, Prunable, Removal, RetentionContext, Rule, Share, Stay, StayCode, iso_to_ns};
 
 use crate::adapters::picoclaw::layout::{LINES, META};
 use crate::runtimes::go::matches_key;
@@ -35,7 +35,7 @@ impl Maintenance for PicoclawMaintenance {
         &[Rule::HiddenLines]
     }
 
-    fn retention(&self, folder: &FolderView<'_>, _: &Outlook<'_>) -> Vec<Item> {
+    fn retention(&self, folder: &FolderView<'_>, _: &RetentionContext<'_>) -> Vec<Prunable> {
         items(folder)
     }
 
@@ -44,8 +44,8 @@ impl Maintenance for PicoclawMaintenance {
     }
 }
 
-/// The sessions of a folder that have hidden lines.
-fn items(folder: &FolderView<'_>) -> Vec<Item> {
+/// Returns the sessions of a folder that have hidden lines.
+fn items(folder: &FolderView<'_>) -> Vec<Prunable> {
     let files = folder.entries().filter(|(_, entry)| entry.kind == ListedKind::File);
     let names = files.filter_map(|(path, _)| std::str::from_utf8(path).ok()).filter(|path| !path.contains('/'));
     let bases = names.filter_map(|path| path.strip_suffix(META)).filter(|base| folder.has_file(format!("{base}{LINES}")));
@@ -83,7 +83,7 @@ impl Meta {
     }
 }
 
-fn item(base: &str, folder: &FolderView<'_>) -> Option<Item> {
+fn item(base: &str, folder: &FolderView<'_>) -> Option<Prunable> {
     let (meta_file, lines_file) = (format!("{base}{META}"), format!("{base}{LINES}"));
     let (meta_bytes, lines) = (folder.all_bytes(&meta_file), folder.all_bytes(&lines_file));
     // A meta file that cannot be read is a matter for the audit.
@@ -93,12 +93,12 @@ fn item(base: &str, folder: &FolderView<'_>) -> Option<Item> {
         return None;
     }
     let standing = match meta.skip.value == hidden {
-        true => Ok(Settled::By("its meta file says that they are deleted")),
+        true => Ok(Completion::By("its meta file says that they are deleted")),
         false => Err(Stay::new(StayCode::Unclear, "its meta file hides more lines than there are")),
     };
     let share = |file: &str, bytes: u64, edits: Vec<Edit>, sha256: String| Share {
         file: RelPath::new(file),
-        goes: Goes::Bytes { edits, sha256 },
+        removal: Removal::Bytes { edits, sha256 },
         bytes,
         writer: None,
         lock: None,
@@ -107,7 +107,7 @@ fn item(base: &str, folder: &FolderView<'_>) -> Option<Item> {
     let mut numbers = vec![put(&meta.skip, 0), put(&meta.count, left)];
     numbers.sort_by_key(|edit| edit.from);
     let [was, is] = [numbers.iter().map(|edit| edit.to - edit.from).sum::<u64>(), numbers.iter().map(|edit| edit.put.len() as u64).sum()];
-    Some(Item {
+    Some(Prunable {
         rule: Rule::HiddenLines,
         name: RelPath::new(lines_file.as_str()).below(folder.path()).to_string(),
         parts: hidden,
@@ -123,7 +123,7 @@ fn item(base: &str, folder: &FolderView<'_>) -> Option<Item> {
     })
 }
 
-/// How many lines are hidden, where the last of them ends, and how many are
+/// Returns how many lines are hidden, where the last of them ends, and how many are
 /// left. Lines count as its reader counts them: all that are not empty.
 fn hidden(bytes: &[u8], skip: u64) -> (u64, usize, u64) {
     let (mut counted, mut end, mut at) = (0, 0, 0);

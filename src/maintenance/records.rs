@@ -7,7 +7,7 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::ops::Range;
 
-use crate::adapters::containment::{Found, Verdict};
+use crate::adapters::containment::{FoundIn, Verdict};
 use crate::model::database::TablesError;
 use crate::model::digest::{HalfDigest, half_digest};
 
@@ -50,7 +50,7 @@ pub(super) struct Row<'r> {
     /// Its text.
     pub text: &'r [u8],
     /// Where it is.
-    pub found: Found,
+    pub found: FoundIn,
 }
 
 /// The rows that the records of one file may be found in: the nearest first, in the
@@ -93,12 +93,12 @@ pub(super) trait Importer {
 pub(super) struct Outcome {
     pub verdict: Verdict,
     /// Where the row is that has it; nowhere for what is not plainly in the database.
-    pub found: Found,
+    pub found: FoundIn,
     pub why: Vec<String>,
 }
 
 impl Outcome {
-    fn new(verdict: Verdict, found: Found) -> Outcome {
+    fn new(verdict: Verdict, found: FoundIn) -> Outcome {
         Outcome { verdict, found, why: Vec::new() }
     }
 }
@@ -126,7 +126,7 @@ pub(super) fn judge(file: &[u8], records: &[Record], rows: &dyn Rows, importer: 
             outcomes[*n] = unlike.take(text, &importer.rewritten(text));
         }
         // What a record prints as, and where the row is that has it.
-        let mut matched: HashMap<HalfDigest, Found> = HashMap::new();
+        let mut matched: HashMap<HalfDigest, FoundIn> = HashMap::new();
         for (record, outcome) in records.iter().zip(&outcomes) {
             if let (Some(printed), Some(outcome)) = (record.printed(), outcome) {
                 matched.entry(*printed).or_insert(outcome.found);
@@ -139,26 +139,28 @@ pub(super) fn judge(file: &[u8], records: &[Record], rows: &dyn Rows, importer: 
         }
     }
     // Every record has an outcome by now; one without would be missing.
-    Ok(outcomes.into_iter().map(|outcome| outcome.unwrap_or_else(|| Outcome::new(Verdict::Missing, Found::Nowhere))).collect())
+    Ok(outcomes.into_iter().map(|outcome| outcome.unwrap_or_else(|| Outcome::new(Verdict::Missing, FoundIn::Nowhere))).collect())
 }
 
 /// Returns the outcome of a record whose row says what the program made of it, unless
 /// the record said something that the program does not keep.
 fn unless_lost(record: &[u8], outcome: Outcome) -> Outcome {
     let why = lost(record);
-    if why.is_empty() { outcome } else { Outcome { verdict: Verdict::Changed, found: Found::Nowhere, why } }
+    if why.is_empty() { outcome } else { Outcome { verdict: Verdict::Changed, found: FoundIn::Nowhere, why } }
 }
 
 fn unreadable(record: &Record) -> Option<Outcome> {
     match &record.reading {
         Reading::Value { .. } => None,
-        Reading::Unreadable { why } => Some(Outcome { verdict: Verdict::Unreadable, found: Found::Nowhere, why: vec![(*why).to_owned()] }),
+        Reading::Unreadable { why } => {
+            Some(Outcome { verdict: Verdict::Unreadable, found: FoundIn::Nowhere, why: vec![(*why).to_owned()] })
+        }
     }
 }
 
 /// The rows by their texts.
 struct KnownRows {
-    found: Vec<Found>,
+    found: Vec<FoundIn>,
     is_used: Vec<bool>,
     by_text: HashMap<HalfDigest, VecDeque<usize>>,
 }
@@ -175,7 +177,7 @@ impl KnownRows {
     }
 
     /// Uses the first unused row with this text.
-    fn take(&mut self, text: &HalfDigest) -> Option<Found> {
+    fn take(&mut self, text: &HalfDigest) -> Option<FoundIn> {
         let row = self.by_text.get_mut(text)?.pop_front()?;
         self.is_used[row] = true;
         self.found.get(row).copied()
@@ -195,13 +197,13 @@ struct UnlikeRows {
 #[derive(Clone, Copy)]
 struct Unlike {
     row: usize,
-    found: Found,
+    found: FoundIn,
 }
 
 struct NamedRow {
     text: Vec<u8>,
     is_used: bool,
-    found: Found,
+    found: FoundIn,
 }
 
 impl UnlikeRows {
@@ -244,14 +246,14 @@ impl UnlikeRows {
     /// Judges a record by the row of its id.
     fn changed_or_missing(&self, record: &[u8], importer: &dyn Importer) -> Outcome {
         let Some(row) = importer.id(record).and_then(|id| self.by_id.get(&id)) else {
-            return Outcome::new(Verdict::Missing, Found::Nowhere);
+            return Outcome::new(Verdict::Missing, FoundIn::Nowhere);
         };
-        // The same content in the form that the import gives it is no other content.
+        // The same content in the form that the import gives it is not different content.
         let forms = importer.forms(&row.text);
         if importer.rewritten(record).iter().any(|rewriting| forms.contains(&rewriting.form)) {
             return Outcome::new(Verdict::Repeated, row.found);
         }
-        Outcome { verdict: Verdict::Changed, found: Found::Nowhere, why: importer.differing(record, &row.text) }
+        Outcome { verdict: Verdict::Changed, found: FoundIn::Nowhere, why: importer.differing(record, &row.text) }
     }
 }
 
@@ -285,7 +287,7 @@ mod tests {
 
     impl Rows for Listed {
         fn each(&self, take: &mut dyn FnMut(Row<'_>)) -> Result<(), TablesError> {
-            self.0.iter().for_each(|row| take(Row { text: row.as_bytes(), found: Found::Live }));
+            self.0.iter().for_each(|row| take(Row { text: row.as_bytes(), found: FoundIn::Live }));
             Ok(())
         }
     }

@@ -37,7 +37,7 @@ fn lost_of_number(token: &[u8]) -> Option<&'static str> {
     (is_integer && integer(&printed).as_deref() != std::str::from_utf8(token).ok()).then_some("integer-precision")
 }
 
-/// The digits of an integer that may be printed with an exponent.
+/// Returns the digits of an integer that may be printed with an exponent.
 fn integer(printed: &str) -> Option<String> {
     let Some((mantissa, exponent)) = printed.split_once("e+") else { return Some(printed.to_owned()) };
     let exponent: usize = exponent.parse().ok()?;

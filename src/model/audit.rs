@@ -1,5 +1,4 @@
-//! What an audit says: a finding, the facts behind it, and whether a repair
-//! could repair it.
+//! What an audit reports: a finding, the facts behind it, and who can repair it.
 
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
@@ -8,13 +7,13 @@ use super::database::Tables;
 use super::finding::{Finding, FindingCode, Severity};
 use super::location::Location;
 
-/// Whether `repair` could repair what was found.
+/// Who can repair what was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mending {
-    /// It could.
-    Possible,
+pub enum RepairedBy {
+    /// `everlog repair` can.
+    Everlog,
     /// Only a person can.
-    ByHand,
+    Hand,
 }
 
 /// A fact behind a finding.
@@ -33,30 +32,30 @@ pub struct AuditItem {
     /// What, where, and how much it matters.
     #[serde(flatten)]
     pub finding: Finding,
-    /// Whether `repair` could repair it.
+    /// Who can repair it.
     #[serde(rename = "repairable", serialize_with = "as_bool")]
-    pub mending: Mending,
+    pub repaired_by: RepairedBy,
     /// What else is known, by name.
     #[serde(flatten)]
     pub facts: BTreeMap<&'static str, Fact>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
-fn as_bool<S: Serializer>(mending: &Mending, to: S) -> Result<S::Ok, S::Error> {
-    to.serialize_bool(*mending == Mending::Possible)
+fn as_bool<S: Serializer>(repaired_by: &RepairedBy, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_bool(*repaired_by == RepairedBy::Everlog)
 }
 
 impl AuditItem {
     /// Returns an item that only a person can repair.
     pub fn new(code: FindingCode, location: Location, message: impl Into<String>) -> AuditItem {
         let finding = Finding::new(code, location, message);
-        AuditItem { finding, mending: Mending::ByHand, facts: BTreeMap::new() }
+        AuditItem { finding, repaired_by: RepairedBy::Hand, facts: BTreeMap::new() }
     }
 
     /// Returns the item as one that `everlog repair` can repair.
     #[must_use]
-    pub fn mendable(mut self) -> AuditItem {
-        self.mending = Mending::Possible;
+    pub fn repairable(mut self) -> AuditItem {
+        self.repaired_by = RepairedBy::Everlog;
         self
     }
 
@@ -114,7 +113,7 @@ pub struct Evidence<'e> {
 }
 
 impl<'e> Database<'e> {
-    /// The tables, where they can be read.
+    /// Returns the tables, where they can be read.
     #[must_use]
     pub fn tables(&self) -> Option<&'e dyn Tables> {
         match self {
@@ -125,14 +124,14 @@ impl<'e> Database<'e> {
 }
 
 impl<'e> Evidence<'e> {
-    /// All databases, each with its profile and place: the one of no profile
+    /// Returns all databases, each with its profile and place: the one of no profile
     /// first.
     pub fn databases(&self) -> impl Iterator<Item = (Option<&str>, &str, &Database<'e>)> {
         let of_profiles = self.profiles.iter().map(|(name, place, database)| (Some(name.as_str()), place.as_str(), database));
         std::iter::once((None, self.place.as_str(), &self.database)).chain(of_profiles)
     }
 
-    /// The database of a profile; one that has none of its own uses that of no
+    /// Returns the database of a profile; one that has none of its own uses that of no
     /// profile.
     #[must_use]
     pub fn database_of(&self, profile: Option<&str>) -> &Database<'e> {
@@ -140,7 +139,7 @@ impl<'e> Evidence<'e> {
         own.map_or(&self.database, |(_, _, database)| database)
     }
 
-    /// The tables of a profile's database, where they can be read.
+    /// Returns the tables of a profile's database, where they can be read.
     #[must_use]
     pub fn tables_of(&self, profile: Option<&str>) -> Option<&'e dyn Tables> {
         self.database_of(profile).tables()

@@ -30,7 +30,7 @@ pub(crate) struct Session {
     pub(crate) messages: Option<Vec<Vec<u8>>>,
 }
 
-/// The cases of a format; none, and a word about it, where there is no corpus.
+/// Returns the cases of a format; none, and a word about it, where there is no corpus.
 pub(crate) fn cases(format: &str) -> Vec<Case> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let beside = || here.ancestors().map(|folder| folder.join("shared/corpus")).find(|folder| folder.is_dir());
@@ -97,7 +97,7 @@ fn text(object: &[u8], name: &str) -> Option<String> {
     member(object, name).map(|text| unescape(text).into_owned())
 }
 
-/// What is wrong with what a loader gave, if anything is.
+/// Returns what is wrong with what a loader gave, if anything is.
 pub(crate) fn difference(want: &[Vec<u8>], got: &[Vec<u8>]) -> Option<String> {
     let shown = |text: &[u8]| String::from_utf8_lossy(text).chars().take(300).collect::<String>();
     let first = want.iter().zip(got).position(|(want, got)| !same(want, got));
@@ -108,7 +108,7 @@ pub(crate) fn difference(want: &[Vec<u8>], got: &[Vec<u8>]) -> Option<String> {
     }
 }
 
-/// Whether a value is the wanted one, in which objects with one key that begins
+/// Tells whether a value is the wanted one, in which objects with one key that begins
 /// with `$` stand for what strict JSON cannot say.
 fn same(want: &[u8], got: &[u8]) -> bool {
     if kind_of(want) == Kind::Object {

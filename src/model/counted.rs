@@ -1,6 +1,6 @@
 //! Numbers with the noun that they count, as messages have them.
 
-/// A count with separators: `1,234,567`.
+/// Returns a count with separators: `1,234,567`.
 #[must_use]
 pub fn thousands(count: u64) -> String {
     let digits = count.to_string();
@@ -14,7 +14,7 @@ pub fn thousands(count: u64) -> String {
     text
 }
 
-/// A count with its noun: `1 session`, `2 sessions`.
+/// Returns a count with its noun: `1 session`, `2 sessions`.
 #[must_use]
 pub fn count(number: u64, one: &str) -> String {
     format!("{} {one}{}", thousands(number), if number == 1 { "" } else { "s" })

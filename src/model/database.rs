@@ -21,7 +21,7 @@ pub enum Cell {
 }
 
 impl Cell {
-    /// The text, if it is one.
+    /// Returns the text, if it is one.
     #[must_use]
     pub fn text(&self) -> Option<&str> {
         match self {
@@ -30,7 +30,7 @@ impl Cell {
         }
     }
 
-    /// The number, if it is one.
+    /// Returns the number, if it is one.
     #[must_use]
     pub fn number(&self) -> Option<f64> {
         match self {
@@ -80,7 +80,7 @@ pub struct DatabaseMessage {
 
 /// A database that can be read.
 pub trait Tables {
-    /// The columns of a table; none where there is no such table.
+    /// Returns the columns of a table; none where there is no such table.
     fn columns(&self, table: &str) -> Vec<String>;
 
     /// Hands out the rows of a query, one by one.
@@ -147,7 +147,7 @@ pub trait DatabaseFormat: Sync {
     /// When the database is not this program's, or of a schema that is not known.
     fn layout(&self, tables: &dyn Tables) -> Result<DatabaseLayout, LayoutError>;
 
-    /// The statement that fills a full-text table from the rows of the other
+    /// Returns the statement that fills a full-text table from the rows of the other
     /// tables. The rows of such a table are neither carried nor compared.
     fn full_text(&self, _table: &str) -> Option<&'static str> {
         None

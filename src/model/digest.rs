@@ -9,7 +9,7 @@ pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]).map(|nibble| char::from(DIGITS[usize::from(nibble)])).collect()
 }
 
-/// The SHA-256 of some bytes.
+/// Returns the SHA-256 of some bytes.
 #[must_use]
 pub fn sha256_hex(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
@@ -27,13 +27,13 @@ pub fn half_digest(bytes: &[u8]) -> HalfDigest {
     half
 }
 
-/// What a residual remembers of the rendering that it stands in for.
+/// Returns what a residual remembers of the rendering that it stands in for.
 #[must_use]
 pub fn residual_digest(rendered: &[u8]) -> String {
     hex(&Sha256::digest(rendered)[..8])
 }
 
-/// The SHA-256 of everything that a reader gives, in hex; little of it is in
+/// Returns the SHA-256 of everything that a reader gives, in hex; little of it is in
 /// memory at once.
 ///
 /// # Errors

@@ -8,16 +8,14 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
+pub use super::damage::{Damage, DamagedBytes};
 use super::fact::Fact;
-use super::files::RelPath;
 use super::heads::{Head, Repeat};
 use super::ids::Seq;
 use super::packing::Packing;
+pub use super::session::{Fidelity, LOG_VERSION, Session, SessionKind};
 pub use super::text_or_bytes::{bytes_of, text_or_b64};
 use crate::json::Value;
-
-/// The version of the log format that this build writes.
-pub const LOG_VERSION: u32 = 1;
 
 macro_rules! kinds {
     ($($variant:ident $name:literal $doc:literal,)*) => {
@@ -31,14 +29,14 @@ macro_rules! kinds {
         }
 
         impl EventKind {
-            /// The kind with this name in a log.
+            /// Returns the kind with this name in a log.
             #[must_use]
             pub fn from_name(name: &[u8]) -> EventKind {
                 $(if name == $name.as_bytes() { return EventKind::$variant; })*
                 EventKind::Unknown
             }
 
-            /// The name in a log.
+            /// Returns the name in a log.
             #[must_use]
             pub fn name(self) -> &'static str {
                 match self {
@@ -59,7 +57,7 @@ kinds! {
     Edit "edit" "Another content in the place of one entry.",
     Hide "hide" "Logical truncation.",
     Compaction "compaction" "A summary in the place of a path.",
-    BranchSummary "branch_summary" "A summary of a branch left behind.",
+    BranchSummary "branch_summary" "A summary of a branch that was left.",
     ModelChange "model_change" "Another model from here on.",
     SettingChange "setting_change" "Another setting from here on.",
     Label "label" "A name for a node.",
@@ -124,14 +122,14 @@ impl<'a> EventRef<'a> {
         Value::trusted(self.payload)
     }
 
-    /// The source's own id of it, where that is a text.
+    /// Returns the source's own id of it, where that is a text.
     #[must_use]
     pub fn source_id(&self) -> Option<Cow<'a, str>> {
         memchr::memmem::find(self.payload, b"\"source_id\":")?;
         self.value().first("source_id")?.as_str()
     }
 
-    /// Whether this is a message that the `loader`, the `display` or a `model`
+    /// Tells whether this is a message that the `loader`, the `display` or a `model`
     /// would not see.
     #[must_use]
     pub fn is_hidden_from(&self, who: &str) -> bool {
@@ -142,140 +140,6 @@ impl<'a> EventRef<'a> {
                 let from = hidden.value().members().filter(|member| member.is("from"));
                 from.flat_map(|from| from.value().elements()).any(|name| name.is_str(who))
             })
-    }
-}
-
-/// The payload of `session`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Session {
-    /// The log format's version.
-    pub version: u32,
-    /// `session`, or what else the files are.
-    pub kind: SessionKind,
-    /// The source format's id.
-    pub format: String,
-    /// The session's id in its program.
-    pub id: String,
-    /// The folder that the session is, where it is one; its files' paths are
-    /// relative to it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub folder: Option<String>,
-    /// That folder's name in base64, where it is not UTF-8.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub folder_b64: Option<String>,
-    /// How many folders above the one of its log the paths of its files begin, where
-    /// its files lie in several folders.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub above: Option<u32>,
-    /// Its title.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub title: Option<String>,
-    /// The folder that it worked in.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cwd: Option<String>,
-    /// The source format's own version, where the source says one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub format_version: Option<String>,
-    /// `rows` where the source is a database: its rows are promised, each value with
-    /// its storage class, and not the bytes of its file.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub fidelity: Option<Fidelity>,
-    /// When it was begun, in the source's own words.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub created: Option<String>,
-    /// The session that it was made from, in the source's own words.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub parent_session: Option<String>,
-    /// The session beside it that its program opens when asked for its key.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub canonical: Option<String>,
-    /// The session beside it whose messages its program copied to its beginning.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub promoted_from: Option<String>,
-}
-
-impl Session {
-    /// The folder that it is, by the bytes of its name; empty where it is none.
-    #[must_use]
-    pub fn own_folder(&self) -> RelPath {
-        RelPath::new(bytes_of(self.folder.as_deref(), self.folder_b64.as_deref()).unwrap_or_default())
-    }
-
-    /// A session of which nothing else is known yet.
-    pub fn new(kind: SessionKind, format: &str, id: impl Into<String>) -> Session {
-        Session {
-            version: LOG_VERSION,
-            kind,
-            format: format.to_owned(),
-            id: id.into(),
-            folder: None,
-            folder_b64: None,
-            above: None,
-            title: None,
-            cwd: None,
-            format_version: None,
-            fidelity: None,
-            created: None,
-            parent_session: None,
-            canonical: None,
-            promoted_from: None,
-        }
-    }
-
-    /// Returns the session as one that has a folder of its own.
-    #[must_use]
-    pub fn in_folder(mut self, name: &[u8]) -> Session {
-        (self.folder, self.folder_b64) = text_or_b64(name);
-        self
-    }
-}
-
-/// What restoring a log promises of its source.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Fidelity {
-    /// Every row of a database, each value with its storage class.
-    Rows,
-}
-
-/// What the files of a unit are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum SessionKind {
-    /// One session.
-    #[default]
-    Session,
-    /// What is left of one whose main file is gone.
-    Orphan,
-    /// A file that keeps something about many sessions.
-    Store,
-    /// A list of sessions.
-    Index,
-    /// A list of scheduled jobs.
-    Jobs,
-}
-
-impl SessionKind {
-    /// Every kind, in the order in which they are counted.
-    pub const ALL: [SessionKind; 5] =
-        [SessionKind::Session, SessionKind::Orphan, SessionKind::Store, SessionKind::Index, SessionKind::Jobs];
-
-    /// Tells whether it is one session.
-    #[must_use]
-    pub fn is_session(&self) -> bool {
-        *self == SessionKind::Session
-    }
-
-    /// Returns the words that people count units of this kind by: one, and many.
-    #[must_use]
-    pub fn words(self) -> (&'static str, &'static str) {
-        match self {
-            SessionKind::Session => ("session", "sessions"),
-            SessionKind::Orphan => ("orphan", "orphans"),
-            SessionKind::Store => ("store", "stores"),
-            SessionKind::Index => ("list of sessions", "lists of sessions"),
-            SessionKind::Jobs => ("list of jobs", "lists of jobs"),
-        }
     }
 }
 
@@ -335,98 +199,12 @@ pub struct Edit {
     pub replacement: Option<Box<RawValue>>,
 }
 
-/// The payload of `damage`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Damage {
-    /// The file, relative to the session.
-    pub file: String,
-    /// The line where it begins, from 1.
-    pub line: u64,
-    /// The offset of its first byte in the file.
-    pub offset: u64,
-    /// Why the loader rejects it.
-    pub reason: String,
-    /// Its runs of zero bytes: where in it each begins, and how long it is. They
-    /// are counted because a log needs six bytes to write one of them.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub nul: Vec<(u64, u64)>,
-    /// The bytes without those runs, where they are UTF-8.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub text: Option<String>,
-    /// The bytes without those runs in base64, where they are not UTF-8.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub b64: Option<String>,
-}
-
-/// From so many zero bytes on, a run of them is counted.
-const COUNTED_RUN: usize = 8;
-
-/// The bytes of a damage: its runs of zero bytes, as counts, and what else it has.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct DamagedBytes {
-    /// Where in the damage each run begins, and how long it is.
-    pub nul: Vec<(u64, u64)>,
-    /// The bytes without those runs.
-    pub rest: Vec<u8>,
-}
-
-impl DamagedBytes {
-    /// Counts the runs in these bytes.
-    #[must_use]
-    pub fn of(bytes: &[u8]) -> DamagedBytes {
-        let (mut nul, mut rest) = (Vec::new(), Vec::new());
-        let mut at = 0;
-        while let Some(start) = memchr::memchr(0, &bytes[at..]).map(|found| at + found) {
-            let len = bytes[start..].iter().take_while(|byte| **byte == 0).count();
-            if len >= COUNTED_RUN {
-                nul.push((start as u64, len as u64));
-                rest.extend_from_slice(&bytes[at..start]);
-            } else {
-                rest.extend_from_slice(&bytes[at..start + len]);
-            }
-            at = start + len;
-        }
-        rest.extend_from_slice(&bytes[at..]);
-        DamagedBytes { nul, rest }
-    }
-
-    /// The pieces in order: bytes, and behind them so many zero bytes. `None`
-    /// where a run does not follow the one before it.
-    #[must_use]
-    pub fn pieces(&self) -> Option<Vec<(&[u8], u64)>> {
-        let mut pieces = Vec::with_capacity(self.nul.len() + 1);
-        let (mut at, mut rest) = (0u64, self.rest.as_slice());
-        for (start, len) in &self.nul {
-            let (before, behind) = rest.split_at_checked(usize::try_from(start.checked_sub(at)?).ok()?)?;
-            pieces.push((before, *len));
-            rest = behind;
-            at = start.checked_add(*len)?;
-        }
-        pieces.push((rest, 0));
-        Some(pieces)
-    }
-}
-
-impl Damage {
-    /// Its bytes, whichever way a log has them; `None` where it has none.
-    #[must_use]
-    pub fn bytes(&self) -> Option<DamagedBytes> {
-        match (bytes_of(self.text.as_deref(), self.b64.as_deref()), self.nul.is_empty()) {
-            // As older logs have it: runs written out.
-            (Some(bytes), true) => Some(DamagedBytes::of(&bytes)),
-            (Some(rest), false) => Some(DamagedBytes { nul: self.nul.clone(), rest }),
-            (None, false) if self.text.is_none() && self.b64.is_none() => Some(DamagedBytes { nul: self.nul.clone(), rest: Vec::new() }),
-            (None, _) => None,
-        }
-    }
-}
-
 /// The payload of `residual`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Residual {
     /// The events whose record this is, first and last.
     pub of: (Seq, Seq),
-    /// The recipe's piece that it stands for, where it is no whole record.
+    /// The recipe's piece that it stands for, where it is not a whole record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub piece: Option<Box<RawValue>>,
     /// What those events render to, hashed: when it changes, the residual is
@@ -532,7 +310,7 @@ pub struct Checkpoint {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Run(pub Seq, pub Seq, pub u64, pub u64);
 
-/// A payload as the log writes it: compact JSON, with the characters that the
+/// Returns a payload as the log writes it: compact JSON, with the characters that the
 /// log escapes and `serde_json` does not.
 ///
 /// # Errors

@@ -15,18 +15,18 @@ use super::text_or_bytes::{bytes_of, text_or_b64};
 #[derive(Clone)]
 pub struct RelPath {
     shared: Arc<[u8]>,
-    /// How many bytes of that stand before it, and how many behind it.
+    /// How many bytes of that stand before it, and how many after it.
     before: u32,
-    behind: u32,
+    after: u32,
 }
 
 impl RelPath {
-    /// The path with these bytes.
+    /// Returns the path with these bytes.
     pub fn new(bytes: impl AsRef<[u8]>) -> RelPath {
-        RelPath { shared: bytes.as_ref().into(), before: 0, behind: 0 }
+        RelPath { shared: bytes.as_ref().into(), before: 0, after: 0 }
     }
 
-    /// The paths that these bytes are, one behind the other and each so long.
+    /// Returns the paths that these bytes are, one after the other and each so long.
     pub fn each_of<L: IntoIterator<Item = usize>>(bytes: &[u8], lengths: L) -> impl Iterator<Item = RelPath> + use<L> {
         let shared: Arc<[u8]> = bytes.into();
         let mut at = 0;
@@ -34,13 +34,13 @@ impl RelPath {
             let (from, to) = (at, (at + length).min(shared.len()));
             at = to;
             match (u32::try_from(from), u32::try_from(shared.len() - to)) {
-                (Ok(before), Ok(behind)) => RelPath { shared: Arc::clone(&shared), before, behind },
+                (Ok(before), Ok(after)) => RelPath { shared: Arc::clone(&shared), before, after },
                 _ => RelPath::new(&shared[from..to]),
             }
         })
     }
 
-    /// The rest of it behind so many bytes.
+    /// Returns the rest of it after so many bytes.
     #[must_use]
     pub fn from_byte(&self, skip: usize) -> RelPath {
         match u32::try_from(self.before as usize + skip) {
@@ -49,21 +49,21 @@ impl RelPath {
         }
     }
 
-    /// The bytes on disk.
+    /// Returns the bytes on disk.
     #[must_use]
     #[inline]
     pub fn as_bytes(&self) -> &[u8] {
-        &self.shared[self.before as usize..self.shared.len() - self.behind as usize]
+        &self.shared[self.before as usize..self.shared.len() - self.after as usize]
     }
 
-    /// The text, where the name is UTF-8.
+    /// Returns the text, where the name is UTF-8.
     #[must_use]
     pub fn as_text(&self) -> Option<&str> {
         std::str::from_utf8(self.as_bytes()).ok()
     }
 
-    /// The path as a text that no other path has: where the name is not UTF-8,
-    /// base64 behind a zero byte, which no name can hold.
+    /// Returns the path as a text that no other path has: where the name is not UTF-8,
+    /// base64 after a zero byte, which no name can hold.
     #[must_use]
     pub fn key(&self) -> String {
         match text_or_b64(self.as_bytes()) {
@@ -72,26 +72,26 @@ impl RelPath {
         }
     }
 
-    /// The path in base64.
+    /// Returns the path in base64.
     #[must_use]
     pub fn to_b64(&self) -> String {
         use base64::Engine;
         base64::engine::general_purpose::STANDARD.encode(self.as_bytes())
     }
 
-    /// The path in base64, where it is not UTF-8 and a text of it not exact.
+    /// Returns the path in base64, where it is not UTF-8 and a text of it not exact.
     #[must_use]
     pub fn as_b64(&self) -> Option<String> {
         text_or_b64(self.as_bytes()).1
     }
 
-    /// Whether this is its key.
+    /// Tells whether this is its key.
     #[must_use]
     pub fn has_key(&self, key: &str) -> bool {
         self.as_text().map_or_else(|| self.key() == key, |text| text == key)
     }
 
-    /// The path with this key.
+    /// Returns the path with this key.
     #[must_use]
     pub fn from_key(key: &str) -> RelPath {
         let bytes = match key.strip_prefix('\0') {
@@ -101,7 +101,7 @@ impl RelPath {
         RelPath::new(bytes.unwrap_or_default())
     }
 
-    /// Whether it leads to something inside the folder that it is below: it is
+    /// Tells whether it leads to something inside the folder that it is below: it is
     /// not absolute, does not climb, and is spelt in the one way that it can be.
     #[must_use]
     pub fn stays_inside(&self) -> bool {
@@ -109,12 +109,12 @@ impl RelPath {
         !self.as_bytes().contains(&0) && parts.into_iter().all(|part| !matches!(part, b"" | b"." | b".."))
     }
 
-    /// The folders that it lies in, the nearest first.
+    /// Returns the folders that it lies in, the nearest first.
     pub fn folders(&self) -> impl Iterator<Item = RelPath> + '_ {
         memchr::memrchr_iter(b'/', self.as_bytes()).map(|at| RelPath::new(&self.as_bytes()[..at]))
     }
 
-    /// This path below a folder.
+    /// Returns this path below a folder.
     #[must_use]
     pub fn below(&self, folder: &RelPath) -> RelPath {
         if folder.as_bytes().is_empty() {
@@ -204,9 +204,9 @@ pub struct Slice {
     pub text: Vec<u8>,
 }
 
-/// What is known of a session from what lies beside it.
+/// What files outside of a session say about it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Beside {
+pub struct SharedFacts {
     /// What files that serve the whole folder say of it.
     pub slices: Vec<Slice>,
     /// The session that its program opens when asked for this one's key, where
@@ -225,7 +225,7 @@ pub struct Files {
     name: String,
     name_bytes: Vec<u8>,
     entries: BTreeMap<RelPath, Held>,
-    beside: Beside,
+    shared: SharedFacts,
 }
 
 /// What stands at a path, and its hash once that was asked for.
@@ -250,10 +250,15 @@ impl Files {
     /// No files yet; `name` is what the source program calls the session.
     pub fn new(name: impl Into<Vec<u8>>) -> Files {
         let name_bytes = name.into();
-        Files { name: String::from_utf8_lossy(&name_bytes).into_owned(), name_bytes, entries: BTreeMap::new(), beside: Beside::default() }
+        Files {
+            name: String::from_utf8_lossy(&name_bytes).into_owned(),
+            name_bytes,
+            entries: BTreeMap::new(),
+            shared: SharedFacts::default(),
+        }
     }
 
-    /// The rows of the database that the session is in, as text, and the path of its
+    /// Returns the rows of the database that the session is in, as text, and the path of its
     /// main file; `None` where the session lives in files.
     #[must_use]
     pub fn rows(&self) -> Option<(&RelPath, &[u8])> {
@@ -263,13 +268,13 @@ impl Files {
         })
     }
 
-    /// The session's own name: that of its folder, or of its file.
+    /// Returns the session's own name: that of its folder, or of its file.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The session's own name as the bytes it has on disk.
+    /// Returns the session's own name as the bytes it has on disk.
     #[must_use]
     pub fn name_bytes(&self) -> &[u8] {
         &self.name_bytes
@@ -277,15 +282,15 @@ impl Files {
 
     /// Returns the files with what is known of the session from what lies beside it.
     #[must_use]
-    pub fn with_beside(mut self, beside: Beside) -> Files {
-        self.beside = beside;
+    pub fn with_shared_facts(mut self, facts: SharedFacts) -> Files {
+        self.shared = facts;
         self
     }
 
-    /// What is known of the session from what lies beside it.
+    /// Returns what is known of the session from what lies beside it.
     #[must_use]
-    pub fn beside(&self) -> &Beside {
-        &self.beside
+    pub fn shared_facts(&self) -> &SharedFacts {
+        &self.shared
     }
 
     /// Returns the files with other names for some of them; a renamed file takes the
@@ -304,7 +309,7 @@ impl Files {
         self.entries.insert(path, Held { entry, sha256: OnceLock::new() });
     }
 
-    /// The regular file at a path, if one is there.
+    /// Returns the regular file at a path, if one is there.
     #[must_use]
     pub fn file(&self, path: &str) -> Option<&SourceFile> {
         match self.entry(&RelPath::new(path)) {
@@ -313,7 +318,7 @@ impl Files {
         }
     }
 
-    /// The one file that a session consists of, where it lies in the session's own
+    /// Returns the one file that a session consists of, where it lies in the session's own
     /// folder and nothing else belongs to it.
     #[must_use]
     pub fn lone_file(&self) -> Option<(&RelPath, &SourceFile)> {
@@ -324,13 +329,13 @@ impl Files {
         }
     }
 
-    /// What stands at a path.
+    /// Returns what stands at a path.
     #[must_use]
     pub fn entry(&self, path: &RelPath) -> Option<&Entry> {
         self.entries.get(path).map(|held| &held.entry)
     }
 
-    /// The hash of the regular file at a path, if one is there. It is made once,
+    /// Returns the hash of the regular file at a path, if one is there. It is made once,
     /// and who asks while it is being made waits for it.
     #[must_use]
     pub fn sha256(&self, path: &RelPath) -> Option<&str> {
@@ -342,18 +347,18 @@ impl Files {
         self.entries.values().for_each(|held| _ = held.sha256());
     }
 
-    /// Every path and what stands there, in byte order.
+    /// Returns every path and what stands there, in byte order.
     pub fn iter(&self) -> impl Iterator<Item = (&RelPath, &Entry)> {
         self.entries.iter().map(|(path, held)| (path, &held.entry))
     }
 
-    /// Whether the session is worth a second thread.
+    /// Tells whether the session is worth a second thread.
     #[must_use]
     pub fn is_large(&self) -> bool {
         self.total_bytes() >= LARGE
     }
 
-    /// The sum of all file sizes.
+    /// Returns the sum of all file sizes.
     #[must_use]
     pub fn total_bytes(&self) -> u64 {
         self.entries

@@ -45,7 +45,7 @@ macro_rules! codes {
             /// Every code.
             pub const ALL: &'static [FindingCode] = &[$(FindingCode::$variant,)*];
 
-            /// How much it matters.
+            /// Returns how much it matters.
             #[must_use]
             pub fn severity(self) -> Severity {
                 match self {
@@ -105,7 +105,7 @@ codes! {
     TurnJournalPendingTurn Warn "A submitted prompt that the transcript does not have.",
     TurnJournalInterruptedTurn Warn "A turn that was cut short.",
     TurnJournalMalformedEvent Warn "A line of a turn journal that its own reader cannot use.",
-    StalePendingTurn Warn "A prompt waits in a sidecar for a run that is over.",
+    StalePendingTurn Warn "A prompt waits in a sidecar for a run that has ended.",
     SidecarUnreadable Error "A session's own file that its program cannot read.",
     ShrunkenLive Warn "A sidecar has fewer messages than its backup, and nothing says why.",
     OrphanBackup Warn "A backup whose sidecar is gone.",
@@ -130,7 +130,7 @@ codes! {
     TemporaryKept Info "A leftover temporary that holds a complete document.",
     TemporaryLeft Warn "A leftover temporary that is not carried in the log.",
     SpecialFile Warn "Neither a file nor a folder nor a link.",
-    NotASession Info "A file that looks like a session and is none.",
+    NotASession Info "A file that looks like a session and is not one.",
     UnsupportedVersion Warn "A session in a format that is known and not converted yet.",
     NewerVersion Warn "A session of a newer version than is known.",
     FormatUnclear Warn "Two formats fit a folder equally well.",
@@ -154,7 +154,7 @@ codes! {
 }
 
 impl FindingCode {
-    /// Whether it says that something is recognised and becomes no log.
+    /// Tells whether it says that something is recognised and becomes no log.
     #[must_use]
     pub fn is_unconverted(self) -> bool {
         matches!(
@@ -167,21 +167,21 @@ impl FindingCode {
         )
     }
 
-    /// Whether it says how sessions belong to each other: a fact that people
+    /// Tells whether it says how sessions belong to each other: a fact that people
     /// look for, though nothing is wrong.
     #[must_use]
     pub fn relates_sessions(self) -> bool {
         matches!(self, FindingCode::AliasOfAnother | FindingCode::PromotedCopy | FindingCode::KeyElsewhere)
     }
 
-    /// Whether its message says how much is missing, so that another number is
+    /// Tells whether its message says how much is missing, so that another number is
     /// another loss.
     #[must_use]
     pub fn counts_loss(self) -> bool {
         self.is_of_log() || matches!(self, FindingCode::ShrunkenLive | FindingCode::TemporaryNewer | FindingCode::DivergentDuplicate)
     }
 
-    /// Whether it is about a log, and its place a path below the store.
+    /// Tells whether it is about a log, and its place a path below the store.
     #[must_use]
     pub fn is_of_log(self) -> bool {
         matches!(
@@ -218,12 +218,12 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// A finding of its code's usual severity.
+    /// Returns a finding of its code's usual severity.
     pub fn new(code: FindingCode, location: Location, message: impl Into<String>) -> Finding {
         Finding { code, severity: code.severity(), location, message: message.into(), more: 0, digest: None }
     }
 
-    /// What tells it from other findings of its code in its file: the damaged
+    /// Returns what tells it from other findings of its code in its file: the damaged
     /// line, or else its message. Counts in a message change as a file grows, so
     /// they are left out, except where the count is how much was lost.
     #[must_use]
@@ -307,7 +307,7 @@ impl Findings {
         self.list.push(Finding::new(code, location, message));
     }
 
-    /// All of them.
+    /// Returns all of them.
     #[must_use]
     pub fn into_list(self) -> Vec<Finding> {
         self.list
@@ -351,7 +351,7 @@ impl Findings {
         }
     }
 
-    /// All of them, looked at.
+    /// Returns all of them, looked at.
     #[must_use]
     pub fn list(&self) -> &[Finding] {
         &self.list

@@ -46,7 +46,7 @@ pub struct Listing {
 }
 
 impl Listing {
-    /// A listing of these entries.
+    /// Returns a listing of these entries.
     #[must_use]
     pub fn new(mut entries: Vec<Listed>) -> Listing {
         // They come in long runs that are in order already, or in one.
@@ -56,13 +56,13 @@ impl Listing {
         Listing { entries }
     }
 
-    /// All entries.
+    /// Returns all entries.
     #[must_use]
     pub fn entries(&self) -> &[Listed] {
         &self.entries
     }
 
-    /// The entry at a path.
+    /// Returns the entry at a path.
     #[must_use]
     pub fn get(&self, path: &RelPath) -> Option<&Listed> {
         self.entries.binary_search_by(|entry| entry.path.cmp(path)).ok().map(|at| &self.entries[at])
@@ -74,25 +74,25 @@ impl Listing {
         &self.entries[self.numbers_below(folder)]
     }
 
-    /// The numbers of those among all entries.
+    /// Returns the numbers of those among all entries.
     #[must_use]
     pub fn numbers_below(&self, folder: &RelPath) -> Range<usize> {
         if folder.as_bytes().is_empty() {
             return 0..self.entries.len();
         }
-        self.numbers_behind(self.entries.partition_point(|entry| entry.path < *folder), folder)
+        self.numbers_after(self.entries.partition_point(|entry| entry.path < *folder), folder)
     }
 
     /// Returns the numbers of all that is below the folder with this number.
     #[must_use]
     pub fn numbers_below_number(&self, n: usize) -> Range<usize> {
-        self.entries.get(n).map_or(0..0, |folder| self.numbers_behind(n, &folder.path))
+        self.entries.get(n).map_or(0..0, |folder| self.numbers_after(n, &folder.path))
     }
 
-    /// The numbers of what is below a folder, all of which follows this one.
-    fn numbers_behind(&self, n: usize, folder: &RelPath) -> Range<usize> {
+    /// Returns the numbers of what is below a folder, all of which follows this one.
+    fn numbers_after(&self, n: usize, folder: &RelPath) -> Range<usize> {
         let folder = folder.as_bytes();
-        // Against the folder and a slash behind it, without putting them together.
+        // Against the folder and a slash after it, without putting them together.
         let against = |entry: &Listed| {
             let (start, rest) = entry.path.as_bytes().split_at(folder.len().min(entry.path.as_bytes().len()));
             start.cmp(folder).then_with(|| if rest.starts_with(b"/") { Ordering::Equal } else { rest.cmp(b"/") })
@@ -101,7 +101,7 @@ impl Listing {
         from..from + first_not(&self.entries[from..], |entry| against(entry) == Ordering::Equal)
     }
 
-    /// The number of the first entry at a path below a folder, which these
+    /// Returns the number of the first entry at a path below a folder, which these
     /// numbers are below.
     #[must_use]
     pub fn number_of(&self, numbers: &Range<usize>, folder: &RelPath, path: &RelPath) -> Option<usize> {
@@ -111,14 +111,14 @@ impl Listing {
         is_it.then_some(numbers.start + first)
     }
 
-    /// What lies in a folder itself, which these numbers are below, each with its
+    /// Returns what lies in a folder itself, which these numbers are below, each with its
     /// number.
     pub fn direct(&self, numbers: Range<usize>, folder: &RelPath) -> impl Iterator<Item = (usize, &Listed)> {
         let first = numbers.start;
         Near { below: &self.entries[numbers], at: 0, skip: skip(folder), inside: &[] }.map(move |(n, _, entry)| (first + n, entry))
     }
 
-    /// What stands at each of these paths below a folder, which these numbers are
+    /// Returns what stands at each of these paths below a folder, which these numbers are
     /// below.
     pub fn each_below<'l>(
         &'l self,
@@ -131,7 +131,7 @@ impl Listing {
     }
 }
 
-/// How many entries are of one kind, which stand before all others. Most folders
+/// Returns how many entries are of one kind, which stand before all others. Most folders
 /// are small, and end nearby.
 fn first_not(entries: &[Listed], is_of_it: impl Fn(&Listed) -> bool) -> usize {
     if !entries.first().is_some_and(&is_of_it) {
@@ -150,7 +150,7 @@ struct Near<'a> {
     below: &'a [Listed],
     at: usize,
     skip: usize,
-    /// The names of those folders, each with a slash behind it.
+    /// The names of those folders, each with a slash after it.
     inside: &'static [&'static str],
 }
 
@@ -174,12 +174,12 @@ impl<'a> Iterator for Near<'a> {
     }
 }
 
-/// How much of a path below a folder is the folder's.
+/// Returns how much of a path below a folder is the folder's.
 fn skip(folder: &RelPath) -> usize {
     if folder.as_bytes().is_empty() { 0 } else { folder.as_bytes().len() + 1 }
 }
 
-/// What stands at a path below a folder, by what is below it and what to skip.
+/// Returns what stands at a path below a folder, by what is below it and what to skip.
 fn at<'l>(below: &'l [Listed], skip: usize, path: &[u8]) -> Option<&'l Listed> {
     below.binary_search_by(|entry| entry.path.as_bytes()[skip..].cmp(path)).ok().map(|at| &below[at])
 }
@@ -211,7 +211,7 @@ const MOST_SEEN: usize = 8 * 1024 * 1024;
 
 /// How much of a file is to be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
+pub enum Portion {
     /// [`FEW_BYTES`], or [`FIRST_BYTES`] where no line ends in those.
     Beginning,
     /// All of it.
@@ -219,7 +219,7 @@ pub enum Part {
 }
 
 /// Reads a part of a file; what cannot be read is empty.
-pub type Peek<'a> = &'a (dyn Fn(&RelPath, Part) -> Vec<u8> + Sync);
+pub type Peek<'a> = &'a (dyn Fn(&RelPath, Portion) -> Vec<u8> + Sync);
 
 /// Whether the session in a folder was of a format for sure when its file at
 /// this path was what is listed now.
@@ -231,7 +231,7 @@ pub const FEW_BYTES: usize = 4 * 1024;
 pub const FIRST_BYTES: usize = 64 * 1024;
 
 impl<'a> FolderView<'a> {
-    /// A view of `folder`; `peek` reads the first bytes of a file.
+    /// Returns a view of `folder`; `peek` reads the first bytes of a file.
     pub fn new(listing: &'a Listing, folder: &'a RelPath, peek: Peek<'a>) -> FolderView<'a> {
         FolderView::among(listing, folder, listing.numbers_below(folder), peek)
     }
@@ -262,14 +262,14 @@ impl<'a> FolderView<'a> {
         FolderView { named, ..self }
     }
 
-    /// Whether the file at a path below this folder is the one that somebody named:
+    /// Tells whether the file at a path below this folder is the one that somebody named:
     /// then it is a session, whatever its name and its content say.
     #[must_use]
     pub fn is_named(&self, path: impl AsRef<[u8]>) -> bool {
         self.named.is_some_and(|named| *named == RelPath::new(path.as_ref()).below(self.folder))
     }
 
-    /// The name of that file, where it lies directly in this folder.
+    /// Returns the name of that file, where it lies directly in this folder.
     #[must_use]
     pub fn named_file(&self) -> Option<&'a [u8]> {
         let named = self.named?.as_bytes();
@@ -277,38 +277,38 @@ impl<'a> FolderView<'a> {
         self.get(name).filter(|entry| entry.kind == ListedKind::File && entry.path.as_bytes() == named).map(|_| name)
     }
 
-    /// Whether this folder is known to be a session of a format as long as its
+    /// Tells whether this folder is known to be a session of a format as long as its
     /// file at a path is what it is: then that need not be read again.
     #[must_use]
     pub fn is_known(&self, format: &str, path: &str) -> bool {
         self.known.zip(self.get(path)).is_some_and(|(known, listed)| known(self.folder, format, path, listed))
     }
 
-    /// This folder's path below the listing's root.
+    /// Returns this folder's path below the listing's root.
     #[must_use]
     pub fn path(&self) -> &RelPath {
         self.folder
     }
 
-    /// The numbers in the listing of everything below this folder.
+    /// Returns the numbers in the listing of everything below this folder.
     #[must_use]
     pub fn numbers(&self) -> &Range<usize> {
         &self.numbers
     }
 
-    /// The entry at a path below this folder.
+    /// Returns the entry at a path below this folder.
     #[must_use]
     pub fn get(&self, path: impl AsRef<[u8]>) -> Option<&'a Listed> {
         at(self.below, skip(self.folder), path.as_ref())
     }
 
-    /// Whether a regular file stands at a path below this folder.
+    /// Tells whether a regular file stands at a path below this folder.
     #[must_use]
     pub fn has_file(&self, path: impl AsRef<[u8]>) -> bool {
         self.get(path).is_some_and(|entry| entry.kind == ListedKind::File)
     }
 
-    /// The first bytes of a file below this folder: at least one line, unless
+    /// Returns the first bytes of a file below this folder: at least one line, unless
     /// that is very long.
     #[must_use]
     pub fn first_bytes(&self, path: impl AsRef<[u8]>) -> Rc<Vec<u8>> {
@@ -316,7 +316,7 @@ impl<'a> FolderView<'a> {
         if let Some(first) = self.seen.borrow().beginnings.get(path) {
             return Rc::clone(first);
         }
-        let first = self.read(path, Part::Beginning);
+        let first = self.read(path, Portion::Beginning);
         let mut seen = self.seen.borrow_mut();
         if seen.has_room_for(&first) {
             seen.beginnings.insert(path.to_vec(), Rc::clone(&first));
@@ -324,13 +324,13 @@ impl<'a> FolderView<'a> {
         first
     }
 
-    /// All bytes of a file below this folder, for the few that must be judged
+    /// Returns all bytes of a file below this folder, for the few that must be judged
     /// by their end.
     #[must_use]
     pub fn all_bytes(&self, path: impl AsRef<[u8]>) -> Rc<Vec<u8>> {
         let path = path.as_ref();
         let seen = self.seen.borrow().all_of(path);
-        seen.unwrap_or_else(|| self.read(path, Part::Whole))
+        seen.unwrap_or_else(|| self.read(path, Portion::Whole))
     }
 
     /// Returns all bytes of a file, and keeps them for others who will ask.
@@ -345,11 +345,11 @@ impl<'a> FolderView<'a> {
         all
     }
 
-    fn read(&self, path: &[u8], part: Part) -> Rc<Vec<u8>> {
+    fn read(&self, path: &[u8], part: Portion) -> Rc<Vec<u8>> {
         Rc::new((self.peek)(&RelPath::new(path).below(self.folder), part))
     }
 
-    /// What lies in this folder itself, by name.
+    /// Returns what lies in this folder itself, by name.
     pub fn direct(&self) -> impl Iterator<Item = (&'a [u8], &'a Listed)> {
         let (below, skip) = (self.below, skip(self.folder));
         // Every adapter asks for it.
@@ -383,14 +383,14 @@ impl<'a> FolderView<'a> {
 }
 
 impl Seen {
-    /// All bytes of a file, where they were read already.
+    /// Returns all bytes of a file, where they were read already.
     fn all_of(&self, path: &[u8]) -> Option<Rc<Vec<u8>>> {
         // A beginning that is shorter than what was asked for is all there is.
         let is_all = |first: &&Rc<Vec<u8>>| first.len() < FEW_BYTES || (first.len() > FEW_BYTES && first.len() < FIRST_BYTES);
         self.whole.get(path).or_else(|| self.beginnings.get(path).filter(is_all)).cloned()
     }
 
-    /// Whether so many bytes more may be kept; they count as kept then.
+    /// Tells whether so many bytes more may be kept; they count as kept then.
     fn has_room_for(&mut self, more: &[u8]) -> bool {
         let has_room = self.bytes + more.len() <= MOST_SEEN;
         self.bytes += if has_room { more.len() } else { 0 };
@@ -407,10 +407,10 @@ mod tests {
     fn a_file_that_several_look_at_is_read_once() {
         let listing = Listing::new(Vec::new());
         let (root, reads) = (RelPath::new(""), AtomicI32::new(0));
-        let peek = |path: &RelPath, part: Part| {
+        let peek = |path: &RelPath, part: Portion| {
             reads.fetch_add(1, Ordering::Relaxed);
             let len = if path.as_bytes() == b"small" { 3 } else { 100_000 };
-            vec![b'x'; if part == Part::Beginning { len.min(FIRST_BYTES) } else { len }]
+            vec![b'x'; if part == Portion::Beginning { len.min(FIRST_BYTES) } else { len }]
         };
         let view = FolderView::new(&listing, &root, &peek);
         let mut sizes = Vec::new();
@@ -428,7 +428,7 @@ mod tests {
         let many = (0..40).map(|n| format!("f/a/{n}"));
         let few = ["f", "f/a", "f/a-b", "f/a-b/x", "f/a.x", "f/b/c/d", "f/b-/e", "f/z", "g/y", "fa"].map(str::to_owned);
         let listing = Listing::new(many.chain(few).map(|path| listed(&path)).collect());
-        let (folder, root, peek) = (RelPath::new("f"), RelPath::new(""), |_: &RelPath, _: Part| Vec::new());
+        let (folder, root, peek) = (RelPath::new("f"), RelPath::new(""), |_: &RelPath, _: Portion| Vec::new());
         let names = |found: &mut dyn Iterator<Item = (&[u8], &Listed)>| -> Vec<String> {
             found.map(|(path, _)| String::from_utf8_lossy(path).into_owned()).collect()
         };

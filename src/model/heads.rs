@@ -43,12 +43,12 @@ pub struct HeadName {
 }
 
 impl HeadName {
-    /// A head of this kind and name.
+    /// Returns a head of this kind and name.
     pub fn new(kind: HeadKind, name: impl Into<String>) -> HeadName {
         HeadName { kind, name: name.into() }
     }
 
-    /// The head that every log starts on.
+    /// Returns the head that every log starts on.
     #[must_use]
     pub fn main() -> HeadName {
         HeadName::new(HeadKind::Branch, "main")
@@ -114,13 +114,13 @@ pub struct Head {
 }
 
 impl Head {
-    /// A move of `head` to `node`.
+    /// Returns a move of `head` to `node`.
     #[must_use]
     pub fn to(head: &HeadName, node: Seq, op: HeadOp) -> Head {
         Head { kind: head.kind, name: head.name.clone(), node, op, n: None, index: None, source_id: None }
     }
 
-    /// The head's full name.
+    /// Returns the head's full name.
     #[must_use]
     pub fn head_name(&self) -> HeadName {
         HeadName::new(self.kind, self.name.clone())

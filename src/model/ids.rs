@@ -13,13 +13,13 @@ impl Seq {
     /// The root: the parent of nodes that have none.
     pub const ROOT: Seq = Seq(0);
 
-    /// The event with this number.
+    /// Returns the event with this number.
     #[must_use]
     pub const fn new(number: u32) -> Seq {
         Seq(number)
     }
 
-    /// The number itself.
+    /// Returns the number itself.
     #[must_use]
     pub const fn number(self) -> u32 {
         self.0
@@ -31,13 +31,13 @@ impl Seq {
         self.0 as usize
     }
 
-    /// The event behind this one.
+    /// Returns the event after this one.
     #[must_use]
     pub const fn next(self) -> Seq {
         Seq(self.0 + 1)
     }
 
-    /// Whether this is the root, which is no event.
+    /// Tells whether this is the root, which is not an event.
     #[must_use]
     pub const fn is_root(self) -> bool {
         self.0 == 0

@@ -38,7 +38,7 @@ pub struct Lines<'a> {
 }
 
 impl<'a> Lines<'a> {
-    /// The lines of this text.
+    /// Returns the lines of this text.
     #[must_use]
     pub fn new(text: &'a [u8], newlines: Newlines) -> Lines<'a> {
         Lines { text, at: 0, number: 0, newlines, has_returns: memchr::memchr(b'\r', text).is_some() }
@@ -73,7 +73,7 @@ impl<'a> Iterator for Lines<'a> {
     }
 }
 
-/// The text, with U+FFFD for what is not UTF-8. Nearly all of it is, and to make
+/// Returns the text, with U+FFFD for what is not UTF-8. Nearly all of it is, and to make
 /// sure of that is quicker than to look for what is not.
 #[must_use]
 pub fn decoded(text: &[u8]) -> Cow<'_, str> {

@@ -44,10 +44,10 @@ impl LoadOutcome {
 /// A session as its own program would load it. Reads the files once; each head
 /// then costs what it shows.
 pub trait Loader {
-    /// Every head that can be asked for.
+    /// Returns every head that can be asked for.
     fn heads(&mut self) -> Vec<HeadName>;
 
-    /// What the program shows, one JSON line per message, and how its load
+    /// Returns what the program shows, one JSON line per message, and how its load
     /// ends: for `None` the default load, for a head that list by itself, whose
     /// outcome says no more than its error.
     fn load(&mut self, head: Option<&HeadName>, show: &mut dyn FnMut(&[u8])) -> LoadOutcome;

@@ -23,23 +23,23 @@ pub struct Location {
 }
 
 impl Location {
-    /// The file as a whole.
+    /// Returns the file as a whole.
     pub fn file(file: impl Into<String>) -> Location {
         Location { file: file.into(), line: None, byte: None, path_b64: None }
     }
 
-    /// The file at a path as a whole, exactly.
+    /// Returns the file at a path as a whole, exactly.
     #[must_use]
     pub fn of_path(path: &RelPath) -> Location {
         Location { path_b64: path.as_b64().map(String::into_boxed_str), ..Location::file(path.to_string()) }
     }
 
-    /// A byte of a line, both from 1.
+    /// Returns a byte of a line, both from 1.
     pub fn at(file: impl Into<String>, line: u64, byte: u64) -> Location {
         Location { file: file.into(), line: Some(line), byte: Some(byte), path_b64: None }
     }
 
-    /// The place of a byte offset in a text.
+    /// Returns the place of a byte offset in a text.
     pub fn of_offset(file: impl Into<String>, text: &[u8], offset: usize) -> Location {
         let before = &text[..offset.min(text.len())];
         let line = memchr::memchr_iter(b'\n', before).count() as u64 + 1;

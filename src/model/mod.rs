@@ -1,11 +1,13 @@
-//! What every other room of the house speaks about: events, messages, files,
-//! findings and places. Knows JSON as bytes, and nothing else of the crate.
+//! The types that all other modules share: events, messages, files, findings,
+//! locations, retention. They do no I/O and, of the rest of the crate, use only
+//! `json`.
 
 pub mod about;
 pub mod audit;
 #[cfg(test)]
 pub(crate) mod corpus;
 pub mod counted;
+pub mod damage;
 pub mod database;
 pub mod digest;
 pub mod event;
@@ -26,6 +28,7 @@ pub mod recipe;
 pub mod repair;
 pub mod retention;
 pub mod rows;
+pub mod session;
 pub mod shape;
 pub mod shard;
 pub mod shown;

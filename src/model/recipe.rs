@@ -65,12 +65,12 @@ fn piece(piece: Value<'_>) -> Option<Piece<'_>> {
 /// Writes a recipe, joining what can be joined.
 #[derive(Debug, Default)]
 pub struct RecipeBuilder {
-    items: Vec<Item>,
+    items: Vec<RecipeStep>,
     line_end: Option<String>,
 }
 
 #[derive(Debug)]
-enum Item {
+enum RecipeStep {
     Events(Seq, Seq),
     Gap(String, u64),
     LineEnd(String),
@@ -83,14 +83,14 @@ impl RecipeBuilder {
     /// Adds the events from `first` to `last`. `joins` says whether no record
     /// of this file's kind stands between the end so far and `first`.
     pub fn events(&mut self, first: Seq, last: Seq, joins: impl FnOnce(Seq, Seq) -> bool) {
-        if let Some(Item::Events(_, end)) = self.items.last_mut()
+        if let Some(RecipeStep::Events(_, end)) = self.items.last_mut()
             && *end < first
             && joins(*end, first)
         {
             *end = last;
             return;
         }
-        self.items.push(Item::Events(first, last));
+        self.items.push(RecipeStep::Events(first, last));
     }
 
     /// Adds bytes between records.
@@ -100,13 +100,13 @@ impl RecipeBuilder {
 
     /// Adds the same bytes between records, so many times.
     pub fn gaps(&mut self, bytes: &str, more: u64) {
-        if let Some(Item::Gap(open, times)) = self.items.last_mut()
+        if let Some(RecipeStep::Gap(open, times)) = self.items.last_mut()
             && open == bytes
         {
             *times += more;
             return;
         }
-        self.items.push(Item::Gap(bytes.to_owned(), more));
+        self.items.push(RecipeStep::Gap(bytes.to_owned(), more));
     }
 
     /// Says how the next record's line ends; `\n` needs no saying at first.
@@ -114,21 +114,21 @@ impl RecipeBuilder {
         if self.line_end.as_deref().unwrap_or("\n") == end {
             return;
         }
-        self.items.push(Item::LineEnd(end.to_owned()));
+        self.items.push(RecipeStep::LineEnd(end.to_owned()));
         self.line_end = Some(end.to_owned());
     }
 
     /// Adds the session's residual with this count, from 0.
     pub fn residual(&mut self, count: u32) {
-        self.items.push(Item::Residual(count));
+        self.items.push(RecipeStep::Residual(count));
     }
 
     /// Adds a piece that only the adapter understands: a JSON object.
     pub fn own(&mut self, piece: String) {
-        self.items.push(Item::Own(piece));
+        self.items.push(RecipeStep::Own(piece));
     }
 
-    /// The recipe's JSON text, where the session's first residual has this number.
+    /// Returns the recipe's JSON text, where the session's first residual has this number.
     #[must_use]
     pub fn finish(self, first_residual: Seq) -> String {
         let mut text = String::from("[");
@@ -138,13 +138,13 @@ impl RecipeBuilder {
             }
             // Writing to a string cannot fail.
             let _ = match item {
-                Item::Events(first, last) if first == last => write!(text, "{first}"),
-                Item::Events(first, last) => write!(text, "[{first},{last}]"),
-                Item::Gap(bytes, 1) => write!(text, "{{\"gap\":{}}}", quoted(bytes)),
-                Item::Gap(bytes, times) => write!(text, "{{\"gap\":{},\"times\":{times}}}", quoted(bytes)),
-                Item::LineEnd(end) => write!(text, "{{\"eol\":{}}}", quoted(end)),
-                Item::Residual(count) => write!(text, "{{\"residual\":{}}}", first_residual.number() + count),
-                Item::Own(piece) => write!(text, "{piece}"),
+                RecipeStep::Events(first, last) if first == last => write!(text, "{first}"),
+                RecipeStep::Events(first, last) => write!(text, "[{first},{last}]"),
+                RecipeStep::Gap(bytes, 1) => write!(text, "{{\"gap\":{}}}", quoted(bytes)),
+                RecipeStep::Gap(bytes, times) => write!(text, "{{\"gap\":{},\"times\":{times}}}", quoted(bytes)),
+                RecipeStep::LineEnd(end) => write!(text, "{{\"eol\":{}}}", quoted(end)),
+                RecipeStep::Residual(count) => write!(text, "{{\"residual\":{}}}", first_residual.number() + count),
+                RecipeStep::Own(piece) => write!(text, "{piece}"),
             };
         }
         text.push(']');

@@ -15,7 +15,7 @@ pub struct Reason {
 }
 
 impl Reason {
-    /// The name of the finding's code, as reports and receipts have it.
+    /// Returns the name of the finding's code, as reports and receipts have it.
     #[must_use]
     pub fn code_name(&self) -> String {
         serde_json::to_string(&self.code).unwrap_or_default().trim_matches('"').to_owned()
@@ -24,7 +24,7 @@ impl Reason {
 
 /// One file's new content.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Change {
+pub struct FileRepair {
     /// Its path below the folder that was looked at. It may be new.
     pub path: RelPath,
     /// The bytes that it is to have.
@@ -38,7 +38,7 @@ pub struct Change {
 #[must_use]
 pub struct Repairs {
     /// The changes, by path.
-    pub changes: Vec<Change>,
+    pub changes: Vec<FileRepair>,
     /// What is left alone, and why.
     pub left: Vec<AuditItem>,
 }

@@ -1,5 +1,6 @@
-//! Retention: what of a source has served its purpose, and when it may go. All
-//! of it pure: adapters say what there is, a policy says what is due.
+//! Retention: which parts of a source have served their purpose, and when they may
+//! be removed. Adapters list what there is, a policy says what is due; nothing here
+//! touches the disk.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -30,7 +31,7 @@ impl Rule {
     /// All rules.
     pub const ALL: [Rule; 6] = [Rule::TurnJournal, Rule::RunJournal, Rule::CronRunLog, Rule::EventLog, Rule::HiddenLines, Rule::Retired];
 
-    /// The rule's name, as options and reports have it.
+    /// Returns the rule's name, as options and reports have it.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -43,20 +44,20 @@ impl Rule {
         }
     }
 
-    /// The rule of this name.
+    /// Returns the rule of this name.
     #[must_use]
     pub fn named(word: &str) -> Option<Rule> {
         Rule::ALL.into_iter().find(|rule| rule.word() == word)
     }
 
-    /// Whether a session has many of its items, one after the other, so that its
+    /// Tells whether a session has many of its items, one after the other, so that its
     /// newest can be kept.
     #[must_use]
     pub fn counts_newest(self) -> bool {
         matches!(self, Rule::TurnJournal | Rule::RunJournal)
     }
 
-    /// How many items so many parts of a file are: each of its own, or all one.
+    /// Returns how many items so many parts of a file are: each of its own, or all one.
     #[must_use]
     pub fn items(self, parts: u64) -> u64 {
         match self {
@@ -65,14 +66,14 @@ impl Rule {
         }
     }
 
-    /// Whether a file of which nothing is left stays: a list of messages that is
+    /// Tells whether a file of which nothing is left stays: a list of messages that is
     /// empty is not a list that was removed.
     #[must_use]
     pub fn keeps_empty_file(self) -> bool {
         self == Rule::HiddenLines
     }
 
-    /// What one of its parts is called.
+    /// Returns what one of its parts is called.
     #[must_use]
     pub fn part(self) -> &'static str {
         match self {
@@ -85,19 +86,19 @@ impl Rule {
     }
 }
 
-/// Why something stays. The names are stable: programs match on them.
+/// Why something is not removed. The names are stable: programs match on them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StayCode {
     /// A turn or a run has not ended.
     NotEnded,
-    /// What it has come to is not clear.
+    /// It is not clear how it ended.
     Unclear,
-    /// A line of it holds something else, too.
+    /// One of its lines also holds something else.
     SharedLine,
-    /// It was interrupted, and nobody can see that.
+    /// It was interrupted, and the session has no mark of that.
     NoMarker,
-    /// Nothing but its own word says that it is over.
+    /// Only the file itself says that it has ended.
     Unsettled,
     /// Its program still waits for it, or comes back to it.
     WaitedFor,
@@ -107,9 +108,9 @@ pub enum StayCode {
     KeptLast,
     /// The folder is small enough.
     WithinBudget,
-    /// Its session was retired, and goes as a whole.
+    /// Its session was retired, and is removed completely or not at all.
     SessionRetired,
-    /// A time that has not come yet.
+    /// Its time is in the future.
     InTheFuture,
     /// Its writer runs.
     WriterRuns,
@@ -134,14 +135,14 @@ pub enum StayCode {
 }
 
 impl StayCode {
-    /// The code as programs match it.
+    /// Returns the code as programs match it.
     #[must_use]
     pub fn word(self) -> String {
         serde_json::to_string(&self).unwrap_or_default().trim_matches('"').to_owned()
     }
 }
 
-/// The one reason why something stays.
+/// The reason why something is not removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stay {
     /// What kind of reason.
@@ -151,13 +152,13 @@ pub struct Stay {
 }
 
 impl Stay {
-    /// A reason.
+    /// Returns a reason.
     pub fn new(code: StayCode, why: impl Into<String>) -> Stay {
         Stay { code, why: why.into() }
     }
 }
 
-/// Bytes of a file that others take the place of; none, where they are cut out.
+/// A range of a file's bytes, and what replaces it; nothing replaces what is cut out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Edit {
     /// Where they begin.
@@ -177,7 +178,7 @@ impl Edit {
     }
 }
 
-/// A file with its edits made; nothing where they do not fit it.
+/// Returns a file with its edits made; nothing where they do not fit it.
 #[must_use]
 pub fn edited(bytes: &[u8], edits: &[Edit]) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(bytes.len());
@@ -192,9 +193,9 @@ pub fn edited(bytes: &[u8], edits: &[Edit]) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// What of a file goes.
+/// What is removed of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Goes {
+pub enum Removal {
     /// All of it.
     Whole,
     /// These bytes, in their order, of a file with this hash.
@@ -211,8 +212,8 @@ pub enum Goes {
 pub struct Share {
     /// The file, below the folder of sessions.
     pub file: RelPath,
-    /// What of it goes.
-    pub goes: Goes,
+    /// What is removed of it.
+    pub removal: Removal,
     /// How many bytes that frees.
     pub bytes: u64,
     /// The process that writes it, where its name says so.
@@ -221,28 +222,28 @@ pub struct Share {
     pub lock: Option<RelPath>,
 }
 
-/// Whether a policy has a say.
+/// Whose rule removes an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Due {
-    /// It has.
+    /// The policy decides.
     ByPolicy,
-    /// Its program's own rule says that it goes.
+    /// Its program's own rule removes it.
     ByOwnRule,
 }
 
-/// Who says that something is over.
+/// Who says that something has ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Settled {
+pub enum Completion {
     /// Somebody besides the file itself.
     By(&'static str),
     /// Only the file itself: enough where a log has a copy.
     OwnWord(&'static str),
 }
 
-/// Something that goes as a whole or not at all: a turn, a run, a head of a
+/// Something that is removed completely or not at all: a turn, a run, a head of a
 /// file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Item {
+pub struct Prunable {
     /// By which rule.
     pub rule: Rule,
     /// What it is called.
@@ -253,14 +254,14 @@ pub struct Item {
     pub shares: Vec<Share>,
     /// Its own latest time, in nanoseconds since the epoch.
     pub own_ns: Option<i64>,
-    /// Whether a policy has a say.
+    /// Whether the policy decides, or the program's own rule.
     pub due: Due,
-    /// Who says that it is over, or why it is not.
-    pub standing: Result<Settled, Stay>,
+    /// Who says that it has ended, or why it is not.
+    pub standing: Result<Completion, Stay>,
 }
 
-/// What adapters look at, besides the folder itself.
-pub struct Outlook<'e> {
+/// What an adapter needs besides the folder to list what can be pruned.
+pub struct RetentionContext<'e> {
     /// What lies outside the folder.
     pub evidence: &'e Evidence<'e>,
     /// The bytes of a file of the folder, from an offset on.
@@ -271,26 +272,26 @@ pub struct Outlook<'e> {
     pub rules: &'e [Rule],
 }
 
-impl Outlook<'_> {
-    /// Whether a rule is asked for.
+impl RetentionContext<'_> {
+    /// Tells whether a rule is asked for.
     #[must_use]
     pub fn asks(&self, rule: Rule) -> bool {
         self.rules.contains(&rule)
     }
 }
 
-/// What is due where nobody says anything: thirty days.
+/// The age that is due where no limit is given: thirty days.
 pub const USUAL_AGE_NS: i64 = 30 * 86_400_000_000_000;
 
-/// What is due.
+/// The limits that a person sets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Policy {
-    /// What is older than this, in nanoseconds.
+    /// Items older than this are due, in nanoseconds.
     pub older_than_ns: Option<i64>,
-    /// But for so many of the newest turns and runs of each session. What a
-    /// session has one of would never go: there it says nothing.
+    /// So many of the newest turns and runs of each session stay. It does not count
+    /// for rules of which a session has one item: that would never be removed.
     pub keep_last: usize,
-    /// And the oldest, until a folder has no more than so many bytes.
+    /// The oldest items are due, too, until a folder has no more than so many bytes.
     pub max_bytes: Option<u64>,
 }
 
@@ -309,7 +310,7 @@ pub struct Aged {
     pub due: Due,
 }
 
-/// A span as people read it, by its largest unit.
+/// Returns a span as people read it, by its largest unit.
 #[must_use]
 pub fn span_text(ns: i64) -> String {
     const UNITS: [(i64, &str); 4] = [(86_400, "d"), (3_600, "h"), (60, "min"), (1, "s")];
@@ -319,7 +320,7 @@ pub fn span_text(ns: i64) -> String {
 }
 
 impl Policy {
-    /// Why each item need not even be looked at closer: too young, or among
+    /// Says why each item need not even be looked at closer: too young, or among
     /// those that are kept. Of what is left [`Policy::over_budget`] decides.
     #[must_use]
     pub fn screen(&self, items: &[Aged], now_ns: i64) -> Vec<Option<Stay>> {
@@ -374,7 +375,7 @@ impl Policy {
     #[must_use]
     pub fn over_budget(&self, items: &[Aged], folder_bytes: u64, now_ns: i64) -> Vec<Option<Stay>> {
         let Some(max) = self.max_bytes else { return vec![None; items.len()] };
-        // What goes without a limit goes with one, too.
+        // What is removed without a limit is removed with one, too.
         let is_due = |item: &Aged| item.due == Due::ByOwnRule || self.is_young(item, now_ns).is_none();
         let mut stays: Vec<Option<Stay>> = vec![None; items.len()];
         let mut left = folder_bytes.saturating_sub(items.iter().filter(|item| is_due(item)).map(|item| item.bytes).sum());
@@ -393,10 +394,10 @@ impl Policy {
 }
 
 /// Nanoseconds since the epoch of seconds as programs write them; nothing for
-/// what is no time.
+/// what is not a time.
 #[must_use]
 pub fn seconds_to_ns(seconds: f64) -> Option<i64> {
-    // Beyond this a float of seconds is no nanoseconds of ours.
+    // Beyond this a float of seconds is not nanoseconds of ours.
     (seconds.is_finite() && seconds > 0.0 && seconds < 9.2e9).then_some((seconds * 1e9) as i64)
 }
 
@@ -438,7 +439,7 @@ mod tests {
         let policy = Policy { keep_last: 0, ..policy };
         let stays = codes(&policy.screen(&items, 100 * DAY));
         assert_eq!(stays, [None, None, Some(StayCode::Young), None, Some(StayCode::InTheFuture)]);
-        // Exactly as old is not older; without any wish nothing goes.
+        // Exactly as old is not older; without any limit nothing is removed.
         assert_eq!(codes(&policy.screen(&items[..1], 31 * DAY)), [Some(StayCode::Young)]);
         assert_eq!(codes(&Policy::default().screen(&items[..1], 100 * DAY)), [Some(StayCode::Young)]);
     }

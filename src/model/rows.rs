@@ -77,7 +77,7 @@ impl<'a> RowValue<'a> {
         }
     }
 
-    /// The value as a row's line has it.
+    /// Returns the value as a row's line has it.
     #[must_use]
     pub fn to_json(&self) -> Vec<u8> {
         let mut out = Vec::new();
@@ -85,7 +85,7 @@ impl<'a> RowValue<'a> {
         out
     }
 
-    /// The text, where it is one in UTF-8.
+    /// Returns the text, where it is one in UTF-8.
     #[must_use]
     pub fn as_text(&self) -> Option<&str> {
         match self {
@@ -159,7 +159,7 @@ pub struct RowsHeader {
 }
 
 impl RowsHeader {
-    /// The columns that a row's line has values of, in their order.
+    /// Returns the columns that a row's line has values of, in their order.
     pub fn listed(&self) -> impl Iterator<Item = &str> {
         let all = self.all.as_ref().map(|(column, _)| column.as_str());
         self.columns.iter().map(String::as_str).filter(move |column| Some(*column) != all)
@@ -236,7 +236,7 @@ impl<'a> RowsLine<'a> {
     }
 }
 
-/// The lines of a text of rows, without their ends.
+/// Returns the lines of a text of rows, without their ends.
 pub fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty())
 }

@@ -11,23 +11,23 @@ use crate::json::{self, Kind, Value};
 pub struct Order(Vec<(String, Option<Order>)>);
 
 impl Order {
-    /// Adds a key behind the others.
+    /// Adds a key after the others.
     pub fn push(&mut self, key: impl Into<String>, inside: Option<Order>) {
         self.0.push((key.into(), inside));
     }
 
-    /// The keys in order.
+    /// Returns the keys in order.
     pub fn keys(&self) -> impl Iterator<Item = (&str, Option<&Order>)> {
         self.0.iter().map(|(key, inside)| (key.as_str(), inside.as_ref()))
     }
 
-    /// Whether the key stands in this order.
+    /// Tells whether the key stands in this order.
     #[must_use]
     pub fn contains(&self, key: &str) -> bool {
         self.0.iter().any(|(known, _)| known == key)
     }
 
-    /// Whether every key of another order stands in this one, at every level.
+    /// Tells whether every key of another order stands in this one, at every level.
     fn covers(&self, other: &Order) -> bool {
         other.0.iter().all(|(key, inside)| {
             self.0
@@ -36,7 +36,7 @@ impl Order {
         })
     }
 
-    /// Whether a record with these keys is rendered right by this order: known
+    /// Tells whether a record with these keys is rendered right by this order: known
     /// keys as they come here, then all others.
     #[must_use]
     pub fn fits(&self, record: &Order) -> bool {
@@ -60,7 +60,7 @@ impl Order {
         })
     }
 
-    /// This record's order over all keys: its own, then those of `usual` that
+    /// Returns this record's order over all keys: its own, then those of `usual` that
     /// it lacks. A key that stands twice cannot be ordered.
     #[must_use]
     pub fn completed(&self, usual: &Order) -> Option<Order> {
@@ -85,7 +85,7 @@ impl Order {
         Some(whole)
     }
 
-    /// As JSON: keys, and behind a key the list of what is inside it.
+    /// As JSON: keys, and after a key the list of what is inside it.
     pub fn push_json(&self, out: &mut Vec<u8>) {
         out.push(b'[');
         for (n, (key, inside)) in self.0.iter().enumerate() {
@@ -153,13 +153,13 @@ impl Shapes {
         Shapes { usual, others }
     }
 
-    /// Those besides the usual one.
+    /// Returns those besides the usual one.
     #[must_use]
     pub fn others(&self) -> &[Order] {
         &self.others
     }
 
-    /// The order with this number; 0 is the usual one.
+    /// Returns the order with this number; 0 is the usual one.
     #[must_use]
     pub fn get(&self, number: usize) -> Option<&Order> {
         match number.checked_sub(1) {
@@ -168,7 +168,7 @@ impl Shapes {
         }
     }
 
-    /// The number of an order that renders a record with these keys, a new one
+    /// Returns the number of an order that renders a record with these keys, a new one
     /// if need be; `None` where there is no such order.
     pub fn number_for(&mut self, record: &Order, accept: impl Fn(&Order) -> bool) -> Option<usize> {
         if accept(&self.usual) && self.usual.fits(record) {

@@ -44,19 +44,19 @@ impl Shard {
         (shard.in_names() == text).then_some(shard)
     }
 
-    /// The part as names of files have it: `K-of-N`.
+    /// Returns the part as names of files have it: `K-of-N`.
     #[must_use]
     pub fn in_names(self) -> String {
         format!("{}-of-{}", self.number, self.of)
     }
 
-    /// Which part it is, from 1.
+    /// Returns which part it is, from 1.
     #[must_use]
     pub fn number(self) -> u32 {
         self.number
     }
 
-    /// How many parts there are.
+    /// Returns how many parts there are.
     #[must_use]
     pub fn of(self) -> u32 {
         self.of

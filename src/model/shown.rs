@@ -1,16 +1,15 @@
-//! What is shown of a path, item by item, and who turns an item into lines:
-//! the log says which nodes and where they stand, the adapter what its program
-//! would show of each.
+//! The nodes of a path that are shown, and who renders them: the log knows which
+//! nodes and their places, the adapter knows what its program would show of each.
 
 use std::cell::Cell;
 
 use super::event::{EventKind, EventRef};
 use super::stream::StreamError;
 
-/// Where an item stands among those that are shown.
+/// The place of a node among those that are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Place {
-    /// On a path without a compaction, or behind the last one.
+    /// On a path without a compaction, or after the last one.
     Plain,
     /// Before the last compaction, which keeps it.
     Kept,
@@ -35,23 +34,23 @@ pub struct Shown<'a> {
 }
 
 impl<'a> Shown<'a> {
-    /// A node by itself.
+    /// Returns a node by itself.
     #[must_use]
     pub fn plain(event: EventRef<'a>) -> Shown<'a> {
         Shown { event, place: Place::Plain, edit: None, record: None }
     }
 }
 
-/// Hands on what the program would show of one item, as lines of JSON in the
-/// program's own shape: none, one, or several.
-pub type Shower = dyn Fn(&Shown<'_>, &mut dyn FnMut(&[u8])) -> Result<(), StreamError>;
+/// Renders a node as its program would show it: no line, one, or several, each of JSON
+/// in the program's own shape.
+pub type MessageRenderer = dyn Fn(&Shown<'_>, &mut dyn FnMut(&[u8])) -> Result<(), StreamError>;
 
 /// Appends what the program would show of one message: a line of JSON.
 pub type MessageLine = dyn Fn(&EventRef<'_>, &mut Vec<u8>) -> Result<(), StreamError>;
 
 /// Shows messages, one line each, and nothing else.
 #[must_use]
-pub fn messages(line_of: Box<MessageLine>) -> Box<Shower> {
+pub fn messages(line_of: Box<MessageLine>) -> Box<MessageRenderer> {
     let buffer = Cell::new(Vec::new());
     Box::new(move |shown, show| {
         if shown.event.kind != EventKind::Message {

@@ -14,13 +14,13 @@ pub trait EventSink {
     /// When the log cannot be written.
     fn put(&mut self, event: Draft<'_>) -> Result<Seq, StreamError>;
 
-    /// The number that the next event will get.
+    /// Returns the number that the next event will get.
     fn next(&self) -> Seq;
 
-    /// What an event that was put says.
+    /// Returns what an event that was put says.
     fn kind(&self, seq: Seq) -> EventKind;
 
-    /// The node above one that was put; root for what is no node.
+    /// Returns the node above one that was put; root for what is not a node.
     fn parent(&self, seq: Seq) -> Seq;
 
     /// Starts the closing part: puts the last checkpoint, for this head. No
@@ -33,19 +33,19 @@ pub trait EventSink {
 
 /// Reads the events of one log by number.
 pub trait LogAccess {
-    /// The event with this number.
+    /// Returns the event with this number.
     ///
     /// # Errors
     /// When there is none, or it cannot be read.
     fn event(&mut self, seq: Seq) -> Result<EventRef<'_>, StreamError>;
 
-    /// What an event says; `Unknown` where there is none.
+    /// Returns what an event says; `Unknown` where there is none.
     fn kind(&self, seq: Seq) -> EventKind;
 
-    /// The node above; root for what is no node.
+    /// Returns the node above; root for what is not a node.
     fn parent(&self, seq: Seq) -> Seq;
 
-    /// The nodes on the walk to `node`, repeats expanded, first to last.
+    /// Returns the nodes on the walk to `node`, repeats expanded, first to last.
     ///
     /// # Errors
     /// When a repeat does not name a path.
@@ -54,7 +54,7 @@ pub trait LogAccess {
 
 /// Bytes that can be read anywhere: a file, or memory.
 pub trait ReadAt {
-    /// How many bytes there are.
+    /// Returns how many bytes there are.
     ///
     /// # Errors
     /// When the file cannot be asked.
@@ -123,7 +123,7 @@ impl ReadAt for Vec<u8> {
 
 /// Takes the records of one file in order.
 pub trait RecordSink {
-    /// How many bytes the file may still take: a record that is longer need
+    /// Returns how many bytes the file may still take: a record that is longer need
     /// not be rendered to its end.
     fn room(&self) -> u64;
 
@@ -133,7 +133,7 @@ pub trait RecordSink {
     /// When the file is complete or cannot be written.
     fn record(&mut self, record: &[u8]) -> Result<(), StreamError>;
 
-    /// Takes bytes that are no whole record: nothing is added.
+    /// Takes bytes that are not a whole record: nothing is added.
     ///
     /// # Errors
     /// As for a record.
@@ -194,7 +194,7 @@ pub enum StreamError {
 }
 
 impl StreamError {
-    /// A log fault at an event.
+    /// Returns a log fault at an event.
     pub fn log(seq: Seq, what: impl Into<String>) -> StreamError {
         StreamError::Log { seq, what: what.into() }
     }

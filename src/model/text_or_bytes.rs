@@ -3,7 +3,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-/// Bytes as text where they are UTF-8, else as base64: `(text, b64)`.
+/// Returns bytes as text where they are UTF-8, else as base64: `(text, b64)`.
 #[must_use]
 pub fn text_or_b64(bytes: &[u8]) -> (Option<String>, Option<String>) {
     match std::str::from_utf8(bytes) {
@@ -12,7 +12,7 @@ pub fn text_or_b64(bytes: &[u8]) -> (Option<String>, Option<String>) {
     }
 }
 
-/// The inverse of [`text_or_b64`]; `None` where neither or bad base64 is given.
+/// Returns the inverse of [`text_or_b64`]; `None` where neither or bad base64 is given.
 #[must_use]
 pub fn bytes_of(text: Option<&str>, b64: Option<&str>) -> Option<Vec<u8>> {
     match (text, b64) {

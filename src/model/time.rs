@@ -1,6 +1,6 @@
 //! The one form that times have in a log: `YYYY-MM-DDTHH:MM:SS[.digits][Z|±HH:MM]`.
 
-/// Whether a text is a time in the log's form, and one that exists.
+/// Tells whether a text is a time in the log's form, and one that exists.
 #[must_use]
 pub fn is_log_time(text: &[u8]) -> bool {
     let digits = |from: usize, len: usize| -> Option<u32> {
@@ -33,7 +33,7 @@ pub fn is_log_time(text: &[u8]) -> bool {
     }
 }
 
-/// How many days a month of the Gregorian calendar has.
+/// Returns how many days a month of the Gregorian calendar has.
 #[must_use]
 pub fn days_in_month(year: u32, month: u32) -> u32 {
     let leap = (year.is_multiple_of(4) && !year.is_multiple_of(100)) || year.is_multiple_of(400);
@@ -47,7 +47,7 @@ pub fn days_in_month(year: u32, month: u32) -> u32 {
 const DAY: u64 = 86_400;
 
 /// Seconds since the epoch, as a program wrote them, in the log's form: all
-/// digits behind the point stay. `None` where the number has another form (a
+/// digits after the point stay. `None` where the number has another form (a
 /// sign, an exponent) or lies beyond the year 9999, because then this text
 /// would not give it back.
 #[must_use]
@@ -66,7 +66,7 @@ pub fn from_epoch(number: &[u8]) -> Option<String> {
     Some(format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}{point}{}Z", fraction.unwrap_or_default()))
 }
 
-/// The number that [`from_epoch`] made a time of.
+/// Returns the number that [`from_epoch`] made a time of.
 #[must_use]
 pub fn to_epoch(time: &str) -> Option<String> {
     let text = time.strip_suffix('Z').filter(|_| is_log_time(time.as_bytes()))?;
@@ -76,7 +76,7 @@ pub fn to_epoch(time: &str) -> Option<String> {
     Some(format!("{seconds}{}", text.get(19..)?))
 }
 
-/// The day of the Gregorian calendar so many days after 1970-01-01: whole
+/// Returns the day of the Gregorian calendar so many days after 1970-01-01: whole
 /// years from March on, so that a leap day is the last one.
 fn civil(days: u64) -> Option<(u64, u64, u64)> {
     let shifted = days + 719_468;
@@ -91,7 +91,7 @@ fn civil(days: u64) -> Option<(u64, u64, u64)> {
     (year <= 9999).then_some((year, month, day))
 }
 
-/// The inverse of [`civil`]; nothing before 1970.
+/// Returns the inverse of [`civil`]; nothing before 1970.
 fn days_since_epoch(year: u64, month: u64, day: u64) -> Option<u64> {
     let shifted_year = if month <= 2 { year.checked_sub(1)? } else { year };
     let era = shifted_year / 400;

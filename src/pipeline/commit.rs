@@ -5,7 +5,7 @@ use crate::store::commit::{Committer, Pending};
 use crate::store::receipts::Receipt;
 
 use super::error::ConvertError;
-use super::settle::{Change, Settled};
+use super::settle::{LogChange, Settled};
 
 /// A session whose log is in the store, or will be once its group is committed.
 #[derive(Debug)]
@@ -13,7 +13,7 @@ pub struct Committed {
     /// What the report and the next run need to know.
     pub receipt: Receipt,
     /// What the new log is to the existing one.
-    pub change: Change,
+    pub change: LogChange,
     /// Findings that only this run can see.
     pub notes: Vec<Finding>,
     /// Whether the group commit appends the receipt.

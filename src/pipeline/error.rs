@@ -33,7 +33,7 @@ pub enum ConvertError {
 }
 
 impl ConvertError {
-    /// What a person can do about it.
+    /// Returns what a person can do about it.
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {

@@ -21,7 +21,7 @@ pub struct LogFile {
     pub below: RelPath,
     /// Its path below the store it was found in, or its own name.
     pub relative: RelPath,
-    /// The same for reports.
+    /// That path as reports show it.
     pub name: String,
     /// Its size, where it was found in a folder.
     pub bytes: Option<u64>,
@@ -79,7 +79,7 @@ pub fn open(path: &Path, until: Option<Seq>) -> Result<(LogView<Arc<File>>, &'st
     Ok((view, adapter))
 }
 
-/// The folder at which the paths of a log's files begin: the one its log lies in, one
+/// Returns the folder at which the paths of a log's files begin: the one its log lies in, one
 /// below it that is the session, or one above it.
 #[must_use]
 pub fn session_folder<R: ReadAt>(view: &LogView<R>, log: &LogFile) -> RelPath {

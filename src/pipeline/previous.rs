@@ -53,7 +53,7 @@ pub(crate) fn existing(path: &Path, target: Target<'_>, notes: &mut Vec<Finding>
     };
     let rest = match view.seal() {
         SealState::Good { .. } => return Ok(Existing::Log(view)),
-        SealState::Behind { .. } => fork::rest(&view)?,
+        SealState::Followed { .. } => fork::rest(&view)?,
         SealState::Broken { .. } | SealState::Missing => Rest::Events,
     };
     match (rest, target.mode) {
@@ -68,9 +68,9 @@ pub(crate) fn existing(path: &Path, target: Target<'_>, notes: &mut Vec<Finding>
     }
 }
 
-/// The message about an unfinished fork.
+/// Returns the message about an unfinished fork.
 pub(crate) fn unfinished(bytes: u64) -> String {
-    format!("{} of a fork that did not come to its end stood behind the last good seal; taken away", count(bytes, "byte"))
+    format!("{} of an unfinished fork followed the last good seal and were removed", count(bytes, "byte"))
 }
 
 /// Something that this run alone can see.
@@ -78,18 +78,18 @@ fn note(code: FindingCode, file: &str, message: String) -> Finding {
     Finding::new(code, Location::file(file), message)
 }
 
-/// The hash in an earlier log's name: its seal's, or that of its bytes.
+/// Returns the hash in an earlier log's name: its seal's, or that of its bytes.
 pub(crate) fn old_name(seal: &SealState, path: &Path) -> Result<String, StoreError> {
     match seal {
         SealState::Good { sha256 } => Ok(sha256.clone()),
         // Piece by piece: what is not a log any more may be of any size.
-        SealState::Behind { .. } | SealState::Broken { .. } | SealState::Missing => {
+        SealState::Followed { .. } | SealState::Broken { .. } | SealState::Missing => {
             sha256_of(disk::open(path)?).map_err(StoreError::io("read", path))
         }
     }
 }
 
-/// Whether a log has what was pruned and can be brought back from it: a new one
+/// Tells whether a log has what was pruned and can be brought back from it: a new one
 /// may hold every fact of it and still not the bytes.
 pub(crate) fn is_needed(target: Target<'_>, log_name: &RelPath, seal: &SealState) -> bool {
     matches!(seal, SealState::Good { sha256 } if target.pruned.needs(log_name, sha256))
@@ -136,7 +136,7 @@ pub(crate) enum Successor<'a> {
 }
 
 impl Successor<'_> {
-    /// What an old log has that this one lacks. Forks are taken along.
+    /// Returns what an old log has that this one lacks. Forks are taken along.
     pub(crate) fn lacks(&mut self, old: &mut LogView<File>, history: &History<'_>) -> Result<Lacking, ConvertError> {
         if let Successor::Closed(file) = self {
             let file = file.try_clone().map_err(|source| crate::model::stream::StreamError::Io { doing: "read the log", source })?;
@@ -159,7 +159,7 @@ impl Successor<'_> {
         }
     }
 
-    /// The lines that append the forks, and notes about renamed ones.
+    /// Returns the lines that append the forks, and notes about renamed ones.
     pub(crate) fn forks(&self, log_name: &RelPath, notes: &mut Vec<Finding>) -> Result<(Vec<u8>, &[Fork]), ConvertError> {
         let Successor::New(view, carry) = self else { return Ok((Vec::new(), &[])) };
         for (old, new) in carry.renamed() {
@@ -189,7 +189,7 @@ impl Kept {
         self.missing.others = self.missing.others.max(missing.others);
     }
 
-    /// What is said of them.
+    /// Returns what is said of them.
     fn text(&self, why: &str) -> String {
         let counts = [(self.missing.messages, "message"), (self.missing.others, "other fact")];
         let missing: Vec<String> = counts.iter().filter(|(number, _)| *number > 0).map(|(number, what)| count(*number, what)).collect();

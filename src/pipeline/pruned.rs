@@ -34,7 +34,7 @@ pub(crate) struct History<'a> {
 }
 
 impl History<'_> {
-    /// Whether all that a new log lacks of an old one was pruned.
+    /// Tells whether all that a new log lacks of an old one was pruned.
     pub fn explains(&self, old: &mut LogView<File>, new: &mut LogView<File>) -> Result<bool, ConvertError> {
         let stones: Vec<&Tombstone> = self.pruned.files().filter(|stone| stone.unit == self.unit.name.key()).collect();
         if stones.is_empty() {
@@ -52,7 +52,7 @@ impl History<'_> {
         Ok(false)
     }
 
-    /// The files that a log has, without what was pruned of them.
+    /// Returns the files that a log has, without what was pruned of them.
     fn pruned_files(&self, log: &mut LogView<File>, stones: &[&Tombstone]) -> Result<Files, ConvertError> {
         let mut files = Files::new(self.unit.own_name());
         for seq in log.files().to_vec() {
@@ -71,7 +71,7 @@ impl History<'_> {
                 files.insert(plan.path, entry);
             }
         }
-        Ok(files.with_beside(self.unit.found.beside().clone()))
+        Ok(files.with_shared_facts(self.unit.found.shared_facts().clone()))
     }
 
     fn bytes(&self, log: &mut LogView<File>, plan: &FilePlan) -> Result<Vec<u8>, ConvertError> {
@@ -81,7 +81,7 @@ impl History<'_> {
         }
     }
 
-    /// A file with the time that it has, which prune does not change.
+    /// Returns a file with the time that it has, which prune does not change.
     fn file(&self, path: &RelPath, bytes: Vec<u8>, stones: &[&Tombstone]) -> Entry {
         let mtime_ns = match self.files.entry(path) {
             Some(Entry::File(now)) => Some(now.mtime_ns),
@@ -91,7 +91,7 @@ impl History<'_> {
         Entry::File(SourceFile { bytes, mtime_ns: mtime_ns.or_else(of_stone).unwrap_or(0) })
     }
 
-    /// What prunes left of a file; nothing where they removed it.
+    /// Returns what prunes left of a file; nothing where they removed it.
     fn without(&self, mut bytes: Vec<u8>, path: &RelPath, stones: &[&Tombstone]) -> Option<Vec<u8>> {
         for stone in stones.iter().filter(|stone| is_of(stone, path)) {
             let is_it = sha256_hex(&bytes) == stone.old.sha256;
@@ -111,7 +111,7 @@ impl History<'_> {
     }
 }
 
-/// Whether a tombstone is of the file that a log has under this path.
+/// Tells whether a tombstone is of the file that a log has under this path.
 fn is_of(stone: &Tombstone, path: &RelPath) -> bool {
     stone.log_path.as_ref() == Some(&path.key())
 }

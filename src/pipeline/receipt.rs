@@ -4,7 +4,7 @@ use crate::adapters::format::{Confidence, ReadSummary};
 use crate::log::Written;
 use crate::model::digest::sha256_hex;
 use crate::model::event::SessionKind;
-use crate::model::files::{Beside, Entry};
+use crate::model::files::{Entry, SharedFacts};
 use crate::model::finding::Finding;
 use crate::store::layout::Store;
 use crate::store::receipts::{Counts, FileReceipt, Receipt};
@@ -51,7 +51,7 @@ pub(super) fn receipt_of(
         },
         findings,
         uses_file_times: summary.uses_file_times,
-        beside_sha256: shared_facts_sha256(unit.found.beside()),
+        beside_sha256: shared_facts_sha256(unit.found.shared_facts()),
         sure: unit.found.confidence == Confidence::Sure,
         about: None,
         blobs: summary.blobs.iter().filter_map(|path| summary.hashes.get(path).cloned()).collect(),
@@ -61,7 +61,7 @@ pub(super) fn receipt_of(
 
 /// Hashes the facts about a session that files outside of it have; `None` where
 /// there are none.
-pub(super) fn shared_facts_sha256(facts: &Beside) -> Option<String> {
+pub(super) fn shared_facts_sha256(facts: &SharedFacts) -> Option<String> {
     let mut all = Vec::new();
     let mut add = |part: &[u8]| {
         all.extend_from_slice(&(part.len() as u64).to_be_bytes());

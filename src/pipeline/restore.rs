@@ -21,7 +21,7 @@ use super::open::{LogFile, open};
 use self::databases::{Databases, Made};
 pub use self::error::RestoreError;
 pub use self::plan::Superseded;
-use self::plan::{LogPlan, Settled, Stores, What, settle};
+use self::plan::{EntryKind, LogPlan, PathOwners, Stores, settle};
 use self::rebuilt::one_file;
 
 /// What to restore, and where to.
@@ -125,7 +125,7 @@ fn restore_passed_on(
     job: &Restoration<'_>,
     plans: &[Option<LogPlan>],
     results: &mut [Option<Result<Restored, RestoreError>>],
-    settled: &mut Settled,
+    settled: &mut PathOwners,
     (folder, stores): (&RestoreFolder<'_>, &Stores),
 ) {
     loop {
@@ -207,11 +207,11 @@ fn files_of(log: &LogFile, plan: &LogPlan, folder: &RestoreFolder<'_>, stores: &
     for (entry, is_own) in plan.entries.iter().zip(&plan.is_own) {
         let restored = match &entry.what {
             _ if !is_own => continue,
-            What::Link { .. } | What::Rows { .. } => continue,
-            What::Folder => {
+            EntryKind::Link { .. } | EntryKind::Rows { .. } => continue,
+            EntryKind::Folder => {
                 folder.standing(&entry.path, entry.what.expected()).and_then(|_| folder.folder(&entry.path)).map_err(Into::into)
             }
-            What::File { size, .. } => {
+            EntryKind::File { size, .. } => {
                 done.files += 1;
                 done.bytes = done.bytes.saturating_add(*size);
                 match folder.standing(&entry.path, entry.what.expected()) {
@@ -241,7 +241,7 @@ fn taken_back(made: &[PathBuf], folder: &RestoreFolder<'_>, error: RestoreError)
 /// Restores the links of a log.
 fn links_of(plan: &LogPlan, folder: &RestoreFolder<'_>, mut done: Restored) -> Result<Restored, RestoreError> {
     for (entry, is_own) in plan.entries.iter().zip(&plan.is_own) {
-        let (What::Link { target }, true) = (&entry.what, *is_own) else { continue };
+        let (EntryKind::Link { target }, true) = (&entry.what, *is_own) else { continue };
         let linked = folder.standing(&entry.path, entry.what.expected()).and_then(|standing| match standing {
             Standing::AsExpected => Ok(None),
             Standing::Nothing => folder.link(&entry.path, target).map(Some),

@@ -41,7 +41,7 @@ pub(crate) struct Pair<'r> {
 
 /// Under which of its names a file exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum RetiredState {
     Live,
     Retired,
     /// Its program has made another one.
@@ -50,18 +50,18 @@ pub(crate) enum Place {
 }
 
 impl Pair<'_> {
-    pub(crate) fn place(&self) -> Place {
+    pub(crate) fn place(&self) -> RetiredState {
         let is_there = |path: &Path| path.symlink_metadata().is_ok();
         match (is_there(&self.live), is_there(&self.retired)) {
-            (true, false) => Place::Live,
-            (false, true) => Place::Retired,
-            (true, true) => Place::Both,
-            (false, false) => Place::Gone,
+            (true, false) => RetiredState::Live,
+            (false, true) => RetiredState::Retired,
+            (true, true) => RetiredState::Both,
+            (false, false) => RetiredState::Gone,
         }
     }
 }
 
-/// The files that a session was retired with, by their places in a source.
+/// Returns the files that a session was retired with, by their places in a source.
 ///
 /// # Errors
 /// When the receipt names one elsewhere.
@@ -76,7 +76,7 @@ pub(crate) fn pairs<'r>(source: &Source, unit: &RelPath, retired: &'r Retired) -
     retired.files.iter().map(pair).collect()
 }
 
-/// The folder of a receipt below a source. A session that is a folder may have
+/// Returns the folder of a receipt below a source. A session that is a folder may have
 /// been the source itself then, or be it now.
 fn root_of(source: &Source, unit: &RelPath, retired: &Retired) -> RelPath {
     let folder = RelPath::from_key(&retired.folder);
@@ -90,7 +90,7 @@ fn root_of(source: &Source, unit: &RelPath, retired: &Retired) -> RelPath {
     candidates.iter().filter(is_same_folder).find(has_some).cloned().unwrap_or(folder)
 }
 
-/// Whether this receipt's files are meant, where a source is one file or some
+/// Tells whether this receipt's files are meant, where a source is one file or some
 /// sessions are chosen.
 pub(crate) fn is_meant(source: &Source, receipt: &Receipt, retired: &Retired) -> bool {
     let is_named = source.only_file.as_ref().is_none_or(|file| {
@@ -106,13 +106,13 @@ pub(crate) fn is_meant(source: &Source, receipt: &Receipt, retired: &Retired) ->
         && selection.takes_time(newest.unwrap_or(i64::MIN))
 }
 
-/// Whether a file still has the size and time of its receipt.
+/// Tells whether a file still has the size and time of its receipt.
 pub(crate) fn is_still(path: &Path, was: &FileReceipt) -> bool {
     use std::os::unix::fs::MetadataExt;
     path.symlink_metadata().is_ok_and(|meta| meta.len() == was.size && meta.mtime() * 1_000_000_000 + meta.mtime_nsec() == was.mtime_ns)
 }
 
-/// Whether a file has the bytes of its receipt. A link has none: there its size
+/// Tells whether a file has the bytes of its receipt. A link has none: there its size
 /// and time must do.
 pub(crate) fn has_its_bytes(path: &Path, was: &FileReceipt) -> bool {
     let Some(sha256) = &was.sha256 else { return is_still(path, was) };
@@ -120,12 +120,12 @@ pub(crate) fn has_its_bytes(path: &Path, was: &FileReceipt) -> bool {
     disk::open_regular(path).is_ok_and(|(mut file, _)| file.read_to_end(&mut bytes).is_ok()) && sha256_hex(&bytes) == *sha256
 }
 
-/// Whether a receipt's files were being renamed when the run was cut short.
+/// Tells whether a receipt's files were being renamed when the run was cut short.
 pub(crate) fn is_half_done(pairs: &[Pair<'_>]) -> bool {
-    let places: Vec<Place> = pairs.iter().map(Pair::place).collect();
-    places.iter().all(|place| matches!(place, Place::Live | Place::Retired))
-        && places.contains(&Place::Live)
-        && places.contains(&Place::Retired)
+    let places: Vec<RetiredState> = pairs.iter().map(Pair::place).collect();
+    places.iter().all(|place| matches!(place, RetiredState::Live | RetiredState::Retired))
+        && places.contains(&RetiredState::Live)
+        && places.contains(&RetiredState::Retired)
 }
 
 /// Settles which renamed files were retired. By the receipts, where there are
@@ -138,12 +138,12 @@ pub(crate) fn settle(source: &mut Source, store: &Store, known: &Receipts) {
         let unit = RelPath::from_key(&receipt.unit);
         // A receipt that names a file elsewhere is not of this source.
         let Ok(pairs) = pairs(source, &unit, &retired) else { continue };
-        let renamed = pairs.iter().filter(|pair| matches!(pair.place(), Place::Retired | Place::Both));
+        let renamed = pairs.iter().filter(|pair| matches!(pair.place(), RetiredState::Retired | RetiredState::Both));
         owners.extend(renamed.map(|pair| (retired_name(&pair.name), receipt.unit.clone())));
-        let unchanged = pairs.iter().all(|pair| pair.place() != Place::Live || is_still(&pair.live, pair.was));
-        let is_retired = pairs.iter().all(|pair| pair.place() == Place::Retired) || (is_half_done(&pairs) && unchanged);
+        let unchanged = pairs.iter().all(|pair| pair.place() != RetiredState::Live || is_still(&pair.live, pair.was));
+        let is_retired = pairs.iter().all(|pair| pair.place() == RetiredState::Retired) || (is_half_done(&pairs) && unchanged);
         if is_retired {
-            let name_now = |pair: &Pair<'_>| if pair.place() == Place::Live { pair.name.clone() } else { retired_name(&pair.name) };
+            let name_now = |pair: &Pair<'_>| if pair.place() == RetiredState::Live { pair.name.clone() } else { retired_name(&pair.name) };
             let names_now = pairs.iter().map(name_now).collect::<Vec<_>>();
             settled.push((root_of(source, &unit, &retired), names_now, receipt, retired));
         }
@@ -181,7 +181,7 @@ fn settle_one(source: &mut Source, receipt: &Receipt, root: RelPath, retired: &R
         root,
         files,
         left_out: Vec::new(),
-        beside: None,
+        shared: None,
         retires,
         confidence: Confidence::Likely,
         standing: Standing::Retired,
@@ -213,7 +213,7 @@ fn settle_without_receipt(unit: &mut SourceUnit, folder: &Path, store: &Store, k
     }
 }
 
-/// Whether a log is all that says that a session was retired, where its program
+/// Tells whether a log is all that says that a session was retired, where its program
 /// makes such names too: it was found under the name that its file has now.
 pub(crate) fn is_by_log_alone(unit: &SourceUnit) -> bool {
     unit.found.standing == Standing::Retired && !unit.found.name.as_bytes().is_empty() && unit.found.name != *unit.name_in_source()
@@ -222,7 +222,7 @@ pub(crate) fn is_by_log_alone(unit: &SourceUnit) -> bool {
 /// Said of such a session.
 pub(crate) const WHO_RENAMED: &str = "the receipts are lost, and without them nobody can say who renamed it";
 
-/// What a log says of the files that a session would be retired with: a receipt
+/// Returns what a log says of the files that a session would be retired with: a receipt
 /// made again. Nothing where there is no good log.
 pub(crate) fn from_log(found: &Unit, name: &RelPath, store: &Store) -> Option<Retired> {
     let (mut view, _) = open(&store.path(&Store::log_name(name)), None).ok()?;

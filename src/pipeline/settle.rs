@@ -29,7 +29,7 @@ pub struct Settled {
     /// What the report and the next run need to know.
     pub receipt: Receipt,
     /// What the new log is to the existing one.
-    pub change: Change,
+    pub change: LogChange,
     /// The log and its name; none where nothing is to be replaced.
     pub(super) ready: Option<Ready>,
     /// Earlier logs that the new one contains.
@@ -40,7 +40,7 @@ pub struct Settled {
 
 /// What a new log is to the existing one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Change {
+pub enum LogChange {
     /// No log exists yet.
     Created,
     /// The new log takes its place.
@@ -67,15 +67,15 @@ pub fn settle(proven: Proven<'_>, snapshot: &Snapshot<'_>, target: Target<'_>) -
         Ok(Some(target.store.earlier(&log_name, &old_name(seal, &log_path)?)))
     };
     let change = match existing(&log_path, target, &mut notes)? {
-        Existing::Nothing => Change::Created,
+        Existing::Nothing => LogChange::Created,
         Existing::Unreadable => {
             keep_as = keep(&SealState::Missing)?;
             earlier.add_unjudged();
-            Change::Changed
+            LogChange::Changed
         }
         Existing::Log(old) if old.began_as(written.bytes, &written.sha256) => {
             new = Successor::Existing(old);
-            Change::Unchanged
+            LogChange::Unchanged
         }
         Existing::Log(mut old) => {
             let lacking = new.lacks(&mut old, &history)?;
@@ -86,12 +86,12 @@ pub fn settle(proven: Proven<'_>, snapshot: &Snapshot<'_>, target: Target<'_>) -
                 keep_as = keep(old.seal())?;
                 earlier.add_needed();
             }
-            Change::Changed
+            LogChange::Changed
         }
         Existing::Doubtful(mut old) => {
             keep_as = keep(old.seal())?;
             earlier.add(new.lacks(&mut old, &history)?);
-            Change::Changed
+            LogChange::Changed
         }
     };
     earlier.compare(target, &log_name, keep_as.as_deref(), &mut new, &history, &mut notes)?;
@@ -104,7 +104,7 @@ pub fn settle(proven: Proven<'_>, snapshot: &Snapshot<'_>, target: Target<'_>) -
         store_blobs(&snapshot.files, &summary, target)?;
         superseded = earlier.superseded;
     }
-    let replaces = target.mode == Mode::Replace && change != Change::Unchanged;
+    let replaces = target.mode == Mode::Replace && change != LogChange::Unchanged;
     let ready = replaces.then(|| Ready { from: temporary.keep(), to: log_path, keep_as });
     Ok(Settled { receipt, change, ready, superseded, notes })
 }

@@ -40,7 +40,7 @@ pub fn files_of(unit: &SourceUnit, folder: &Path) -> Result<Files, StoreError> {
         Some(part) => part.files_of(folder, unit.own_name())?,
         None => snapshot::take(folder, unit.own_name(), &unit.found.files)?,
     };
-    Ok(files.with_beside(unit.found.beside().clone()))
+    Ok(files.with_shared_facts(unit.found.shared_facts().clone()))
 }
 
 /// Returns findings about files in a session's folder that belong to no session.

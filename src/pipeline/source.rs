@@ -14,7 +14,7 @@ use crate::adapters::format::Format;
 use crate::maintenance;
 use crate::model::files::RelPath;
 use crate::model::finding::FindingCode;
-use crate::model::folder::{Known, Listed, Listing, Part};
+use crate::model::folder::{Known, Listed, Listing, Portion};
 use crate::model::shard::Shard;
 use crate::store::StoreError;
 use crate::store::layout::{Store, path_below};
@@ -96,7 +96,7 @@ impl SourceUnit {
     /// The sessions that it has to do with.
     pub(crate) fn related(&self) -> Related {
         let name = |other: &Option<RelPath>| other.as_ref().map(|other| self.reported(other).below(&self.place).to_string());
-        Related { canonical: name(&self.found.beside().canonical), promoted_from: name(&self.found.beside().promoted_from) }
+        Related { canonical: name(&self.found.shared_facts().canonical), promoted_from: name(&self.found.shared_facts().promoted_from) }
     }
 
     /// The listing's entry for each of its files, where there is one.
@@ -227,7 +227,7 @@ impl ListedSource {
     #[must_use]
     pub fn discover(self, adapters: &[&'static dyn Format], selection: &Selection, receipts: Option<&Receipts>) -> Source {
         let ListedSource { root, named, listing, place, only_file } = self;
-        let peek = |path: &RelPath, part: Part| listing::part_of(&root, path, part);
+        let peek = |path: &RelPath, part: Portion| listing::part_of(&root, path, part);
         let own = RelPath::new(root.file_name().map(|name| name.as_bytes().to_vec()).unwrap_or_default());
         let known = |folder: &RelPath, format: &str, file: &str, listed: &Listed| {
             let unit = if folder.as_bytes().is_empty() { &own } else { folder };

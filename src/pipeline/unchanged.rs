@@ -46,14 +46,14 @@ pub(crate) enum LogState {
 /// The end of a log that has the whole of its last line in it.
 const TAIL: u64 = 256;
 
-/// Whether the log of a receipt is the one that was written then, or begins
+/// Tells whether the log of a receipt is the one that was written then, or begins
 /// with it: its size, and the hash in its last line.
 pub(crate) fn log_state(receipt: &Receipt, store: &Store) -> LogState {
     let opened = disk::open(&store.path(&RelPath::from_key(&receipt.log)));
     opened.map_or(LogState::Other, |file| if has_blobs(receipt, store) { state_of(&file, receipt) } else { LogState::Other })
 }
 
-/// Whether the store has the attachments of a receipt's log, each in its size:
+/// Tells whether the store has the attachments of a receipt's log, each in its size:
 /// without them the log rebuilds nothing. Their bytes are for `verify` to check.
 fn has_blobs(receipt: &Receipt, store: &Store) -> bool {
     receipt.blobs.iter().all(|sha256| {
@@ -112,20 +112,20 @@ pub(crate) fn unchanged_as_listed<R: Send>(
     units.par_chunks(AT_ONCE).with_max_len(1).flat_map_iter(some).collect()
 }
 
-/// Whether names, sizes, times and permissions are those of a receipt, and all
+/// Tells whether names, sizes, times and permissions are those of a receipt, and all
 /// else that can be known without reading.
 fn is_as_listed(unit: &SourceUnit, source: &Source, receipt: &Receipt) -> bool {
     let as_listed = |(was, listed): (&FileReceipt, Option<&Listed>)| listed.is_some_and(|listed| was.is_as_listed(listed));
     has_same_names(unit, receipt) && receipt.files.iter().zip(unit.listed(&source.listing)).all(as_listed) && same_left_out(unit, receipt)
 }
 
-/// Whether a session has the same files, and files outside of it have the same
+/// Tells whether a session has the same files, and files outside of it have the same
 /// facts about it.
 fn has_same_names(unit: &SourceUnit, receipt: &Receipt) -> bool {
     // Another name is another file, whatever its bytes.
     let (was, is) = (&receipt.files, &unit.found.files);
     let same_names = was.len() == is.len() && is.iter().zip(was).all(|(path, file)| path.has_key(&file.path));
-    same_names && receipt.beside_sha256 == shared_facts_sha256(unit.found.beside())
+    same_names && receipt.beside_sha256 == shared_facts_sha256(unit.found.shared_facts())
 }
 
 /// Returns the receipt of a session that has not changed, with the times that its
@@ -193,7 +193,7 @@ fn same_rows(unit: &SourceUnit, source: &Source, receipt: &Receipt, main: &RelPa
 const LEFT_OUT: [FindingCode; 5] =
     [FindingCode::LockFile, FindingCode::TemporaryKept, FindingCode::TemporaryLeft, FindingCode::SpecialFile, FindingCode::Unreadable];
 
-/// Whether the same files are left out as were then.
+/// Tells whether the same files are left out as were then.
 fn same_left_out(unit: &SourceUnit, receipt: &Receipt) -> bool {
     let of_format = unit.found.adapter.discovery_codes();
     let is_left_out = |finding: &&Finding| LEFT_OUT.contains(&finding.code) || of_format.contains(&finding.code);

@@ -10,7 +10,7 @@ use crate::adapters::discover::Discovery;
 use crate::json::{self, Dialect};
 use crate::model::files::RelPath;
 use crate::model::finding::{Finding, FindingCode};
-use crate::model::folder::{Listed, ListedKind, Listing, Part};
+use crate::model::folder::{Listed, ListedKind, Listing, Portion};
 use crate::store::layout::path_below;
 use crate::store::{disk, listing};
 
@@ -33,7 +33,7 @@ pub(crate) fn look_again(root: &Path, listing: &Listing, discovery: &mut Discove
     }
 }
 
-/// The entry that a finding is about. A name that is not UTF-8 is compared as it
+/// Returns the entry that a finding is about. A name that is not UTF-8 is compared as it
 /// is shown.
 fn entry_of<'l>(listing: &'l Listing, finding: &Finding) -> Option<&'l Listed> {
     let shown = &finding.location.file;
@@ -46,7 +46,7 @@ fn judge_file(root: &Path, entry: &Listed) -> Option<(FindingCode, String)> {
         let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}")).unwrap_or_default();
         return Some((FindingCode::Unreadable, format!("cannot be read{cause}")));
     }
-    let is_damaged = entry.size > 0 && is_damaged(entry, &listing::part_of(root, &entry.path, Part::Beginning));
+    let is_damaged = entry.size > 0 && is_damaged(entry, &listing::part_of(root, &entry.path, Portion::Beginning));
     is_damaged.then(|| {
         let what = "has the name of a session, and no line of it can be read: it may be a damaged session";
         (FindingCode::PerhapsSession, what.to_owned())
@@ -69,7 +69,7 @@ fn is_damaged(entry: &Listed, first: &[u8]) -> bool {
     entry.path.as_bytes().ends_with(b".json") && is_binary()
 }
 
-/// Where a link leads to, if that is a folder or a file with content outside of
+/// Returns where a link leads to, if that is a folder or a file with content outside of
 /// the source. What it leads to inside is looked at under its own name, and a
 /// folder around the source is a loop, not a place where sessions were put.
 pub(crate) fn leads_out(root: &Path, link: &Path) -> Option<String> {

@@ -1,6 +1,6 @@
 //! Messages and sessions without their secrets.
 
-use crate::api::{Message, NamesOf, Said, SaidIn, Session};
+use crate::api::{Message, NamesOf, SaidIn, Session, TextToRewrite};
 
 use super::bytes::{Carried, carried, encoded};
 use super::redactor::Redactor;
@@ -36,7 +36,7 @@ impl Redactor {
         session
     }
 
-    fn said(&mut self, said: &Said<'_>, place: RemovedFrom) -> Option<String> {
+    fn said(&mut self, said: &TextToRewrite<'_>, place: RemovedFrom) -> Option<String> {
         // The payload says once more what the message says: it is counted there.
         let place = (said.place == SaidIn::Message).then_some(place);
         let member = said.member.unwrap_or_default();

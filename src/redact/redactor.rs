@@ -8,7 +8,7 @@ use std::fmt;
 use crate::model::ids::Seq;
 
 use super::report::{Redaction, Redactions, RemovedFrom};
-use super::rules::{self, Found};
+use super::rules::{self, Secret};
 
 /// Replaces secrets by placeholders, and remembers which it gave to which.
 ///
@@ -20,7 +20,7 @@ pub struct Redactor {
     /// The number of a secret in `redactions.removed`.
     known: HashMap<String, usize>,
     /// Secrets that are looked for by themselves from the first time on: a key
-    /// that was seen behind its name is the same key without it.
+    /// that was seen after its name is the same key without it.
     learned: Vec<(Finder<'static>, usize)>,
     kinds: HashMap<&'static str, u64>,
     redactions: Redactions,
@@ -102,7 +102,7 @@ impl Redactor {
             return None;
         }
         let (mut out, mut from) = (String::with_capacity(text.len()), 0);
-        for Found { range, kind } in found {
+        for Secret { range, kind } in found {
             out.push_str(&text[from..range.start]);
             from = range.end;
             out.push_str(&self.placeholder(&text[range], kind, place));
@@ -142,22 +142,22 @@ impl Redactor {
     }
 
     /// Returns the secrets in a text, in order and without overlaps.
-    fn find(&self, text: &str) -> Vec<Found> {
+    fn find(&self, text: &str) -> Vec<Secret> {
         let mut found = Vec::new();
         for pattern in &self.patterns {
             let ranges = pattern.find_iter(text).map(|m| m.range()).filter(|range| !range.is_empty());
-            found.extend(ranges.map(|range| Found { range, kind: rules::PATTERN }));
+            found.extend(ranges.map(|range| Secret { range, kind: rules::PATTERN }));
         }
         for (finder, number) in &self.learned {
             let kind = self.redactions.removed[*number].kind;
             let len = finder.needle().len();
-            found.extend(finder.find_iter(text.as_bytes()).map(|at| Found { range: at..at + len, kind }));
+            found.extend(finder.find_iter(text.as_bytes()).map(|at| Secret { range: at..at + len, kind }));
         }
         rules::find(text, &mut found);
         // Of those that overlap the earlier rule names the whole: the sort is
         // stable, and they came in the order of the rules.
-        let mut apart: Vec<Found> = Vec::new();
-        let mut order: Vec<(usize, Found)> = found.into_iter().enumerate().collect();
+        let mut apart: Vec<Secret> = Vec::new();
+        let mut order: Vec<(usize, Secret)> = found.into_iter().enumerate().collect();
         order.sort_by_key(|(rule, found)| (found.range.start, std::cmp::Reverse(found.range.end), *rule));
         let mut best = usize::MAX;
         for (rule, found) in order {

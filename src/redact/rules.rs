@@ -142,7 +142,7 @@ fn compile() -> Result<Compiled, regex::Error> {
 
 /// A secret in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct Secret {
     /// Where it is.
     pub(super) range: Range<usize>,
     /// The word of its placeholder.
@@ -150,14 +150,14 @@ pub(super) struct Found {
 }
 
 /// Appends the secrets in a text, rule by rule.
-pub(super) fn find(text: &str, found: &mut Vec<Found>) {
+pub(super) fn find(text: &str, found: &mut Vec<Secret>) {
     let Some(rules) = COMPILED.as_ref() else { return };
     for n in &rules.any.matches(text) {
         let rule = &RULES[n];
         for captures in rules.each[n].captures_iter(text) {
             let secret = captures.iter().skip(1).flatten().next().or_else(|| captures.get(0));
             let Some(secret) = secret.filter(|secret| rule.check.holds(secret.as_str(), &rules.stand_in)) else { continue };
-            found.push(Found { range: secret.range(), kind: rule.kind });
+            found.push(Secret { range: secret.range(), kind: rule.kind });
         }
     }
 }

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 
 use crate::json::Value;
 use crate::verify::Difference;
-use crate::verify::difference::{Line, Side, Sides, USUAL_CONTEXT, Window, visible, visible_bytes};
-use crate::verify::structure::{Change, Changes};
+use crate::verify::difference::{DiffLine, Side, Sides, USUAL_CONTEXT, Window, visible, visible_bytes};
+use crate::verify::structure::{Changes, ValueChange};
 
 use super::fitted::{columns, fitted};
 use super::styled::Styled;
@@ -44,7 +44,7 @@ impl Default for Showing {
     }
 }
 
-/// A difference, at a place that is named in full.
+/// Returns a difference, at a place that is named in full.
 #[must_use]
 pub fn difference(difference: &Difference, at: &str, showing: Showing) -> Styled {
     let mut text = Styled::from(&format!("error: {}\n  at {}", visible(&difference.what), visible(at)));
@@ -55,7 +55,7 @@ pub fn difference(difference: &Difference, at: &str, showing: Showing) -> Styled
     text
 }
 
-/// Both sides of a difference, each line after a line end.
+/// Returns both sides of a difference, each line after a line end.
 #[must_use]
 pub fn sides(difference: &Difference, showing: Showing) -> Styled {
     if showing.quoting == Quoting::Nothing {
@@ -79,7 +79,7 @@ fn two_lines(source: &str, log: &str) -> Styled {
     text
 }
 
-/// Two windows, one above the other, and a mark under the byte in question.
+/// Returns two windows, one above the other, and a mark under the byte in question.
 fn bytes(source: &Window, log: &Window, more: Option<u64>) -> Styled {
     let window = |window: &Window| {
         let end = window.offset + window.bytes.len() as u64;
@@ -126,7 +126,7 @@ fn json_changes(changes: &Changes, showing: Showing) -> Styled {
 
 /// One change on one line, with its path before it.
 #[must_use]
-pub fn json_change(change: &Change, showing: Showing) -> Styled {
+pub fn json_change(change: &ValueChange, showing: Showing) -> Styled {
     let said = match (&change.from, &change.to) {
         (Some(from), Some(to)) => {
             let (from, to) = (Value::trusted(from), Value::trusted(to));
@@ -149,7 +149,7 @@ pub fn json_change(change: &Change, showing: Showing) -> Styled {
     text
 }
 
-fn text_lines(lines: &[Line], more: u64) -> Styled {
+fn text_lines(lines: &[DiffLine], more: u64) -> Styled {
     let mut text = Styled::from("\n  --- kept\n  +++ now");
     for line in lines {
         let (tint, mark) = match line.on {
@@ -171,11 +171,11 @@ fn text_lines(lines: &[Line], more: u64) -> Styled {
 mod tests {
     use super::*;
     use crate::model::location::Location;
-    use crate::verify::difference::Place;
+    use crate::verify::difference::DifferenceAt;
     use crate::verify::structure::changes;
 
     fn found(sides: Sides) -> Difference {
-        Difference { what: "it differs".to_owned(), place: Place::File(Location::at("f", 1, 2)), event: None, sides }
+        Difference { what: "it differs".to_owned(), place: DifferenceAt::File(Location::at("f", 1, 2)), event: None, sides }
     }
 
     #[test]

@@ -24,12 +24,12 @@ pub struct FindingList {
 struct Group {
     severity: Severity,
     code: FindingCode,
-    entries: Vec<Entry>,
+    entries: Vec<ListedFinding>,
     more: u64,
 }
 
 #[derive(Debug)]
-struct Entry {
+struct ListedFinding {
     message: String,
     place: String,
     more: u64,
@@ -46,7 +46,7 @@ impl FindingList {
     /// Takes in a finding with a remark on what can be done about it.
     pub fn add_with(&mut self, finding: &Finding, inside: &str, remark: &'static str) {
         let place = if inside.is_empty() { finding.location.to_string() } else { format!("{inside}/{}", finding.location) };
-        let entry = Entry { message: finding.message.clone(), place, more: finding.more, remark };
+        let entry = ListedFinding { message: finding.message.clone(), place, more: finding.more, remark };
         match self.groups.iter_mut().find(|group| group.code == finding.code && group.severity == finding.severity) {
             Some(group) => group.entries.push(entry),
             None => self.groups.push(Group { severity: finding.severity, code: finding.code, entries: vec![entry], more: 0 }),
@@ -77,7 +77,7 @@ impl Group {
             Listing::All => self.entries.len(),
             Listing::Grouped => EXAMPLES,
         };
-        let is_same = |entry: &Entry| entry.message == self.entries[0].message && entry.remark == self.entries[0].remark;
+        let is_same = |entry: &ListedFinding| entry.message == self.entries[0].message && entry.remark == self.entries[0].remark;
         if listing == Listing::Grouped && self.entries.len() > 1 && self.entries.iter().all(is_same) {
             return vec![self.same(shown)];
         }
@@ -90,11 +90,11 @@ impl Group {
         texts
     }
 
-    fn heading(&self, entry: &Entry) -> String {
+    fn heading(&self, entry: &ListedFinding) -> String {
         format!("{}: {} [{}]", self.severity, visible(&entry.message), code_name(self.code))
     }
 
-    fn alone(&self, entry: &Entry) -> String {
+    fn alone(&self, entry: &ListedFinding) -> String {
         let mut text = format!("{}\n  at {}", self.heading(entry), visible(&entry.place));
         if entry.more > 0 {
             let _ = write!(text, "\n  and {} more like it in this file", thousands(entry.more));

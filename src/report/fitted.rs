@@ -15,13 +15,13 @@ pub struct FittedLine {
 }
 
 impl FittedLine {
-    /// An empty line.
+    /// Returns an empty line.
     #[must_use]
     pub fn new(terminal: Terminal) -> FittedLine {
         FittedLine { text: Styled::new(), left: terminal.columns }
     }
 
-    /// How many columns are left.
+    /// Returns how many columns are left.
     #[must_use]
     pub fn left(&self) -> usize {
         self.left
@@ -34,21 +34,21 @@ impl FittedLine {
         self.text.push(tint, &shown);
     }
 
-    /// The line.
+    /// Returns the line.
     #[must_use]
     pub fn finish(self) -> Styled {
         self.text
     }
 }
 
-/// How many columns a text takes. What a person sees as one character counts as
+/// Returns how many columns a text takes. What a person sees as one character counts as
 /// one, also where it consists of several: a family of emoji takes two columns.
 #[must_use]
 pub fn columns(text: &str) -> usize {
     if text.is_ascii() { text.len() } else { text.graphemes(true).map(UnicodeWidthStr::width).sum() }
 }
 
-/// A text, or as much of it as fits into so many columns with a `…` behind it.
+/// Returns a text, or as much of it as fits into so many columns with a `…` after it.
 #[must_use]
 pub fn fitted(text: &str, room: usize) -> String {
     let (mut used, mut cut) = (0, 0);
@@ -57,7 +57,7 @@ pub fn fitted(text: &str, room: usize) -> String {
         if used > room {
             return if room == 0 { String::new() } else { format!("{}…", &text[..cut]) };
         }
-        // So far the text fits with a `…` behind it.
+        // So far the text fits with a `…` after it.
         if used < room {
             cut = at + character.len();
         }

@@ -28,7 +28,7 @@ pub struct Annotation {
 }
 
 impl Annotation {
-    /// The line that makes GitHub show it.
+    /// Returns the line that makes GitHub show it.
     #[must_use]
     pub fn line(&self) -> String {
         let mut line = format!(
@@ -47,17 +47,17 @@ impl Annotation {
     }
 }
 
-/// What follows the `::`.
+/// Returns what follows the `::`.
 fn data(text: &str) -> String {
     text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
-/// What follows a `=`.
+/// Returns what follows a `=`.
 fn property(text: &str) -> String {
     data(text).replace(':', "%3A").replace(',', "%2C")
 }
 
-/// A table in Markdown.
+/// Returns a table in Markdown.
 #[must_use]
 pub fn table(heading: &[&str], rows: &[Vec<String>]) -> String {
     let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
@@ -67,7 +67,7 @@ pub fn table(heading: &[&str], rows: &[Vec<String>]) -> String {
     text
 }
 
-/// A cell whose text neither ends the cell nor is read as markup.
+/// Returns a cell whose text neither ends the cell nor is read as markup.
 fn plain_cell(text: &str) -> String {
     let mut out = String::new();
     for c in text.chars() {

@@ -232,7 +232,7 @@ impl Page {
         self.margins.pop();
     }
 
-    /// How many columns a line has beside the margins.
+    /// Returns how many columns a line has beside the margins.
     fn room(&self) -> usize {
         let used: usize = self.margins.iter().map(|margin| columns(&margin.rest)).sum();
         self.width.saturating_sub(used).max(2)

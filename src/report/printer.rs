@@ -109,13 +109,13 @@ pub struct Printer {
 }
 
 impl Printer {
-    /// A printer to this process's stdout and stderr.
+    /// Returns a printer to this process's stdout and stderr.
     #[must_use]
     pub fn new(form: Form, talk: Talk, streams: Streams) -> Printer {
         Printer::to(Box::new(io::BufWriter::new(io::stdout())), form, talk).on(streams)
     }
 
-    /// A printer whose data goes elsewhere, as if to a pipe.
+    /// Returns a printer whose data goes elsewhere, as if to a pipe.
     #[must_use]
     pub fn to(out: Box<dyn Write + Send>, form: Form, talk: Talk) -> Printer {
         let (failure, progress) = (Mutex::new(None), Mutex::new(None));
@@ -132,39 +132,39 @@ impl Printer {
         }
     }
 
-    /// The same printer, with data and talk made for these streams.
+    /// Returns the same printer, with data and talk made for these streams.
     #[must_use]
     pub fn on(mut self, streams: Streams) -> Printer {
         self.streams = streams;
         self
     }
 
-    /// The same printer, with so many findings listed.
+    /// Returns the same printer, with so many findings listed.
     #[must_use]
     pub fn with_listing(mut self, listing: Listing) -> Printer {
         self.listing = listing;
         self
     }
 
-    /// How many findings are listed.
+    /// Returns how many findings are listed.
     #[must_use]
     pub fn listing(&self) -> Listing {
         self.listing
     }
 
-    /// Which form data has.
+    /// Returns which form data has.
     #[must_use]
     pub fn form(&self) -> Form {
         self.form
     }
 
-    /// How much is said.
+    /// Returns how much is said.
     #[must_use]
     pub fn talk(&self) -> Talk {
         self.talk
     }
 
-    /// Whether nothing arrives on stdout any more: the rest need not be made.
+    /// Tells whether nothing arrives on stdout any more: the rest need not be made.
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.closed.load(Ordering::Relaxed)
@@ -302,7 +302,7 @@ impl Printer {
         }
     }
 
-    /// A progress bar over so many bytes, on a terminal only.
+    /// Returns a progress bar over so many bytes, on a terminal only.
     #[must_use]
     pub fn progress(&self, bytes: u64, sessions: u64) -> Progress<'_> {
         if self.talk == Talk::Usual && self.streams.bar == Bar::OnTerminal && self.streams.stderr != Stream::Data {

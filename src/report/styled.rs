@@ -15,13 +15,13 @@ pub struct Styled {
 }
 
 impl Styled {
-    /// An empty text.
+    /// Returns an empty text.
     #[must_use]
     pub fn new() -> Styled {
         Styled::default()
     }
 
-    /// A text of one piece.
+    /// Returns a text of one piece.
     #[must_use]
     pub fn of(tint: Tint, text: impl Into<String>) -> Styled {
         Styled { pieces: vec![(tint, text.into())] }
@@ -45,7 +45,7 @@ impl Styled {
         other.pieces.iter().for_each(|(tint, piece)| self.push(*tint, piece));
     }
 
-    /// The pieces, each with its colour.
+    /// Returns the pieces, each with its colour.
     pub fn pieces(&self) -> impl Iterator<Item = (Tint, &str)> {
         self.pieces.iter().map(|(tint, piece)| (*tint, piece.as_str()))
     }

@@ -58,7 +58,7 @@ pub enum Tint {
 }
 
 impl Tint {
-    /// The parameters of its colour sequence; nothing where it has no colour.
+    /// Returns the parameters of its colour sequence; nothing where it has no colour.
     pub(super) fn code(self) -> &'static str {
         match self {
             Tint::Guide => "2",

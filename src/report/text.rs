@@ -7,7 +7,7 @@ pub use crate::model::counted::{count, thousands};
 use crate::model::finding::{Finding, FindingCode};
 use crate::verify::difference::visible;
 
-/// A finding in two or three lines; `inside` is put before its file.
+/// Returns a finding in two or three lines; `inside` is put before its file.
 #[must_use]
 pub fn finding(finding: &Finding, inside: &str) -> String {
     let place = if inside.is_empty() { finding.location.to_string() } else { format!("{inside}/{}", finding.location) };
@@ -18,13 +18,13 @@ pub fn finding(finding: &Finding, inside: &str) -> String {
     text
 }
 
-/// A code as programs and people write it: `torn_tail`.
+/// Returns a code as programs and people write it: `torn_tail`.
 #[must_use]
 pub fn code_name(code: FindingCode) -> String {
     serde_json::to_string(&code).unwrap_or_default().trim_matches('"').to_owned()
 }
 
-/// An error with its causes and what to do.
+/// Returns an error with its causes and what to do.
 #[must_use]
 pub fn error(error: &dyn Error, at: Option<&str>, hint: Option<&str>) -> String {
     let mut text = format!("error: {}", visible(&error.to_string()));
@@ -42,14 +42,14 @@ pub fn error(error: &dyn Error, at: Option<&str>, hint: Option<&str>) -> String 
     text
 }
 
-/// A word of a command as a shell takes it.
+/// Returns a word of a command as a shell takes it.
 #[must_use]
 pub fn shell_word(word: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "/._-+:,@%=".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) { word.to_owned() } else { format!("'{}'", visible(&word.replace('\'', "'\\''"))) }
 }
 
-/// A size as people write it.
+/// Returns a size as people write it.
 #[must_use]
 pub fn size(bytes: u64) -> String {
     const UNITS: [&str; 5] = ["B", "KB", "MB", "GB", "TB"];

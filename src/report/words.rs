@@ -21,7 +21,7 @@ const SHOWN: usize = 200;
 /// So many changes are shown; the rest is counted.
 const CHANGES: usize = 8;
 
-/// What changed between two texts, with so much of what did not around it.
+/// Returns what changed between two texts, with so much of what did not around it.
 #[must_use]
 pub fn word_diff(from: &str, to: &str, context: usize) -> Styled {
     let start = common_start(from, to);
@@ -48,14 +48,14 @@ pub fn word_diff(from: &str, to: &str, context: usize) -> Styled {
     out
 }
 
-/// How much both begin with, back to where a word begins.
+/// Returns how much both begin with, back to where a word begins.
 fn common_start(from: &str, to: &str) -> usize {
     let same: usize = from.chars().zip(to.chars()).take_while(|(a, b)| a == b).map(|(a, _)| a.len_utf8()).sum();
     let word = from[..same].chars().rev().take(LONGEST_WORD).position(char::is_whitespace);
     word.map_or(same, |count| same - from[..same].chars().rev().take(count).map(char::len_utf8).sum::<usize>())
 }
 
-/// How much both end with, from where a word ends.
+/// Returns how much both end with, from where a word ends.
 fn common_end(from: &str, to: &str) -> usize {
     let same: usize = from.chars().rev().zip(to.chars().rev()).take_while(|(a, b)| a == b).map(|(a, _)| a.len_utf8()).sum();
     let tail = &from[from.len() - same..];
@@ -63,7 +63,7 @@ fn common_end(from: &str, to: &str) -> usize {
     word.map_or(same, |count| same - tail.chars().take(count).map(char::len_utf8).sum::<usize>())
 }
 
-/// The words of both, those of one kind that follow each other as one.
+/// Returns the words of both, those of one kind that follow each other as one.
 fn pieces(from: &str, to: &str) -> Vec<(ChangeTag, String)> {
     let whole = [(ChangeTag::Delete, from.to_owned()), (ChangeTag::Insert, to.to_owned())];
     if from.len().max(to.len()) > COMPARED {

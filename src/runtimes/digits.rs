@@ -10,7 +10,7 @@ const ZEROS: [u32; 65] = [
     0x11d50, 0x11da0, 0x16a60, 0x16ac0, 0x16b50, 0x1d7ce, 0x1d7d8, 0x1d7e2, 0x1d7ec, 0x1d7f6, 0x1e140, 0x1e2f0, 0x1e950, 0x1fbf0,
 ];
 
-/// The ASCII digit that a digit of any other script stands for.
+/// Returns the ASCII digit that a digit of any other script stands for.
 #[must_use]
 pub fn ascii_digit(c: char) -> Option<char> {
     let zero = ZEROS.iter().find(|zero| (**zero..**zero + 10).contains(&u32::from(c)))?;

@@ -39,7 +39,7 @@ pub fn decode(token: &[u8]) -> Cow<'_, [u8]> {
     }
 }
 
-/// These bytes, with U+FFFD for what is not UTF-8. A surrogate that stands in
+/// Returns these bytes, with U+FFFD for what is not UTF-8. A surrogate that stands in
 /// the source as raw bytes is not UTF-8 either, so it cannot pass for one of ours.
 fn replaced(bytes: &[u8]) -> Cow<'_, [u8]> {
     if std::str::from_utf8(bytes).is_ok() {
@@ -48,7 +48,7 @@ fn replaced(bytes: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(String::from_utf8_lossy(bytes).into_owned().into_bytes())
 }
 
-/// The code point of the escape at the start of a text, and the length of the
+/// Returns the code point of the escape at the start of a text, and the length of the
 /// escape. Two escapes that are the halves of a pair are one code point.
 #[must_use]
 pub fn unescape(text: &[u8]) -> (u32, usize) {
@@ -68,7 +68,7 @@ pub fn unescape(text: &[u8]) -> (u32, usize) {
     }
 }
 
-/// The number of the `\uXXXX` at the start of a text, if one is there.
+/// Returns the number of the `\uXXXX` at the start of a text, if one is there.
 fn unit(text: &[u8]) -> Option<u32> {
     let digits = text.strip_prefix(b"\\u")?.get(..4)?;
     digits.iter().try_fold(0, |code, &digit| Some(code << 4 | char::from(digit).to_digit(16)?))
@@ -98,7 +98,7 @@ pub fn pieces(text: &[u8]) -> impl Iterator<Item = Piece<'_>> {
     })
 }
 
-/// The code points of a text.
+/// Returns the code points of a text.
 pub fn codes(text: &[u8]) -> impl Iterator<Item = u32> + '_ {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -116,7 +116,7 @@ pub fn codes(text: &[u8]) -> impl Iterator<Item = u32> + '_ {
     })
 }
 
-/// The text as Rust can hold it: a lone surrogate is written as its escape.
+/// Returns the text as Rust can hold it: a lone surrogate is written as its escape.
 #[must_use]
 pub fn readable(text: &[u8]) -> String {
     let mut out = String::with_capacity(text.len());
@@ -129,7 +129,7 @@ pub fn readable(text: &[u8]) -> String {
     out
 }
 
-/// The text with U+FFFD in place of each lone surrogate.
+/// Returns the text with U+FFFD in place of each lone surrogate.
 #[must_use]
 pub fn lossy(text: &[u8]) -> Cow<'_, str> {
     if let Ok(text) = std::str::from_utf8(text) {

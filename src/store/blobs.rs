@@ -33,7 +33,7 @@ pub fn put(store: &Store, disk: &dyn Disk, sha256: &str, bytes: &[u8]) -> Result
     disk.sync(folder)
 }
 
-/// Whether a file has these bytes. One of another size is not read.
+/// Tells whether a file has these bytes. One of another size is not read.
 fn has_bytes(mut file: &File, bytes: &[u8]) -> bool {
     let mut there = Vec::new();
     file.size().is_ok_and(|size| size == bytes.len() as u64) && file.read_to_end(&mut there).is_ok() && there == bytes
@@ -83,9 +83,9 @@ impl OpenBlob {
     }
 }
 
-/// Whether a blob is there, has this size, and the bytes that its name says.
+/// Tells whether a blob is there, has this size, and the bytes that its name says.
 #[must_use]
-pub fn is_whole(store: &Store, sha256: &str, size: u64) -> bool {
+pub fn is_intact(store: &Store, sha256: &str, size: u64) -> bool {
     let Ok(blob) = open(store, sha256, size) else { return false };
     let mut hash = Sha256::new();
     let read = blob.copy(&mut |bytes| {

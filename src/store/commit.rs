@@ -11,7 +11,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use super::disk::Disk;
 use super::error::StoreError;
 use super::layout::Store;
-use super::receipts::{Line, Receipts};
+use super::receipts::{ReceiptLine, Receipts};
 use super::replace::{self, Ready};
 
 /// Sessions of one commit: enough to share a sync, few enough to lose little.
@@ -59,7 +59,7 @@ pub struct Committer<'a> {
 #[derive(Debug, Default)]
 pub struct CommitResult {
     /// Where the receipts of committed logs are in the receipts file.
-    pub receipts: Vec<Line>,
+    pub receipts: Vec<ReceiptLine>,
     /// Units whose log did not get its name, and why.
     pub failed: BTreeMap<String, String>,
     /// Why receipts of logs that have their names could not be written. The next
@@ -72,7 +72,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl<'a> Committer<'a> {
-    /// A committer for a store, which must be locked.
+    /// Returns a committer for a store, which must be locked.
     #[must_use]
     pub fn new(store: &'a Store, disk: &'a dyn Disk, known: &'a Receipts) -> Committer<'a> {
         Committer { store, disk, known, group: Mutex::default(), committing: Mutex::default(), done: Mutex::default() }

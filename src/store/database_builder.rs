@@ -97,7 +97,7 @@ fn refused(what: impl Into<String>) -> impl FnOnce(rusqlite::Error) -> BuildErro
 }
 
 impl DatabaseBuilder {
-    /// An empty database in a folder of its own.
+    /// Returns an empty database in a folder of its own.
     ///
     /// # Errors
     /// When it cannot be made.
@@ -341,7 +341,7 @@ pub struct BuiltDatabase {
 }
 
 impl BuiltDatabase {
-    /// Where the file lies.
+    /// Returns where the file lies.
     #[must_use]
     pub fn path(&self) -> PathBuf {
         self._folder.path().join(NAME)

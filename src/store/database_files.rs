@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Looks for a database in a folder and so many above it. A link is none.
+/// Looks for a database in a folder and so many above it. A link is not one.
 #[must_use]
 pub fn find(folder: &Path, name: &str, levels_above: usize) -> Option<PathBuf> {
     let is_file = |path: &PathBuf| fs::symlink_metadata(path).is_ok_and(|meta| meta.is_file());

@@ -54,7 +54,8 @@ pub trait Disk: Sync + std::fmt::Debug {
     /// When it cannot.
     fn sync(&self, path: &Path) -> Result<(), StoreError>;
 
-    /// The same for everything on the filesystem of a folder, in one go.
+    /// Makes sure that everything on the filesystem of a folder survives a power cut,
+    /// with one call.
     ///
     /// # Errors
     /// When it cannot.
@@ -336,7 +337,7 @@ pub fn open_regular(path: &Path) -> Result<(File, fs::Metadata), StoreError> {
     Ok((file, meta))
 }
 
-/// A moment before or after the epoch.
+/// Returns a moment before or after the epoch.
 fn moment(ns: i64) -> SystemTime {
     let distance = Duration::from_nanos(ns.unsigned_abs());
     if ns < 0 { UNIX_EPOCH - distance } else { UNIX_EPOCH + distance }

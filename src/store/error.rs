@@ -102,7 +102,7 @@ impl StoreError {
         move |source| StoreError::Io { doing, path, source }
     }
 
-    /// What a person can do where the system said no.
+    /// Returns what a person can do where the system said no.
     #[must_use]
     pub fn io_hint(kind: io::ErrorKind) -> Option<&'static str> {
         let hints = [
@@ -115,7 +115,7 @@ impl StoreError {
         hints.iter().find(|(one, _)| *one == kind).map(|(_, hint)| *hint)
     }
 
-    /// What a person can do about it.
+    /// Returns what a person can do about it.
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {

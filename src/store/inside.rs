@@ -17,7 +17,7 @@ pub fn going_down(path: &RelPath) -> Result<(), StoreError> {
     if path.stays_inside() { Ok(()) } else { Err(StoreError::Outside { path: path.to_string() }) }
 }
 
-/// Where a path lies below a folder. None leads out: none is absolute, none
+/// Returns where a path lies below a folder. None leads out: none is absolute, none
 /// climbs, and no link is passed on the way.
 ///
 /// # Errors

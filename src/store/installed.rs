@@ -60,7 +60,7 @@ pub struct InstalledFile {
 pub enum UninstallError {
     /// The disk.
     Store(StoreError),
-    /// The file is no receipt of an installation.
+    /// The file is not a receipt of an installation.
     NoReceipt {
         /// Which file.
         path: PathBuf,
@@ -99,7 +99,7 @@ impl InstallReceipt {
     /// Reads a receipt.
     ///
     /// # Errors
-    /// When the file is none.
+    /// When the file is not one.
     pub fn read(path: &Path) -> Result<InstallReceipt, UninstallError> {
         let no_receipt = |why: String| UninstallError::NoReceipt { path: path.to_owned(), why };
         let size = std::fs::metadata(path).map_err(StoreError::io("read", path))?.len();

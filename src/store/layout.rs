@@ -28,7 +28,7 @@ const LONGEST_NAME: usize = 200;
 /// What is kept of a long name.
 const KEPT_OF_NAME: usize = 180;
 
-/// A path below a folder.
+/// Returns a path below a folder.
 #[must_use]
 pub fn path_below(folder: &Path, path: &RelPath) -> PathBuf {
     if path.as_bytes().is_empty() { folder.to_owned() } else { folder.join(OsStr::from_bytes(path.as_bytes())) }
@@ -43,20 +43,20 @@ pub struct Store {
 }
 
 impl Store {
-    /// The store at this folder, which a person may have named through links:
+    /// Returns the store at this folder, which a person may have named through links:
     /// from there on none is followed.
     pub fn at(root: impl AsRef<Path>) -> Store {
         Store { root: real_path(root.as_ref()), shard: None }
     }
 
-    /// The store as a part of a larger run writes to it: with a lock, receipts and
+    /// Returns the store as a part of a larger run writes to it: with a lock, receipts and
     /// temporaries of its own.
     #[must_use]
     pub fn for_shard(self, shard: Option<Shard>) -> Store {
         Store { shard, ..self }
     }
 
-    /// The part of a larger run that writes to it, if one does.
+    /// Returns the part of a larger run that writes to it, if one does.
     #[must_use]
     pub fn shard(&self) -> Option<Shard> {
         self.shard
@@ -74,12 +74,12 @@ impl Store {
         files.into_iter().chain(receipts).try_for_each(|file| walk::is_file(&file).map(|_| ()))
     }
 
-    /// The folder of the binary companions.
+    /// Returns the folder of the binary companions.
     fn blobs(&self) -> PathBuf {
         self.private().join("blobs")
     }
 
-    /// The store that a log lies in: the nearest folder above with the
+    /// Returns the store that a log lies in: the nearest folder above with the
     /// store's own folder in it.
     #[must_use]
     pub fn of_log(log: &Path) -> Option<Store> {
@@ -87,13 +87,13 @@ impl Store {
         absolute.ancestors().skip(1).find(|folder| folder.join(PRIVATE).is_dir()).map(Store::at)
     }
 
-    /// The folder itself.
+    /// Returns the folder itself.
     #[must_use]
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// Where a unit's log lies, below the store.
+    /// Returns where a unit's log lies, below the store.
     #[must_use]
     pub fn log_name(unit: &RelPath) -> RelPath {
         let bytes = unit.as_bytes();
@@ -117,7 +117,7 @@ impl Store {
         RelPath::new(log)
     }
 
-    /// Whether a log lies where a unit's log does; both by key.
+    /// Tells whether a log lies where a unit's log does; both by key.
     #[must_use]
     pub fn is_log_name(unit: &str, log: &str) -> bool {
         if Store::is_log_name_plain(unit) {
@@ -127,56 +127,56 @@ impl Store {
         }
     }
 
-    /// Whether the name of a unit's log is the unit's key and an ending. Most units
+    /// Tells whether the name of a unit's log is the unit's key and an ending. Most units
     /// have no name so long that it would be shortened.
     #[must_use]
     pub fn is_log_name_plain(unit: &str) -> bool {
         unit.len() <= LONGEST_NAME && !unit.starts_with('\0')
     }
 
-    /// A path below the store.
+    /// Returns a path below the store.
     #[must_use]
     pub fn path(&self, relative: &RelPath) -> PathBuf {
         path_below(&self.root, relative)
     }
 
-    /// The folder for what is no log.
+    /// Returns the folder for what is not a log.
     #[must_use]
     pub fn private(&self) -> PathBuf {
         self.root.join(PRIVATE)
     }
 
-    /// Where the findings are that somebody has accepted.
+    /// Returns where the findings are that somebody has accepted.
     #[must_use]
     pub fn baseline(&self) -> PathBuf {
         self.private().join("baseline.jsonl")
     }
 
-    /// The sources that the store is of.
+    /// Returns the sources that the store is of.
     #[must_use]
     pub fn sources(&self) -> PathBuf {
         self.private().join("sources.json")
     }
 
-    /// The receipts of runs that were no part of a larger one.
+    /// Returns the receipts of runs that were no part of a larger one.
     #[must_use]
     pub fn receipts(&self) -> PathBuf {
         self.private().join("receipts.jsonl")
     }
 
-    /// The receipts that the run at hand writes.
+    /// Returns the receipts that the run at hand writes.
     #[must_use]
     pub fn own_receipts(&self) -> PathBuf {
         self.shard.map_or_else(|| self.receipts(), |shard| self.receipts_of(shard))
     }
 
-    /// The receipts of a part of a larger run.
+    /// Returns the receipts of a part of a larger run.
     #[must_use]
     pub fn receipts_of(&self, shard: Shard) -> PathBuf {
         self.private().join(format!("receipts-{}.jsonl", shard.in_names()))
     }
 
-    /// The parts of larger runs that have receipts, and where, in the order of parts.
+    /// Returns the parts of larger runs that have receipts, and where, in the order of parts.
     #[must_use]
     pub fn receipts_of_parts(&self) -> Vec<(Shard, PathBuf)> {
         self.files_of_parts("receipts-", ".jsonl")
@@ -188,7 +188,7 @@ impl Store {
         self.receipts().is_file() || !self.receipts_of_parts().is_empty()
     }
 
-    /// The files of parts of larger runs whose names begin and end like this.
+    /// Returns the files of parts of larger runs whose names begin and end like this.
     fn files_of_parts(&self, before: &str, after: &str) -> Vec<(Shard, PathBuf)> {
         let entries = std::fs::read_dir(self.private()).into_iter().flatten().flatten();
         let part = |entry: std::fs::DirEntry| {
@@ -201,50 +201,50 @@ impl Store {
         found
     }
 
-    /// What was pruned.
+    /// Returns what was pruned.
     #[must_use]
     pub fn pruned(&self) -> PathBuf {
         self.private().join("pruned.jsonl")
     }
 
-    /// The lock of the one writer; parts of a larger run share it.
+    /// Returns the lock of the one writer; parts of a larger run share it.
     #[must_use]
     pub fn lock(&self) -> PathBuf {
         self.private().join("lock")
     }
 
-    /// The lock of a part of a larger run.
+    /// Returns the lock of a part of a larger run.
     #[must_use]
     pub fn lock_of(&self, shard: Shard) -> PathBuf {
         self.private().join(format!("lock-{}", shard.in_names()))
     }
 
-    /// The parts of larger runs that have a lock, held or not, and where.
+    /// Returns the parts of larger runs that have a lock, held or not, and where.
     #[must_use]
     pub fn locks_of_parts(&self) -> Vec<(Shard, PathBuf)> {
         self.files_of_parts("lock-", "")
     }
 
-    /// The lock of what parts of a larger run write one after another.
+    /// Returns the lock of what parts of a larger run write one after another.
     #[must_use]
     pub fn shared_lock(&self) -> PathBuf {
         self.private().join("lock-shared")
     }
 
-    /// The folder of the logs that held more than those that took their places.
+    /// Returns the folder of the logs that held more than those that took their places.
     #[must_use]
     pub fn earlier_folder(&self) -> PathBuf {
         self.private().join("earlier")
     }
 
-    /// Whether names that differ only in case are one here, as they are on some
+    /// Tells whether names that differ only in case are one here, as they are on some
     /// systems: then the lock has them all.
     #[must_use]
     pub fn folds_case(&self) -> bool {
         self.private().join("LOCK").exists()
     }
 
-    /// Where a log is kept that held more than the one that took its place.
+    /// Returns where a log is kept that held more than the one that took its place.
     #[must_use]
     pub fn earlier(&self, log: &RelPath, sha256: &str) -> PathBuf {
         let name = [
@@ -257,7 +257,7 @@ impl Store {
         path_below(&self.earlier_folder(), &RelPath::new(name))
     }
 
-    /// The folder that holds a log's earlier versions, and what their names
+    /// Returns the folder that holds a log's earlier versions, and what their names
     /// begin with.
     #[must_use]
     pub fn earlier_prefix(&self, log: &RelPath) -> (PathBuf, Vec<u8>) {
@@ -267,7 +267,7 @@ impl Store {
         (folder, [name.strip_suffix(LOG_SUFFIX.as_bytes()).unwrap_or(name), b"."].concat())
     }
 
-    /// Where a blob lies.
+    /// Returns where a blob lies.
     #[must_use]
     pub fn blob(&self, sha256: &str) -> PathBuf {
         self.blobs().join(sha256.get(..2).unwrap_or("00")).join(sha256)

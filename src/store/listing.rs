@@ -10,7 +10,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use crate::model::files::RelPath;
-use crate::model::folder::{FEW_BYTES, FIRST_BYTES, Listed, ListedKind, Listing, Part};
+use crate::model::folder::{FEW_BYTES, FIRST_BYTES, Listed, ListedKind, Listing, Portion};
 use crate::model::stream::ReadAt;
 
 use super::disk;
@@ -33,7 +33,7 @@ pub fn list(root: &Path) -> Result<Listing, StoreError> {
     let failed = |error: Errno| StoreError::io("read the folder", root)(error.into());
     let top = rustix::fs::open(root, FOLDER, Mode::empty()).map_err(failed)?;
     let opened = rustix::fs::openat(&top, ".", FOLDER, Mode::empty()).map_err(failed)?;
-    let mut found = Found::default();
+    let mut found = ListedEntries::default();
     found.read(&opened, b"").map_err(failed)?;
     let mut folders = std::mem::take(&mut found.folders);
     let mut entries = found.in_order();
@@ -56,10 +56,10 @@ const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLO
 
 /// What was found in some folders.
 #[derive(Default)]
-struct Found {
-    /// What lies there; its paths one behind the other, so that they share their
+struct ListedEntries {
+    /// What lies there; its paths one after the other, so that they share their
     /// memory.
-    states: Vec<State>,
+    states: Vec<EntryState>,
     paths: Vec<u8>,
     lengths: Vec<usize>,
     /// The folders among it, by path: they are looked at when they are open.
@@ -71,7 +71,7 @@ struct Found {
 }
 
 /// What stands at a path: what is listed but for the path.
-struct State {
+struct EntryState {
     kind: ListedKind,
     size: u64,
     mtime_ns: i64,
@@ -81,7 +81,7 @@ struct State {
 /// Looks into some folders, and those inside. Returns what was found, folder by
 /// folder, and the folders that are left to others.
 fn inside(top: &OwnedFd, folders: &[Vec<u8>]) -> (Vec<Listed>, Vec<Vec<u8>>) {
-    let mut found = Found { folders: folders.iter().rev().cloned().collect(), ..Found::default() };
+    let mut found = ListedEntries { folders: folders.iter().rev().cloned().collect(), ..ListedEntries::default() };
     let mut given = folders.iter().peekable();
     while found.folders.len() <= FOLDERS_TO_SHARE
         && let Some(path) = found.folders.pop()
@@ -95,16 +95,19 @@ fn inside(top: &OwnedFd, folders: &[Vec<u8>]) -> (Vec<Listed>, Vec<Vec<u8>>) {
             Err(_) => rustix::fs::statat(top, path.as_slice(), AtFlags::SYMLINK_NOFOLLOW),
         };
         // One that is gone by now is known by its name alone.
-        found.add(&[&path], stat.map_or(State { kind: ListedKind::Folder, size: 0, mtime_ns: 0, mode: 0 }, |stat| State::of(&stat)));
+        found.add(
+            &[&path],
+            stat.map_or(EntryState { kind: ListedKind::Folder, size: 0, mtime_ns: 0, mode: 0 }, |stat| EntryState::of(&stat)),
+        );
         if let Err(error) = opened.and_then(|folder| found.read(&folder, &path)) {
-            found.add(&[&path], State::unreadable(error));
+            found.add(&[&path], EntryState::unreadable(error));
         }
     }
     let left = std::mem::take(&mut found.folders);
     (found.in_order(), left)
 }
 
-impl Found {
+impl ListedEntries {
     /// Reads the names in an open folder, and looks at what they are.
     fn read(&mut self, folder: &OwnedFd, path: &[u8]) -> Result<(), Errno> {
         let between: &[u8] = if path.is_empty() { b"" } else { b"/" };
@@ -126,18 +129,18 @@ impl Found {
             return self.folders.push(path.concat());
         }
         let stat = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW);
-        let state = stat.map_or_else(State::unreadable, |stat| State::of(&stat));
+        let state = stat.map_or_else(EntryState::unreadable, |stat| EntryState::of(&stat));
         if state.kind == ListedKind::Folder { self.folders.push(path.concat()) } else { self.add(&path, state) }
     }
 
-    fn add(&mut self, path: &[&[u8]], state: State) {
+    fn add(&mut self, path: &[&[u8]], state: EntryState) {
         path.iter().for_each(|part| self.paths.extend_from_slice(part));
         self.lengths.push(path.iter().map(|part| part.len()).sum());
         self.states.push(state);
     }
 
-    /// What was found: what is in one of the given folders, in byte order of path,
-    /// behind what is in those before it. That is the order of all, but for names
+    /// Returns what was found: what is in one of the given folders, in byte order of path,
+    /// after what is in those before it. That is the order of all, but for names
     /// like `a-b`, which comes before `a/x`.
     fn in_order(self) -> Vec<Listed> {
         let paths = RelPath::each_of(&self.paths, self.lengths);
@@ -166,7 +169,7 @@ fn each_name(folder: &OwnedFd, buffer: &mut Vec<u8>, mut hand_on: impl FnMut(&CS
     Ok(())
 }
 
-/// The same where the system has no such call of its own.
+/// Hands on each name of a folder, where the system has no call of its own for that.
 #[cfg(not(target_os = "linux"))]
 fn each_name(folder: &OwnedFd, _: &mut Vec<u8>, mut hand_on: impl FnMut(&CStr, FileType)) -> Result<(), Errno> {
     for entry in rustix::fs::Dir::read_from(folder)? {
@@ -176,13 +179,13 @@ fn each_name(folder: &OwnedFd, _: &mut Vec<u8>, mut hand_on: impl FnMut(&CStr, F
     Ok(())
 }
 
-impl State {
-    fn unreadable(error: Errno) -> State {
+impl EntryState {
+    fn unreadable(error: Errno) -> EntryState {
         let why = std::io::Error::from(error).to_string();
-        State { kind: ListedKind::Unreadable(why.into()), size: 0, mtime_ns: 0, mode: 0 }
+        EntryState { kind: ListedKind::Unreadable(why.into()), size: 0, mtime_ns: 0, mode: 0 }
     }
 
-    fn of(stat: &Stat) -> State {
+    fn of(stat: &Stat) -> EntryState {
         let kind = FileType::from_raw_mode(stat.st_mode);
         let kind = if kind.is_file() {
             ListedKind::File
@@ -195,7 +198,7 @@ impl State {
         };
         let mtime_ns = number(stat.st_mtime).saturating_mul(1_000_000_000).saturating_add(number(stat.st_mtime_nsec));
         let mode = u32::try_from(number(stat.st_mode)).unwrap_or(0) & 0o7777;
-        State { kind, size: u64::try_from(number(stat.st_size)).unwrap_or(0), mtime_ns, mode }
+        EntryState { kind, size: u64::try_from(number(stat.st_size)).unwrap_or(0), mtime_ns, mode }
     }
 
     fn at(self, path: RelPath) -> Listed {
@@ -203,12 +206,12 @@ impl State {
     }
 }
 
-/// A number of a file's state, which has another type on each system.
+/// Returns a number of a file's state, which has another type on each system.
 fn number(value: impl TryInto<i64>) -> i64 {
     value.try_into().unwrap_or(0)
 }
 
-/// When a file was last written, in nanoseconds since the epoch.
+/// Returns when a file was last written, in nanoseconds since the epoch.
 #[must_use]
 pub fn mtime_ns(meta: &fs::Metadata) -> i64 {
     meta.mtime().saturating_mul(1_000_000_000).saturating_add(meta.mtime_nsec())
@@ -220,7 +223,7 @@ pub fn is_gone(path: &Path) -> bool {
     path.symlink_metadata().is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound)
 }
 
-/// The bytes of a file from an offset on; none where they cannot be read.
+/// Returns the bytes of a file from an offset on; none where they cannot be read.
 #[must_use]
 pub fn bytes_from(root: &Path, path: &RelPath, offset: u64) -> Vec<u8> {
     let mut bytes = Vec::new();
@@ -233,9 +236,9 @@ pub fn bytes_from(root: &Path, path: &RelPath, offset: u64) -> Vec<u8> {
     bytes
 }
 
-/// A part of a file; nothing where it cannot be read.
+/// Returns a part of a file; nothing where it cannot be read.
 #[must_use]
-pub fn part_of(root: &Path, path: &RelPath, part: Part) -> Vec<u8> {
+pub fn part_of(root: &Path, path: &RelPath, part: Portion) -> Vec<u8> {
     let mut bytes = Vec::new();
     if let Ok((file, meta)) = disk::open_regular(&path_below(root, path)) {
         // Of one that does not fit into memory only the beginning is looked at; its
@@ -247,8 +250,8 @@ pub fn part_of(root: &Path, path: &RelPath, part: Part) -> Vec<u8> {
             memchr::memchr(b'\n', &bytes).is_some()
         };
         let _ = match part {
-            Part::Whole => read(size),
-            Part::Beginning => read(FEW_BYTES) || size < FEW_BYTES || read(FIRST_BYTES),
+            Portion::Whole => read(size),
+            Portion::Beginning => read(FEW_BYTES) || size < FEW_BYTES || read(FIRST_BYTES),
         };
     }
     bytes
@@ -319,7 +322,7 @@ mod tests {
         RealDisk.append(&folder.path().join("file"), b"1").unwrap();
         let opened = rustix::fs::open(folder.path(), FOLDER, Mode::empty()).unwrap();
         for said in [FileType::Unknown, FileType::Directory] {
-            let mut found = Found::default();
+            let mut found = ListedEntries::default();
             found.look(&opened, &[b"a", b"/"], c"inside", said);
             found.look(&opened, &[b"a", b"/"], c"file", FileType::Unknown);
             assert_eq!(found.folders, [b"a/inside"], "{said:?}");

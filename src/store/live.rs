@@ -32,14 +32,14 @@ pub fn running(folder: &Path, file_name: &str, levels_above: usize, program: &st
     })
 }
 
-/// The JSON in a file, where it is as small as such a file is.
+/// Returns the JSON in a file, where it is as small as such a file is.
 fn said_in(file: &Path) -> Option<serde_json::Value> {
     let size = std::fs::symlink_metadata(file).ok().filter(std::fs::Metadata::is_file)?.len();
     let bytes = disk::read(file).ok().filter(|_| size <= LARGEST)?;
     serde_json::from_slice(&bytes).ok()
 }
 
-/// The sessions that processes have open, by their ids: `marks` is a folder of
+/// Returns the sessions that processes have open, by their ids: `marks` is a folder of
 /// files named by process numbers, with a member `session` for the session and one
 /// for the clock tick at which the process began. Without a process that began
 /// then, a file was left by one that was killed.

@@ -9,21 +9,21 @@ use super::disk;
 /// A session takes so many times its own size while it is converted and proven.
 const TIMES: u64 = 2;
 
-/// How many bytes of memory this process can still get, as far as the system
+/// Returns how many bytes of memory this process can still get, as far as the system
 /// tells; nothing where it does not.
 #[must_use]
 pub fn free() -> Option<u64> {
     [of_machine(), of_group(), of_process()].into_iter().flatten().min()
 }
 
-/// How many bytes of memory a session of this size may take while it is converted
+/// Returns how many bytes of memory a session of this size may take while it is converted
 /// and proven.
 #[must_use]
 pub fn needed(bytes: u64) -> u64 {
     bytes.saturating_mul(TIMES)
 }
 
-/// Whether a session of this size fits into memory; if not, how much there is.
+/// Tells whether a session of this size fits into memory; if not, how much there is.
 ///
 /// # Errors
 /// How much there is, where that is not enough.
@@ -45,20 +45,20 @@ fn text_of(path: &str) -> Option<String> {
     disk::read(Path::new(path)).ok().and_then(|bytes| String::from_utf8(bytes).ok())
 }
 
-/// What the system says of this process. Not by way of `/proc/self`, which is a
+/// Returns what the system says of this process. Not by way of `/proc/self`, which is a
 /// link.
 fn own(name: &str) -> Option<String> {
     text_of(&format!("/proc/{}/{name}", std::process::id()))
 }
 
-/// What the machine has left.
+/// Returns what the machine has left.
 fn of_machine() -> Option<u64> {
     let table = text_of("/proc/meminfo")?;
     let line = table.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
-/// What the group of processes that we are in may still take. Memory that only
+/// Returns what the group of processes that we are in may still take. Memory that only
 /// caches files can be had back, so the limit itself counts for that part.
 fn of_group() -> Option<u64> {
     let group = own("cgroup")?;
@@ -70,7 +70,7 @@ fn of_group() -> Option<u64> {
     Some(number("memory.max")?.saturating_sub(number("memory.current")?.saturating_sub(cached)))
 }
 
-/// What the limit of this process leaves (`ulimit -v`).
+/// Returns what the limit of this process leaves (`ulimit -v`).
 fn of_process() -> Option<u64> {
     let limit = getrlimit(Resource::As).current?;
     let pages: u64 = own("statm")?.split(' ').next()?.parse().ok()?;

@@ -12,13 +12,13 @@ use super::disk;
 /// What tells a file from all others, whatever its name.
 pub type FileId = (u64, u64);
 
-/// The identity of a file.
+/// Returns the identity of a file.
 #[must_use]
 pub fn id_of(meta: &Metadata) -> FileId {
     (meta.dev(), meta.ino())
 }
 
-/// Which of these files another process has open. Processes of other users
+/// Returns which of these files another process has open. Processes of other users
 /// show theirs to the superuser only. In a user namespace even those of the same
 /// user hide their files: every file counts as open then, because it may be.
 #[must_use]
@@ -66,7 +66,7 @@ fn is_in_user_namespace() -> bool {
 pub(super) const PATIENCE: Duration = Duration::from_secs(2);
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Which of these files other processes have open, and do not close soon.
+/// Returns which of these files other processes have open, and do not close soon.
 #[must_use]
 pub fn kept_open(files: BTreeSet<FileId>) -> BTreeSet<FileId> {
     let mut open = files;

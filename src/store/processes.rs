@@ -9,7 +9,7 @@ const TICKS: i64 = 100;
 /// Processes and files are not timed by the same clock.
 const SLACK_NS: i64 = 2_000_000_000;
 
-/// Whether the process with this number runs, is of a program whose command
+/// Tells whether the process with this number runs, is of a program whose command
 /// line holds one of these words, and can have written a file at this time (in
 /// nanoseconds since the epoch). What the system does not tell counts for yes.
 #[must_use]
@@ -30,7 +30,7 @@ pub fn still_runs(process: u32, wrote_ns: i64, words: &[&str]) -> bool {
     about("stat").and_then(|stat| began_ns(&stat)).is_none_or(|began| began <= wrote_ns.saturating_add(SLACK_NS))
 }
 
-/// When the process with this number began, in clock ticks since the system was
+/// Returns when the process with this number began, in clock ticks since the system was
 /// started; nothing where no such process runs.
 #[must_use]
 pub fn began_ticks(process: u32) -> Option<i64> {

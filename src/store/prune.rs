@@ -68,7 +68,7 @@ impl Held {
         Ok(Some(Held { path, lock, bytes, id: id_of(&meta), look }))
     }
 
-    /// Whether it still has its name, and nobody wrote behind what was read.
+    /// Tells whether it still has its name, and nobody wrote after what was read.
     fn is_still(&self) -> bool {
         let has_name = std::fs::symlink_metadata(&self.path).is_ok_and(|meta| id_of(&meta) == self.id);
         has_name && self.lock.file().size().is_ok_and(|size| size == self.bytes.len() as u64)
@@ -90,7 +90,7 @@ fn lock(mut file: File, path: &Path) -> Result<FileLock, StoreError> {
 }
 
 /// A file and what becomes of it: other bytes, or nothing.
-struct Change {
+struct PlannedFile {
     held: Held,
     new: Option<Vec<u8>>,
     look: Look,
@@ -109,7 +109,7 @@ struct Leaving {
 
 /// Changes that are made together, with the locks that they need.
 struct Bundle {
-    changes: Vec<Change>,
+    changes: Vec<PlannedFile>,
     /// What comes back where nothing stands: its path, its bytes and its look.
     missing: Vec<(PathBuf, Vec<u8>, Look)>,
     locks: Vec<FileLock>,
@@ -194,8 +194,8 @@ impl Pruner<'_> {
         Ok(Bundle { changes, missing: Vec::new(), locks })
     }
 
-    /// What a tombstone changes; nothing where that is done.
-    fn change(&self, stone: &Tombstone) -> Result<Option<Change>, StoreError> {
+    /// Returns what a tombstone changes; nothing where that is done.
+    fn change(&self, stone: &Tombstone) -> Result<Option<PlannedFile>, StoreError> {
         let path = self.path_of(stone)?;
         let changed = || StoreError::Changed { path: path.clone() };
         let Some(held) = Held::take(path.clone())? else {
@@ -213,7 +213,7 @@ impl Pruner<'_> {
             Some(new) => Some(edited(&held.bytes, &stone.edits).filter(|bytes| sha256_hex(bytes) == new.sha256).ok_or_else(changed)?),
         };
         let kept = stone.trash.as_ref().map(PathBuf::from).into_iter().chain(stone.spare_path(self.store)?).collect();
-        Ok(Some(Change { look: held.look, held, new, kept }))
+        Ok(Some(PlannedFile { look: held.look, held, new, kept }))
     }
 
     /// Makes all changes of a bundle, none if one of them cannot be prepared.
@@ -364,7 +364,7 @@ impl Pruner<'_> {
     }
 
     /// Gives files their old bytes again, all or none of each bundle. What was
-    /// written behind the new bytes since stays behind the old ones, on lines of
+    /// written after the new bytes since stays after the old ones, on lines of
     /// its own. A bundle stays as it is where one of its files is no longer what
     /// prune made of it, or a program has it locked or open.
     pub fn put_back(&self, bundles: Vec<Vec<(&Tombstone, Vec<u8>)>>) -> Carried {
@@ -388,16 +388,16 @@ impl Pruner<'_> {
                 Some(held) if held.bytes.starts_with(&old) => {}
                 Some(held) => {
                     let rest = written_since(stone, &held.bytes).ok_or_else(|| StoreError::Changed { path: path.clone() })?;
-                    let new = with_behind(&old, &held.bytes[..held.bytes.len() - rest.len()], rest);
+                    let new = with_appended(&old, &held.bytes[..held.bytes.len() - rest.len()], rest);
                     let look = if rest.is_empty() { look(held.look) } else { Look { mtime_ns: None, ..held.look } };
-                    bundle.changes.push(Change { held, new: Some(new), look, kept: Vec::new() });
+                    bundle.changes.push(PlannedFile { held, new: Some(new), look, kept: Vec::new() });
                 }
             }
         }
         Ok(bundle)
     }
 
-    /// Whether files stand here as a prune has left them, or were written on:
+    /// Tells whether files stand here as a prune has left them, or were written on:
     /// then this may be its source, wherever it was then.
     #[must_use]
     pub fn stand_here(&self, stones: &[Tombstone]) -> bool {
@@ -412,14 +412,15 @@ impl Pruner<'_> {
         })
     }
 
-    /// Whether a file has its old bytes, perhaps with more behind them.
+    /// Tells whether a file has its old bytes, perhaps with more after them.
     #[must_use]
     pub fn is_back(&self, stone: &Tombstone) -> bool {
         let now = self.path_of(stone).and_then(|path| repairs::current(&path));
         matches!(now, Ok(Some((now, _))) if has_come_back(stone, &now))
     }
 
-    /// The same, safe from a power cut.
+    /// Tells whether a file has its old bytes, and makes sure that they survive a power
+    /// cut.
     #[must_use]
     pub fn is_back_for_good(&self, stone: &Tombstone) -> bool {
         self.is_back(stone) && self.path_of(stone).and_then(|path| self.disk.sync(folder_of(&path))).is_ok()
@@ -438,15 +439,15 @@ impl Pruner<'_> {
     }
 }
 
-/// Whether a file begins with its old bytes.
+/// Tells whether a file begins with its old bytes.
 fn has_come_back(stone: &Tombstone, now: &[u8]) -> bool {
     let old = usize::try_from(stone.old.bytes).ok().and_then(|bytes| now.get(..bytes));
     old.is_some_and(|old| sha256_hex(old) == stone.old.sha256)
 }
 
-/// Old bytes with what was written since behind them: on a line of its own,
+/// Old bytes with what was written since after them: on a line of its own,
 /// unless it goes on with a line that prune left at the end.
-fn with_behind(old: &[u8], left: &[u8], rest: &[u8]) -> Vec<u8> {
+fn with_appended(old: &[u8], left: &[u8], rest: &[u8]) -> Vec<u8> {
     let is_whole = |bytes: &[u8]| bytes.is_empty() || bytes.ends_with(b"\n");
     let between: &[u8] = if !rest.is_empty() && is_whole(left) && !is_whole(old) { b"\n" } else { b"" };
     [old, between, rest].concat()

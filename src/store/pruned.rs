@@ -1,5 +1,5 @@
 //! Tombstones: one line for every file that prune takes something from, written
-//! and synced before anything goes. They say how to finish a prune that was cut
+//! and synced before anything is removed. They say how to finish a prune that was cut
 //! short, and what to bring back.
 
 use serde::{Deserialize, Serialize};
@@ -19,7 +19,7 @@ use super::layout::Store;
 use super::line_checksum::{self, LineChecksum};
 use super::repairs;
 
-/// What the next run puts behind a line that was cut off: that one is known to
+/// What the next run puts after a line that was cut off: that one is known to
 /// say nothing, and any other that cannot be read was damaged.
 const CUT_OFF: &[u8] = b" (cut off)";
 
@@ -45,7 +45,7 @@ pub struct Tombstone {
     pub parts: u64,
     /// How many lines go.
     pub lines: u64,
-    /// The earliest and the latest time of what goes, in nanoseconds since the
+    /// The earliest and the latest time of what is removed, in nanoseconds since the
     /// epoch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_ns: Option<i64>,
@@ -53,10 +53,10 @@ pub struct Tombstone {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_ns: Option<i64>,
     /// The file before.
-    pub old: State,
+    pub old: SizeAndHash,
     /// The file after; nothing where it is removed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub new: Option<State>,
+    pub new: Option<SizeAndHash>,
     /// What is cut out or put in; nothing where the file is removed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub edits: Vec<Edit>,
@@ -96,7 +96,7 @@ pub struct Tombstone {
 
 /// A file's size and hash.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct State {
+pub struct SizeAndHash {
     /// Its size.
     pub bytes: u64,
     /// The hash of its bytes.
@@ -124,7 +124,7 @@ pub enum Fate {
 }
 
 #[derive(Default, Serialize, Deserialize)]
-struct Mark {
+struct PruneMark {
     prune: String,
     /// So many tombstones are all that it has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -137,8 +137,8 @@ struct Mark {
     progress: Option<Progress>,
 }
 
-impl Mark {
-    /// Whether it says anything: a damaged tombstone may look like one that
+impl PruneMark {
+    /// Tells whether it says anything: a damaged tombstone may look like one that
     /// does not.
     fn is_one(&self) -> bool {
         self.buried.is_some() || self.progress.is_some() || (self.file.is_some() && self.fate.is_some())
@@ -147,9 +147,9 @@ impl Mark {
 
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Line<'s> {
+enum PruneRecord<'s> {
     Stone(&'s Tombstone),
-    Mark(Mark),
+    Mark(PruneMark),
 }
 
 /// One prune: its tombstones and how far it is.
@@ -202,7 +202,7 @@ impl Reading {
         self.prunes[at].files.push(stone);
     }
 
-    fn mark(&mut self, mark: &Mark) {
+    fn mark(&mut self, mark: &PruneMark) {
         let Some(at) = self.place.get(&mark.prune).copied() else { return };
         let (prune, signs) = (&mut self.prunes[at], &mut self.signs[at]);
         signs.is_buried |= mark.buried == Some(prune.files.len());
@@ -214,7 +214,7 @@ impl Reading {
     }
 
     /// Settles what prunes took of which not every tombstone can be read. Nothing
-    /// more of them goes: part of a plan is another plan.
+    /// more of them is removed: part of a plan is another plan.
     fn settled(mut self) -> Vec<Prune> {
         let surely = self.prunes.iter().zip(&self.signs).filter(|(_, signs)| signs.is_buried || signs.has_begun);
         let others: BTreeSet<(String, String)> =
@@ -245,22 +245,22 @@ fn stone_of(line: &[u8]) -> Option<Tombstone> {
 }
 
 /// Reads a line that says how a prune went on.
-fn mark_of(line: &[u8]) -> Option<Mark> {
+fn mark_of(line: &[u8]) -> Option<PruneMark> {
     let is_intact = match line_checksum::check(line) {
         LineChecksum::Intact => true,
         LineChecksum::Absent => has_no_checksum(line),
         LineChecksum::Wrong => false,
     };
-    serde_json::from_slice::<Mark>(line).ok().filter(|mark| is_intact && mark.is_one())
+    serde_json::from_slice::<PruneMark>(line).ok().filter(|mark| is_intact && mark.is_one())
 }
 
-/// Whether a line has no checksum anywhere: one that stands elsewhere than at the
+/// Tells whether a line has no checksum anywhere: one that stands elsewhere than at the
 /// end was moved there.
 fn has_no_checksum(line: &[u8]) -> bool {
     json::members(line).all(|member| !member.is("sum"))
 }
 
-/// Whether a file is seen to be what its tombstone makes of it.
+/// Tells whether a file is seen to be what its tombstone makes of it.
 fn is_seen_gone(stone: &Tombstone) -> bool {
     let root = Path::new(&stone.source);
     let Ok(path) = inside(root, &stone.path()) else { return false };
@@ -300,19 +300,19 @@ impl Pruned {
         Ok(Pruned { prunes: reading.settled(), is_torn, damaged })
     }
 
-    /// The lines that were damaged, counted from one: what they said is lost.
+    /// Returns the lines that were damaged, counted from one: what they said is lost.
     #[must_use]
     pub fn damaged(&self) -> &[usize] {
         &self.damaged
     }
 
-    /// All of them.
+    /// Returns all of them.
     #[must_use]
     pub fn prunes(&self) -> &[Prune] {
         &self.prunes
     }
 
-    /// Those of a source that were cut short. One run prunes one source: what
+    /// Returns those of a source that were cut short. One run prunes one source: what
     /// names several was not written by everlog.
     pub fn unfinished<'p>(&'p self, source: &'p str) -> impl Iterator<Item = &'p Prune> {
         let is_of_source = move |prune: &&Prune| !prune.files.is_empty() && prune.files.iter().all(|stone| stone.source == source);
@@ -341,18 +341,18 @@ impl Pruned {
         names.iter().try_for_each(|name| disk.remove(&folder.join(name)))
     }
 
-    /// Whether something went from a source and is not back.
+    /// Tells whether something went from a source and is not back.
     #[must_use]
     pub fn knows(&self, source: &Path) -> bool {
         self.files().any(|stone| stone.source == source.to_string_lossy())
     }
 
-    /// Every file that something was taken from and not brought back.
+    /// Returns every file that something was taken from and not brought back.
     pub fn files(&self) -> impl Iterator<Item = &Tombstone> {
         self.prunes.iter().filter(|prune| prune.progress != Some(Progress::Undone)).flat_map(|prune| &prune.files)
     }
 
-    /// Whether something that went from a file can be brought back from the log
+    /// Tells whether something that went from a file can be brought back from the log
     /// with this name and this hash in its seal, and was not yet.
     #[must_use]
     pub fn needs(&self, log: &RelPath, seal: &str) -> bool {
@@ -369,8 +369,9 @@ impl Pruned {
         for stone in stones {
             *of_prune.entry(&stone.prune).or_default() += 1;
         }
-        let marks = of_prune.into_iter().map(|(prune, count)| Mark { prune: prune.to_owned(), buried: Some(count), ..Mark::default() });
-        let lines: Vec<Line<'_>> = stones.iter().map(Line::Stone).chain(marks.map(Line::Mark)).collect();
+        let marks =
+            of_prune.into_iter().map(|(prune, count)| PruneMark { prune: prune.to_owned(), buried: Some(count), ..PruneMark::default() });
+        let lines: Vec<PruneRecord<'_>> = stones.iter().map(PruneRecord::Stone).chain(marks.map(PruneRecord::Mark)).collect();
         self.append(store, disk, &lines)
     }
 
@@ -379,7 +380,7 @@ impl Pruned {
     /// # Errors
     /// When it cannot.
     pub fn mark(&mut self, store: &Store, disk: &dyn Disk, prune: &str, progress: Progress) -> Result<(), StoreError> {
-        self.append(store, disk, &[Mark { prune: prune.to_owned(), progress: Some(progress), ..Mark::default() }])
+        self.append(store, disk, &[PruneMark { prune: prune.to_owned(), progress: Some(progress), ..PruneMark::default() }])
     }
 
     /// Says that files of a prune are not as their tombstones say.
@@ -387,9 +388,13 @@ impl Pruned {
     /// # Errors
     /// When it cannot.
     pub fn note(&mut self, store: &Store, disk: &dyn Disk, stones: &[&Tombstone], fate: Fate) -> Result<(), StoreError> {
-        let mark =
-            |stone: &&Tombstone| Mark { prune: stone.prune.clone(), file: Some(stone.file.clone()), fate: Some(fate), ..Mark::default() };
-        let marks: Vec<Mark> = stones.iter().map(mark).collect();
+        let mark = |stone: &&Tombstone| PruneMark {
+            prune: stone.prune.clone(),
+            file: Some(stone.file.clone()),
+            fate: Some(fate),
+            ..PruneMark::default()
+        };
+        let marks: Vec<PruneMark> = stones.iter().map(mark).collect();
         if marks.is_empty() { Ok(()) } else { self.append(store, disk, &marks) }
     }
 
@@ -418,7 +423,7 @@ impl Pruned {
 /// The folder of spare files, in the store's private folder.
 const SPARES: &str = "unfinished";
 
-/// The name of a spare file: of a prune, and a bundle and a file in it.
+/// Returns the name of a spare file: of a prune, and a bundle and a file in it.
 #[must_use]
 pub fn spare_name(prune: &str, bundle: u64, file: usize) -> String {
     format!("{prune}.{bundle}-{file}")
@@ -440,19 +445,19 @@ impl Tombstone {
         name.map(|name| inside(&store.private(), &name.below(&RelPath::new(SPARES)))).transpose()
     }
 
-    /// Its file, below the source.
+    /// Returns its file, below the source.
     #[must_use]
     pub fn path(&self) -> RelPath {
         RelPath::from_key(&self.file)
     }
 }
 
-/// What a program wrote behind the bytes that prune left; nothing where it did
+/// Returns what a program wrote after the bytes that prune left; nothing where it did
 /// something else with them.
 pub(super) fn written_since<'b>(stone: &Tombstone, now: &'b [u8]) -> Option<&'b [u8]> {
     let (left, sha256) = match &stone.new {
-        Some(State { bytes, sha256 }) => (usize::try_from(*bytes).ok()?, sha256.clone()),
-        // Only journals go on behind their end.
+        Some(SizeAndHash { bytes, sha256 }) => (usize::try_from(*bytes).ok()?, sha256.clone()),
+        // Only journals go on after their end.
         None if stone.rule == Rule::Retired => return None,
         None => (0, sha256_hex(b"")),
     };

@@ -105,7 +105,7 @@ pub struct Counts {
 }
 
 impl FileReceipt {
-    /// Whether a file still has the size, time and permissions it had.
+    /// Tells whether a file still has the size, time and permissions it had.
     #[must_use]
     pub fn is_as_listed(&self, listed: &Listed) -> bool {
         let is_file = listed.kind == ListedKind::File;

@@ -26,8 +26,8 @@ use super::replace::temporary_for;
 
 mod lines;
 
-pub use lines::{DamagedLine, Line};
-use lines::{FileLines, Retirement, Revision, Standing, in_order, lines_of, parsed, read, unit_of};
+pub use lines::{DamagedLine, ReceiptLine};
+use lines::{FileLines, ListState, Retirement, Revision, in_order, lines_of, parsed, read, unit_of};
 
 /// So much of the file is written in one go.
 const PIECE: usize = 256 * 1024;
@@ -37,7 +37,7 @@ const AHEAD: usize = 64 * 1024;
 
 /// A file that lines are read from, even if another has its name by now.
 #[derive(Debug)]
-struct Part {
+struct ReceiptFile {
     path: PathBuf,
     /// The part of a larger run that writes it, if one does.
     shard: Option<Shard>,
@@ -50,18 +50,18 @@ struct Part {
 #[derive(Debug, Default)]
 pub struct Receipts {
     /// The files, in the order of their shards, the one without a shard first.
-    parts: Vec<Part>,
+    parts: Vec<ReceiptFile>,
     /// Whose file is written.
     own: Option<Shard>,
     /// Their lines, in the order of units, and their numbers by unit.
-    lines: Vec<Line>,
+    lines: Vec<ReceiptLine>,
     by_unit: HashTable<u32>,
     /// What the lines say of files whose content said what the session is, hashed.
     sure: Vec<u64>,
     /// Lines that take their places.
     changed: BTreeMap<String, Vec<u8>>,
     /// Whether the file that is written is as it should be.
-    standing: Standing,
+    standing: ListState,
     /// The lines that are not as they were written.
     damaged: Vec<DamagedLine>,
     /// For units, and for what lines say of files.
@@ -74,35 +74,35 @@ impl Receipts {
     #[must_use]
     pub fn load(store: &Store) -> Receipts {
         let mut known = Receipts { own: store.shard(), ..Receipts::default() };
-        let mut in_file_order = Standing::Written;
+        let mut in_file_order = ListState::Written;
         for (shard, path) in files_of(store) {
             let Ok((file, _)) = disk::open_regular(&path) else { continue };
             let Ok(part) = u32::try_from(known.parts.len()) else { break };
             let name = path.strip_prefix(store.root()).unwrap_or(&path).display().to_string();
             let FileLines { mut lines, bytes, standing, damaged } = lines_of((part, &name), &file, &known.hasher, &mut known.sure);
-            if standing == Standing::Other {
+            if standing == ListState::Other {
                 // Left by a run that was cut short. Of a unit's lines the last one
                 // that is whole counts, so all of them are read.
                 lines = lines.into_par_iter().filter(|line| read(&file, line).is_some_and(|line| parsed(&line).is_some())).collect();
-                in_file_order = Standing::Other;
+                in_file_order = ListState::Other;
             }
             if shard == known.own {
                 known.standing = standing;
             }
             known.lines.extend(lines);
             known.damaged.extend(damaged);
-            known.parts.push(Part { path, shard, file, bytes });
+            known.parts.push(ReceiptFile { path, shard, file, bytes });
         }
         if known.own.is_none() && known.parts.iter().any(|part| part.shard.is_some()) {
             // They all become one file.
-            known.standing = Standing::Other;
+            known.standing = ListState::Other;
         }
-        if in_file_order == Standing::Other || known.parts.len() > 1 {
+        if in_file_order == ListState::Other || known.parts.len() > 1 {
             let before = known.lines_of_own();
             in_order(&mut known.lines);
             if known.lines_of_own() != before {
                 // Another file has a newer receipt of one of its units.
-                known.standing = Standing::Other;
+                known.standing = ListState::Other;
             }
         }
         known.by_unit = by_unit(&known.lines, &known.hasher);
@@ -252,7 +252,7 @@ impl Receipts {
 
     /// Replaces the line of a unit.
     pub fn put_line(&mut self, unit: String, line: Vec<u8>) {
-        self.standing = Standing::Other;
+        self.standing = ListState::Other;
         let line = self.as_written(&unit, line);
         self.changed.insert(unit, line);
     }
@@ -272,7 +272,7 @@ impl Receipts {
     ///
     /// # Errors
     /// When they cannot be written.
-    pub fn append(&self, store: &Store, disk: &dyn Disk, lines: Vec<(String, Vec<u8>)>) -> Result<Vec<Line>, StoreError> {
+    pub fn append(&self, store: &Store, disk: &dyn Disk, lines: Vec<(String, Vec<u8>)>) -> Result<Vec<ReceiptLine>, StoreError> {
         let as_written = |(unit, line): (String, Vec<u8>)| {
             let line = self.as_written(&unit, line);
             (unit, line)
@@ -296,7 +296,7 @@ impl Receipts {
     ///
     /// # Errors
     /// When the file cannot be opened.
-    pub fn take_in(&mut self, store: &Store, added: Vec<Line>) -> Result<(), StoreError> {
+    pub fn take_in(&mut self, store: &Store, added: Vec<ReceiptLine>) -> Result<(), StoreError> {
         if added.is_empty() {
             return Ok(());
         }
@@ -304,12 +304,12 @@ impl Receipts {
             Some(part) => part,
             None => {
                 let path = store.own_receipts();
-                self.parts.push(Part { file: disk::open(&path)?, path, shard: self.own, bytes: 0 });
+                self.parts.push(ReceiptFile { file: disk::open(&path)?, path, shard: self.own, bytes: 0 });
                 self.own_part().unwrap_or_default()
             }
         };
-        self.standing = Standing::Other;
-        self.lines.extend(added.into_iter().map(|line| Line { part, ..line }));
+        self.standing = ListState::Other;
+        self.lines.extend(added.into_iter().map(|line| ReceiptLine { part, ..line }));
         in_order(&mut self.lines);
         self.by_unit = by_unit(&self.lines, &self.hasher);
         Ok(())
@@ -335,7 +335,7 @@ impl Receipts {
     /// When it cannot be written.
     pub fn save(&mut self, store: &Store, disk: &dyn Disk) -> Result<(), StoreError> {
         // Nothing is written that is there: a second run must not touch mtimes.
-        if self.standing == Standing::Written {
+        if self.standing == ListState::Written {
             return Ok(());
         }
         let path = store.own_receipts();
@@ -363,7 +363,7 @@ impl Receipts {
         temporary.fill(&piece)?;
         temporary.replace(&path)?;
         disk.sync(&store.private())?;
-        self.standing = Standing::Written;
+        self.standing = ListState::Written;
         Ok(())
     }
 
@@ -397,17 +397,17 @@ impl Receipts {
         self.read(self.place_of(unit)?).map(Cow::Owned)
     }
 
-    fn read(&self, line: &Line) -> Option<Vec<u8>> {
+    fn read(&self, line: &ReceiptLine) -> Option<Vec<u8>> {
         read(&self.parts.get(line.part as usize)?.file, line)
     }
 
-    fn place_of(&self, unit: &str) -> Option<&Line> {
+    fn place_of(&self, unit: &str) -> Option<&ReceiptLine> {
         let is_it = |n: &u32| *self.lines[*n as usize].unit == *unit;
         self.by_unit.find(self.hasher.hash_one(unit), is_it).map(|n| &self.lines[*n as usize])
     }
 
     /// The lines that are wanted, and those that take the place of any, by unit.
-    fn each(&self, is_wanted: impl Fn(&Line) -> bool) -> impl Iterator<Item = (&str, Cow<'_, [u8]>)> {
+    fn each(&self, is_wanted: impl Fn(&ReceiptLine) -> bool) -> impl Iterator<Item = (&str, Cow<'_, [u8]>)> {
         let mut changed = self.changed.iter().map(|(unit, line)| (unit.as_str(), line.as_slice())).peekable();
         let mut lines = self.lines.iter().filter(move |line| is_wanted(line)).peekable();
         std::iter::from_fn(move || {
@@ -455,7 +455,7 @@ impl InOrder<'_> {
         parsed(self.read(line)?)
     }
 
-    fn read(&self, line: &Line) -> Option<&[u8]> {
+    fn read(&self, line: &ReceiptLine) -> Option<&[u8]> {
         if line.part != self.part {
             return None;
         }
@@ -480,7 +480,7 @@ fn size_of(path: &Path) -> Result<u64, StoreError> {
 }
 
 /// The numbers of lines, by unit.
-fn by_unit(lines: &[Line], hasher: &RandomState) -> HashTable<u32> {
+fn by_unit(lines: &[ReceiptLine], hasher: &RandomState) -> HashTable<u32> {
     let mut numbers = HashTable::with_capacity(lines.len());
     let hash_of = |n: &u32| hasher.hash_one(&*lines[*n as usize].unit);
     for n in (0..lines.len()).filter_map(|n| u32::try_from(n).ok()) {

@@ -117,7 +117,7 @@ pub enum FileState {
     Other,
 }
 
-/// A regular file's bytes, time and mode; nothing where there is none.
+/// Returns a regular file's bytes, time and mode; nothing where there is none.
 ///
 /// # Errors
 /// When it cannot be read.
@@ -133,25 +133,25 @@ pub fn current(path: &Path) -> Result<Option<(Vec<u8>, Metadata)>, StoreError> {
     }
 }
 
-/// A file's time, in nanoseconds since the epoch.
+/// Returns a file's time, in nanoseconds since the epoch.
 #[must_use]
 pub fn time_of(meta: &Metadata) -> i64 {
     mtime_ns(meta)
 }
 
 impl<'a> Repair<'a> {
-    /// The repair whose receipt lies in a folder under its usual name.
+    /// Returns the repair whose receipt lies in a folder under its usual name.
     pub fn in_folder(disk: &'a dyn Disk, root: &'a Path, folder: &Path) -> Repair<'a> {
         Repair { disk, root, folder: folder.to_owned(), receipt: folder.join(RECEIPT) }
     }
 
-    /// The repair with this receipt, whatever its name. Its old bytes lie beside
+    /// Returns the repair with this receipt, whatever its name. Its old bytes lie beside
     /// it.
     pub fn of_receipt(disk: &'a dyn Disk, root: &'a Path, receipt: &Path) -> Repair<'a> {
         Repair { disk, root, folder: folder_of(receipt).to_owned(), receipt: receipt.to_owned() }
     }
 
-    /// Where the old bytes lie.
+    /// Returns where the old bytes lie.
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
@@ -165,7 +165,7 @@ impl<'a> Repair<'a> {
         receipt.files.iter().map(|file| self.state_of(file, &self.target(file)?)).collect()
     }
 
-    /// The receipt that is there.
+    /// Returns the receipt that is there.
     ///
     /// # Errors
     /// When there is one that cannot be read, or that names files elsewhere.
@@ -180,7 +180,7 @@ impl<'a> Repair<'a> {
         Ok(Some(receipt))
     }
 
-    /// Where a file of a receipt lies.
+    /// Returns where a file of a receipt lies.
     fn target(&self, file: &RepairedFile) -> Result<PathBuf, StoreError> {
         inside(self.root, &RelPath::from_key(&file.path))
     }
@@ -193,7 +193,7 @@ impl<'a> Repair<'a> {
         is_still(&self.kept(old)?, &old.sha256)
     }
 
-    /// Where its old bytes are kept.
+    /// Returns where its old bytes are kept.
     fn kept(&self, old: &OldFile) -> Result<PathBuf, StoreError> {
         inside(&self.folder, &RelPath::new(old.kept.as_str()))
     }

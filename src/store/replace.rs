@@ -34,7 +34,7 @@ impl Drop for Temporary<'_> {
 }
 
 impl Temporary<'_> {
-    /// Where it lies.
+    /// Returns where it lies.
     #[must_use]
     pub fn path(&self) -> &Path {
         self.path.as_deref().unwrap_or(Path::new(""))
@@ -60,7 +60,7 @@ impl Temporary<'_> {
     /// When it cannot.
     pub fn replace(self, name: &Path) -> Result<(), StoreError> {
         // Before the rename, or a power cut could publish a name with no bytes
-        // behind it.
+        // after it.
         self.disk.sync(self.path())?;
         self.disk.rename(self.path(), name)?;
         let _ = self.keep();
@@ -167,7 +167,7 @@ const SYNC_TOGETHER: usize = 4;
 /// At the first that fails; each name then has its old or its new file.
 pub fn commit(disk: &dyn Disk, root: &Path, ready: &[Ready]) -> Result<(), StoreError> {
     // Before the renames, or a power cut could publish a name with no bytes
-    // behind it.
+    // after it.
     if ready.len() >= SYNC_TOGETHER {
         disk.sync_all_below(root)?;
     } else {
@@ -266,7 +266,7 @@ pub fn sweep(disk: &dyn Disk, root: &Path) -> Result<usize, StoreError> {
 /// # Errors
 /// When something cannot be removed.
 pub fn sweep_store(store: &Store, disk: &dyn Disk) -> Result<usize, StoreError> {
-    // The lock keeps runs away that are no parts, and parts of another number.
+    // The lock keeps runs away that are not parts, and parts of another number.
     let is_in_use = |left| matches!((left, store.shard()), (Left::Part(other), Some(own)) if own.is_beside(other));
     sweep_those(disk, store.root(), |left| !is_in_use(left))
 }

@@ -71,7 +71,7 @@ impl<'d> RestoreFolder<'d> {
         Ok(RestoreFolder { root, disk, _lock: lock })
     }
 
-    /// Where a path of a log lies below the folder.
+    /// Returns where a path of a log lies below the folder.
     ///
     /// # Errors
     /// When it leads out.
@@ -80,7 +80,7 @@ impl<'d> RestoreFolder<'d> {
         Ok(path_below(&self.root, path))
     }
 
-    /// Whether a path is free, or has what is to stand there already.
+    /// Tells whether a path is free, or has what is to stand there already.
     ///
     /// # Errors
     /// When something else stands there, or a link is on the way there.
@@ -109,7 +109,7 @@ impl<'d> RestoreFolder<'d> {
         }
     }
 
-    /// Whether a file of this size stands at a path, as far as that can be seen
+    /// Tells whether a file of this size stands at a path, as far as that can be seen
     /// without reading it: then it takes no more room.
     #[must_use]
     pub fn seems_there(&self, path: &RelPath, size: u64) -> bool {
@@ -117,7 +117,7 @@ impl<'d> RestoreFolder<'d> {
         path.stays_inside() && fs::symlink_metadata(full).is_ok_and(|meta| meta.is_file() && meta.len() == size)
     }
 
-    /// How many bytes can be written to the folder's disk; nothing where that is
+    /// Returns how many bytes can be written to the folder's disk; nothing where that is
     /// not known.
     #[must_use]
     pub fn free(&self) -> Option<u64> {
@@ -126,7 +126,7 @@ impl<'d> RestoreFolder<'d> {
         (state.f_blocks > 0).then(|| state.f_bavail.saturating_mul(state.f_frsize))
     }
 
-    /// The folder.
+    /// Returns the folder.
     #[must_use]
     pub fn root(&self) -> &Path {
         &self.root
@@ -191,7 +191,7 @@ impl<'d> RestoreFolder<'d> {
     }
 }
 
-/// Whether a file has these bytes. No more of it is read than there should be: it
+/// Tells whether a file has these bytes. No more of it is read than there should be: it
 /// may grow meanwhile.
 fn has_hash(path: &Path, size: u64, sha256: &str) -> Result<bool, StoreError> {
     let mut file: std::io::Take<File> = disk::open(path)?.take(size.saturating_add(1));
@@ -219,7 +219,7 @@ pub struct Restoring<'d> {
 }
 
 impl Restoring<'_> {
-    /// What to write its bytes to.
+    /// Returns what to write its bytes to.
     #[must_use]
     pub fn bytes(&self) -> &Temporary<'_> {
         &self.temporary
@@ -235,7 +235,7 @@ impl Restoring<'_> {
             self.temporary.dress(Look { mode: mode & 0o777, owner: None, mtime_ns: Some(mtime_ns) })?;
         }
         // Before it has its name, or a power cut could leave a name with no bytes
-        // behind it, which the next run would take for somebody else's file.
+        // after it, which the next run would take for somebody else's file.
         self.disk.sync(self.temporary.path())?;
         self.temporary.name(&self.full)?;
         Ok(self.full)

@@ -52,7 +52,7 @@ pub fn root_of(folder: &Path) -> Result<String, StoreError> {
     Ok(hex(&root.hash.finalize()))
 }
 
-/// The names in a folder of logs and of folders, these with a slash at their end,
+/// Returns the names in a folder of logs and of folders, these with a slash at their end,
 /// below a path. In this order what is below them is in byte order of path.
 fn logs_in(folder: &Path, below: &[u8]) -> Result<Vec<Vec<u8>>, StoreError> {
     let failed = |error| StoreError::io("read the folder", folder)(error);

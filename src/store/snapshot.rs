@@ -126,7 +126,7 @@ fn read(path: &Path) -> Result<(Entry, Identity), StoreError> {
     Ok((entry, identity))
 }
 
-/// A large file as two threads read it, each one half: what takes time is that
+/// Returns a large file as two threads read it, each one half: what takes time is that
 /// memory is handed out. Nothing where that fails, or is not worth it.
 fn read_by_two(file: &File, size: usize) -> Option<Vec<u8>> {
     if (size as u64) < LARGE {

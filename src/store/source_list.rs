@@ -140,7 +140,7 @@ impl SourceList {
     }
 }
 
-/// The folder of the store as sources are named: absolute, and without links.
+/// Returns the folder of the store as sources are named: absolute, and without links.
 fn base(store: &Store) -> Result<PathBuf, StoreError> {
     std::fs::canonicalize(store.root()).map_err(StoreError::io("find", store.root()))
 }

@@ -65,7 +65,7 @@ fn open_from(folder: BorrowedFd<'_>, path: &Path, flags: OFlags, mode: Mode) -> 
     open_by_steps(folder, path, flags, mode)
 }
 
-/// The same where the system cannot do it in one call: from folder to folder.
+/// Opens a path from folder to folder, where the system cannot do that in one call.
 fn open_by_steps(folder: BorrowedFd<'_>, path: &Path, flags: OFlags, mode: Mode) -> rustix::io::Result<OwnedFd> {
     let start = if path.is_absolute() { Path::new("/") } else { Path::new(".") };
     let is_step = |part: &Component<'_>| matches!(part, Component::Normal(_) | Component::ParentDir);
@@ -84,7 +84,7 @@ fn open_by_steps(folder: BorrowedFd<'_>, path: &Path, flags: OFlags, mode: Mode)
     Ok(at)
 }
 
-/// What stands somewhere, in words, where it is not a regular file.
+/// Returns what stands somewhere, in words, where it is not a regular file.
 fn kind_in_words(kind: FileType) -> Option<&'static str> {
     match kind {
         FileType::RegularFile => None,
@@ -103,14 +103,14 @@ fn kind_of(stat: &Stat) -> FileType {
 
 /// What is wanted at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Wanted {
+enum ExpectedKind {
     File,
     Folder,
 }
 
-/// Why a path cannot be opened: what stands there or on the way there, if that
+/// Says why a path cannot be opened: what stands there or on the way there, if that
 /// is the reason, or else what the system said.
-fn refusal(doing: &'static str, path: &Path, wanted: Wanted, why: Errno) -> StoreError {
+fn refusal(doing: &'static str, path: &Path, wanted: ExpectedKind, why: Errno) -> StoreError {
     let lstat = |path: &Path| fs::symlink_metadata(path).ok();
     let on_the_way: Vec<&Path> = path.ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty()).collect();
     if let Some(link) = on_the_way.into_iter().rev().find(|folder| lstat(folder).is_some_and(|meta| meta.is_symlink())) {
@@ -118,13 +118,13 @@ fn refusal(doing: &'static str, path: &Path, wanted: Wanted, why: Errno) -> Stor
     }
     let stands = rustix::fs::statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW).ok().map(|stat| kind_of(&stat));
     let what = match (stands, wanted) {
-        (Some(FileType::Directory), Wanted::Folder) | (None, _) => None,
-        (Some(FileType::RegularFile), Wanted::Folder) => Some("a file"),
-        (Some(kind), Wanted::File | Wanted::Folder) => kind_in_words(kind),
+        (Some(FileType::Directory), ExpectedKind::Folder) | (None, _) => None,
+        (Some(FileType::RegularFile), ExpectedKind::Folder) => Some("a file"),
+        (Some(kind), ExpectedKind::File | ExpectedKind::Folder) => kind_in_words(kind),
     };
     match (what, wanted) {
-        (Some(what), Wanted::File) => StoreError::Planted { path: path.to_owned(), what, wanted: "a file" },
-        (Some(what), Wanted::Folder) => StoreError::Planted { path: path.to_owned(), what, wanted: "a folder" },
+        (Some(what), ExpectedKind::File) => StoreError::Planted { path: path.to_owned(), what, wanted: "a file" },
+        (Some(what), ExpectedKind::Folder) => StoreError::Planted { path: path.to_owned(), what, wanted: "a folder" },
         (None, _) => StoreError::Io { doing, path: path.to_owned(), source: why.into() },
     }
 }
@@ -137,7 +137,7 @@ pub(super) fn open_file(doing: &'static str, path: &Path, flags: OFlags) -> Resu
     let opened = open_path(path, flags, Mode::RUSR | Mode::WUSR);
     let file = opened.map_err(|why| match why {
         Errno::EXIST => StoreError::Exists { path: path.to_owned() },
-        why => refusal(doing, path, Wanted::File, why),
+        why => refusal(doing, path, ExpectedKind::File, why),
     })?;
     let stat = rustix::fs::fstat(&file).map_err(|why| StoreError::io(doing, path)(why.into()))?;
     match kind_in_words(kind_of(&stat)) {
@@ -165,7 +165,7 @@ pub(super) fn open_in_place(doing: &'static str, path: &Path, flags: OFlags) -> 
 /// # Errors
 /// When it cannot, or something else stands there.
 pub(super) fn open_any(doing: &'static str, path: &Path) -> Result<File, StoreError> {
-    let opened = open_path(path, OFlags::RDONLY, Mode::empty()).map_err(|why| refusal(doing, path, Wanted::File, why))?;
+    let opened = open_path(path, OFlags::RDONLY, Mode::empty()).map_err(|why| refusal(doing, path, ExpectedKind::File, why))?;
     let stat = rustix::fs::fstat(&opened).map_err(|why| StoreError::io(doing, path)(why.into()))?;
     let kind = kind_of(&stat);
     if matches!(kind, FileType::RegularFile | FileType::Directory) {
@@ -177,18 +177,18 @@ pub(super) fn open_any(doing: &'static str, path: &Path) -> Result<File, StoreEr
 /// A folder that is open, with the name of something in it: what is done to it
 /// is done in this folder, whatever becomes of its path meanwhile.
 #[derive(Debug)]
-pub(super) struct Place<'p> {
+pub(super) struct OpenParent<'p> {
     folder: OwnedFd,
     pub(super) name: &'p OsStr,
 }
 
-impl AsFd for Place<'_> {
+impl AsFd for OpenParent<'_> {
     fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
         self.folder.as_fd()
     }
 }
 
-/// The folder that a name lies in; a bare name lies in the one that we are in.
+/// Returns the folder that a name lies in; a bare name lies in the one that we are in.
 pub(super) fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
@@ -197,15 +197,15 @@ pub(super) fn folder_of(path: &Path) -> &Path {
 ///
 /// # Errors
 /// When it cannot, or the path has no name at its end.
-pub(super) fn place<'p>(doing: &'static str, path: &'p Path) -> Result<Place<'p>, StoreError> {
+pub(super) fn place<'p>(doing: &'static str, path: &'p Path) -> Result<OpenParent<'p>, StoreError> {
     let name = path.file_name().ok_or_else(|| StoreError::io(doing, path)(io::ErrorKind::InvalidInput.into()))?;
     let above = folder_of(path);
     let folder = open_path(above, THROUGH | OFlags::DIRECTORY, Mode::empty());
-    let folder = folder.map_err(|why| refusal(doing, above, Wanted::Folder, why))?;
-    Ok(Place { folder, name })
+    let folder = folder.map_err(|why| refusal(doing, above, ExpectedKind::Folder, why))?;
+    Ok(OpenParent { folder, name })
 }
 
-/// Whether a folder stands at a path; nothing does where it is `false`.
+/// Tells whether a folder stands at a path; nothing does where it is `false`.
 ///
 /// # Errors
 /// When something else does, there or on the way there.
@@ -213,11 +213,11 @@ pub fn is_folder(doing: &'static str, path: &Path) -> Result<bool, StoreError> {
     match open_path(path, THROUGH | OFlags::DIRECTORY, Mode::empty()) {
         Ok(_) => Ok(true),
         Err(Errno::NOENT) => Ok(false),
-        Err(why) => Err(refusal(doing, path, Wanted::Folder, why)),
+        Err(why) => Err(refusal(doing, path, ExpectedKind::Folder, why)),
     }
 }
 
-/// Whether a regular file stands at a path; nothing does where it is `false`.
+/// Tells whether a regular file stands at a path; nothing does where it is `false`.
 ///
 /// # Errors
 /// When something else does, there or on the way there.
@@ -231,7 +231,7 @@ pub fn is_file(path: &Path) -> Result<bool, StoreError> {
     }
 }
 
-/// A path that a person has named, without symbolic links: they may name a folder
+/// Returns a path that a person has named, without symbolic links: they may name a folder
 /// through one, but none is followed from there on. What does not exist yet stays
 /// as it is named.
 #[must_use]
@@ -262,7 +262,7 @@ pub fn real_path(path: &Path) -> PathBuf {
     }
 }
 
-/// The path of a file that a person wants written: the folder that it lies in may
+/// Returns the path of a file that a person wants written: the folder that it lies in may
 /// be named through links, but a link of its own name is not followed.
 #[must_use]
 pub fn real_folder_of(path: &Path) -> PathBuf {

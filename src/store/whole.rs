@@ -9,7 +9,7 @@ use super::disk::{Disk, Look, folder_of};
 use super::error::StoreError;
 use super::replace::temporary_in;
 
-/// A file that takes another's place looks like it; a new one like its folder,
+/// Returns a file that takes another's place looks like it; a new one like its folder,
 /// or its program, which may be another user's, could not read it.
 pub(super) fn look_of(target: &Path, now: Option<&Metadata>) -> Look {
     let folder = fs::metadata(folder_of(target)).ok();

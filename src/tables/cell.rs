@@ -37,13 +37,13 @@ pub enum Cell {
 pub type Row = Vec<Cell>;
 
 impl Cell {
-    /// A text, or nothing.
+    /// Returns a text, or nothing.
     #[must_use]
     pub fn text(text: Option<&str>) -> Cell {
         text.map_or(Cell::Null, |text| Cell::Text(text.to_owned()))
     }
 
-    /// A count, or nothing: also where there is none that a column can hold.
+    /// Returns a count, or nothing: also where there is none that a column can hold.
     #[must_use]
     pub fn count(count: Option<u64>) -> Cell {
         count.and_then(|count| i64::try_from(count).ok()).map_or(Cell::Null, Cell::Integer)
@@ -55,14 +55,14 @@ impl Cell {
         flag.map_or(Cell::Null, Cell::Flag)
     }
 
-    /// A number, or nothing: what is not finite is none.
+    /// Returns a number, or nothing: what is not finite is nothing.
     #[must_use]
     pub fn real(number: Option<f64>) -> Cell {
         number.filter(|number| number.is_finite()).map_or(Cell::Null, Cell::Real)
     }
 
-    /// The moment of a time in UTC, as a log has it, to the microsecond; nothing where
-    /// it is none.
+    /// Returns the moment of a time in UTC, as a log has it, to the microsecond; nothing where
+    /// it is not one.
     #[must_use]
     pub fn time(utc: Option<&str>) -> Cell {
         utc.and_then(micros).map_or(Cell::Null, Cell::Time)
@@ -82,7 +82,7 @@ impl Cell {
         }
     }
 
-    /// Its text, where it is one.
+    /// Returns its text, where it is one.
     #[must_use]
     pub fn as_text(&self) -> Option<&str> {
         match self {
@@ -134,7 +134,7 @@ fn micros(utc: &str) -> Option<i64> {
     since.checked_mul(1_000_000)?.checked_add(kept.parse().ok()?)
 }
 
-/// The time of so many microseconds since 1970, in UTC with six digits.
+/// Returns the time of so many microseconds since 1970, in UTC with six digits.
 #[must_use]
 pub fn time_text(micros: i64) -> Option<String> {
     let time = EPOCH.checked_add(SignedDuration::from_micros(micros)).ok()?;

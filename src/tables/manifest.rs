@@ -64,7 +64,7 @@ pub struct SessionLine {
 }
 
 impl Header {
-    /// The header for these parts.
+    /// Returns the header for these parts.
     #[must_use]
     pub fn of(by: &[PartitionBy], parts: &[PartLine]) -> Header {
         let rows = |n: usize| parts.iter().filter_map(|part| part.files.get(n)).map(|file| file.rows).sum();
@@ -87,7 +87,7 @@ pub struct Manifest {
 }
 
 impl Manifest {
-    /// Reads one; says why not where it is none.
+    /// Reads one; says why not where it is not one.
     ///
     /// # Errors
     /// With what is wrong with it.

@@ -24,7 +24,7 @@ impl PartitionBy {
     /// All of them.
     pub const ALL: [PartitionBy; 2] = [PartitionBy::Month, PartitionBy::Format];
 
-    /// The name of the column.
+    /// Returns the name of the column.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -39,7 +39,7 @@ const NULL: &str = "__HIVE_DEFAULT_PARTITION__";
 
 /// One session, as far as planning needs it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct PlannedSession {
     /// The log's name below its store, as a key.
     pub log: String,
     /// The hash that stands for the log.
@@ -54,8 +54,8 @@ pub struct Entry {
     pub bytes: u64,
 }
 
-impl Entry {
-    /// The month of its last message.
+impl PlannedSession {
+    /// Returns the month of its last message.
     #[must_use]
     pub fn month(&self) -> Option<&str> {
         let month = self.last.as_deref()?.get(..7)?;
@@ -63,7 +63,7 @@ impl Entry {
         is_right.then_some(month)
     }
 
-    /// The folder of its rows below that of a table; empty, or with a slash behind it.
+    /// Returns the folder of its rows below that of a table; empty, or with a slash after it.
     fn folder(&self, by: &[PartitionBy]) -> String {
         let value = |by: &PartitionBy| match by {
             PartitionBy::Month => self.month().unwrap_or(NULL),
@@ -74,7 +74,7 @@ impl Entry {
         by.iter().map(|by| format!("{}={}/", by.name(), value(by))).collect()
     }
 
-    /// What its rows depend on.
+    /// Returns what its rows depend on.
     #[must_use]
     pub fn identity(&self) -> String {
         let month = self.month().unwrap_or_default();
@@ -88,44 +88,44 @@ fn is_name(format: &str) -> bool {
 
 /// The sessions of one part file of each table.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Part {
+pub struct PartFile {
     /// The folder and the name of its files below the folder of each table.
     pub name: String,
     /// The numbers of its sessions, in the order of their rows.
     pub sessions: Vec<usize>,
 }
 
-impl Part {
-    /// Where its rows of one table are.
+impl PartFile {
+    /// Returns where its rows of one table are.
     #[must_use]
     pub fn file(&self, table: TableName) -> String {
         file_of(&self.name, table)
     }
 }
 
-/// Where the rows of a part are, of one table.
+/// Returns where the rows of a part are, of one table.
 #[must_use]
 pub fn file_of(part: &str, table: TableName) -> String {
     format!("{}/{part}.parquet", table.name())
 }
 
-/// What a part is made from.
+/// Returns what a part is made from.
 #[must_use]
-pub fn identity<'a>(entries: impl Iterator<Item = &'a Entry>) -> String {
-    let each: Vec<String> = entries.map(Entry::identity).collect();
+pub fn identity<'a>(entries: impl Iterator<Item = &'a PlannedSession>) -> String {
+    let each: Vec<String> = entries.map(PlannedSession::identity).collect();
     sha256_hex(format!("everlog tables {VERSION}\n{}", each.join("\n")).as_bytes())
 }
 
 /// Groups sessions into parts: by what tables are split by, then by program and time,
 /// so that row groups of one part are of few of both.
 #[must_use]
-pub fn parts(entries: &[Entry], by: &[PartitionBy]) -> Vec<Part> {
+pub fn parts(entries: &[PlannedSession], by: &[PartitionBy]) -> Vec<PartFile> {
     let mut order: Vec<(String, usize)> = entries.iter().enumerate().map(|(n, entry)| (entry.folder(by), n)).collect();
     order.sort_by(|(folder, n), (other_folder, other)| {
         let key = |n: usize| (&entries[n].format, &entries[n].last, &entries[n].log);
         folder.cmp(other_folder).then_with(|| key(*n).cmp(&key(*other)))
     });
-    let mut parts: Vec<Part> = Vec::new();
+    let mut parts: Vec<PartFile> = Vec::new();
     let mut names = BTreeSet::new();
     let mut bytes = 0_u64;
     let mut ends = true;
@@ -136,7 +136,7 @@ pub fn parts(entries: &[Entry], by: &[PartitionBy]) -> Vec<Part> {
         if ends || before != Some(belongs) || bytes.saturating_add(entry.bytes) > PART_BYTES * 4 {
             let name = format!("{folder}part-{}", &sha256_hex(entry.log.as_bytes())[..16]);
             names.insert(name.clone());
-            parts.push(Part { name, sessions: Vec::new() });
+            parts.push(PartFile { name, sessions: Vec::new() });
             bytes = 0;
         }
         if let Some(part) = parts.last_mut() {
@@ -150,9 +150,9 @@ pub fn parts(entries: &[Entry], by: &[PartitionBy]) -> Vec<Part> {
     parts
 }
 
-/// Whether a part ends behind this session: its own name and size decide, so that a
+/// Tells whether a part ends after this session: its own name and size decide, so that a
 /// session that comes or goes moves no end but its own.
-fn is_end(entry: &Entry) -> bool {
+fn is_end(entry: &PlannedSession) -> bool {
     let hash = sha256_hex(entry.log.as_bytes());
     let lot = hash.get(16..32).and_then(|digits| u64::from_str_radix(digits, 16).ok()).unwrap_or(0);
     u128::from(lot) * u128::from(PART_BYTES) < u128::from(entry.bytes) << 64
@@ -162,8 +162,8 @@ fn is_end(entry: &Entry) -> bool {
 mod tests {
     use super::*;
 
-    fn entry(n: usize) -> Entry {
-        Entry {
+    fn entry(n: usize) -> PlannedSession {
+        PlannedSession {
             log: format!("s{n}.everlog.jsonl"),
             sha256: String::new(),
             findings: String::new(),
@@ -173,13 +173,13 @@ mod tests {
         }
     }
 
-    fn logs(entries: &[Entry], parts: &[Part]) -> Vec<(String, Vec<String>)> {
+    fn logs(entries: &[PlannedSession], parts: &[PartFile]) -> Vec<(String, Vec<String>)> {
         parts.iter().map(|part| (part.name.clone(), part.sessions.iter().map(|n| entries[*n].log.clone()).collect())).collect()
     }
 
     #[test]
     fn parts_do_not_depend_on_the_order_of_sessions() {
-        let entries: Vec<Entry> = (0..500).map(entry).collect();
+        let entries: Vec<PlannedSession> = (0..500).map(entry).collect();
         let mut turned = entries.clone();
         turned.reverse();
         assert_eq!(logs(&entries, &parts(&entries, &[])), logs(&turned, &parts(&turned, &[])));
@@ -190,10 +190,10 @@ mod tests {
 
     #[test]
     fn a_session_that_comes_changes_at_most_two_parts() {
-        let entries: Vec<Entry> = (0..500).map(entry).collect();
+        let entries: Vec<PlannedSession> = (0..500).map(entry).collect();
         let before = logs(&entries, &parts(&entries, &[]));
         for extra in 500..520 {
-            let more: Vec<Entry> = entries.iter().cloned().chain([entry(extra)]).collect();
+            let more: Vec<PlannedSession> = entries.iter().cloned().chain([entry(extra)]).collect();
             let after = logs(&more, &parts(&more, &[]));
             let new = after.iter().filter(|part| !before.contains(part)).count();
             assert!((1..=2).contains(&new), "{new} parts are new");
@@ -202,7 +202,7 @@ mod tests {
 
     #[test]
     fn folders_say_what_tables_are_split_by() {
-        let entries: Vec<Entry> = (0..8).map(entry).collect();
+        let entries: Vec<PlannedSession> = (0..8).map(entry).collect();
         let by = [PartitionBy::Month, PartitionBy::Format];
         for part in parts(&entries, &by) {
             let first = &entries[part.sessions[0]];

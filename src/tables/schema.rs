@@ -24,7 +24,7 @@ impl TableName {
     /// All of them, in the order of their files.
     pub const ALL: [TableName; 5] = [TableName::Sessions, TableName::Messages, TableName::ToolCalls, TableName::Findings, TableName::Usage];
 
-    /// Its name.
+    /// Returns its name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -36,7 +36,7 @@ impl TableName {
         }
     }
 
-    /// Its columns.
+    /// Returns its columns.
     #[must_use]
     pub fn table(self) -> &'static Table {
         match self {
@@ -102,7 +102,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Its name in the documents.
+    /// Returns its name in the documents.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

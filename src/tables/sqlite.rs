@@ -37,7 +37,7 @@ pub struct DatabaseWriter {
 }
 
 impl DatabaseWriter {
-    /// A database with empty tables.
+    /// Returns a database with empty tables.
     ///
     /// # Errors
     /// When it cannot be made.
@@ -139,7 +139,7 @@ fn create(table: TableName) -> String {
     format!("CREATE TABLE {} ({}) STRICT", table.name(), columns.collect::<Vec<_>>().join(", "))
 }
 
-/// A cell as SQLite has it.
+/// Returns a cell as SQLite has it.
 fn value(cell: Cell, column: &Column) -> Result<Value, TableError> {
     let members = match column.kind {
         Kind::Record(members) | Kind::Records(members) => members,
@@ -169,7 +169,7 @@ fn record(cells: &[Cell], members: &[Column]) -> serde_json::Value {
     serde_json::Value::Object(members.collect())
 }
 
-/// The JSON of what stands in a record, which holds no records itself.
+/// Returns the JSON of what stands in a record, which holds no records itself.
 fn json(cell: &Cell) -> serde_json::Value {
     match cell {
         Cell::Null | Cell::Record(_) | Cell::Records(_) => serde_json::Value::Null,

@@ -11,7 +11,7 @@ use crate::model::event::{Compaction, Edit, EventKind, EventRef, FileKind, Hide}
 use crate::model::files::{Entry, Files, RelPath};
 use crate::model::heads::HeadName;
 use crate::model::ids::Seq;
-use crate::model::shown::{Place, Shower, Shown};
+use crate::model::shown::{MessageRenderer, Place, Shown};
 use crate::model::stream::{LogAccess, ReadAt, StreamError};
 
 use super::bytes::Hash;
@@ -47,7 +47,7 @@ pub fn check_log<R: ReadAt>(
     check_log_to(Level::Full, log, adapter, blobs)
 }
 
-/// The same, only so far.
+/// Checks a log by itself up to this level.
 ///
 /// # Errors
 /// When the log cannot be read.
@@ -84,7 +84,7 @@ pub fn check_log_to<R: ReadAt>(
     Ok(Ok(proof))
 }
 
-/// The first attachment that a log names and that is missing or damaged.
+/// Returns the first attachment that a log names and that is missing or damaged.
 fn missing_attachment<R: ReadAt>(log: &mut LogView<R>, blobs: Blobs<'_>) -> Result<Option<Difference>, StreamError> {
     for seq in log.files().to_vec() {
         let plan = file_plan(log, seq)?;
@@ -96,7 +96,7 @@ fn missing_attachment<R: ReadAt>(log: &mut LogView<R>, blobs: Blobs<'_>) -> Resu
     Ok(None)
 }
 
-/// The first path of a log at which nothing can be restored, by the rules that
+/// Returns the first path of a log at which nothing can be restored, by the rules that
 /// `restore` has: it leads out of the folder, or something stands in its way.
 ///
 /// # Errors
@@ -187,7 +187,7 @@ pub fn files_have_their_hashes<R: ReadAt>(
     Ok(bytes)
 }
 
-/// Whether the hashes that a log records are those of these files, which it
+/// Tells whether the hashes that a log records are those of these files, which it
 /// was seen to rebuild, and whether the attachments that it names are there.
 ///
 /// # Errors
@@ -224,7 +224,7 @@ pub fn check_heads<R: ReadAt>(
     adapter: &dyn Format,
     records: &Records<'_>,
 ) -> Result<Result<Proof, Difference>, StreamError> {
-    let shower = adapter.shower(log.shapes());
+    let message_renderer = adapter.message_renderer(log.shapes());
     let active = log.active();
     let heads: Vec<(HeadName, Seq)> = log.state().heads().map(|(name, node)| (name.clone(), node)).collect();
     if log.outcome.error.is_none() && !heads.iter().any(|(head, _)| *head == active) {
@@ -237,7 +237,7 @@ pub fn check_heads<R: ReadAt>(
         return Ok(Err(Difference::at_event("the last checkpoint does not say what the events before it come to", seq)));
     }
     log.check_repeats()?;
-    let messages = everything_shown(log, &shower, &active, records)?;
+    let messages = everything_shown(log, &message_renderer, &active, records)?;
     Ok(Ok(Proof { messages, heads: heads.len() as u64, ..Proof::default() }))
 }
 
@@ -245,7 +245,7 @@ pub fn check_heads<R: ReadAt>(
 /// every other node, which must be possible too.
 fn everything_shown<R: ReadAt>(
     log: &mut LogView<R>,
-    shower: &Shower,
+    message_renderer: &MessageRenderer,
     active: &HeadName,
     records: &Records<'_>,
 ) -> Result<u64, StreamError> {
@@ -255,7 +255,7 @@ fn everything_shown<R: ReadAt>(
     let mut projection = Projection::of(log, node, Reach::Shown, Salvage::Hidden)?;
     while let Some(shown) = projection.next_shown(log)? {
         is_shown[shown.event.seq.index()] = true;
-        shower(&Shown { record: records.of(shown.event.seq), ..shown }, &mut |_| messages += 1)?;
+        message_renderer(&Shown { record: records.of(shown.event.seq), ..shown }, &mut |_| messages += 1)?;
     }
     for seq in (1..=log.last().number()).map(Seq::new).filter(|seq| !is_shown[seq.index()]) {
         if !log.is_node(seq) || log.kind(seq) == EventKind::Repeat {
@@ -268,9 +268,9 @@ fn everything_shown<R: ReadAt>(
             readable::<Hide>(&event)?;
         } else if event.kind == EventKind::Compaction {
             readable::<Compaction>(&event)?;
-            shower(&Shown { place: Place::Compaction, ..Shown::plain(event) }, &mut |_| {})?;
+            message_renderer(&Shown { place: Place::Compaction, ..Shown::plain(event) }, &mut |_| {})?;
         } else {
-            shower(&Shown { record: records.of(seq), ..Shown::plain(event) }, &mut |_| {})?;
+            message_renderer(&Shown { record: records.of(seq), ..Shown::plain(event) }, &mut |_| {})?;
         }
     }
     Ok(messages)

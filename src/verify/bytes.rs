@@ -8,8 +8,8 @@ use crate::model::ids::Seq;
 use crate::model::location::Location;
 use crate::model::stream::StreamError;
 
-use super::difference::{Difference, Place, Sides, USUAL_CONTEXT, Window};
-use super::records::{Records, Turn};
+use super::difference::{Difference, DifferenceAt, Sides, USUAL_CONTEXT, Window};
+use super::records::{Occurrence, Records};
 
 /// Compares what comes with what should come.
 #[derive(Debug)]
@@ -17,7 +17,7 @@ pub struct Compare<'a, 'r> {
     expected: &'a [u8],
     /// Where records are noted that are as they should be.
     records: &'r mut Records<'a>,
-    turn: Turn,
+    turn: Occurrence,
     at: usize,
     /// The event that bytes come from.
     event: Option<Seq>,
@@ -29,10 +29,10 @@ impl<'a, 'r> Compare<'a, 'r> {
     /// Compares with these bytes, and notes the records that are in them.
     #[must_use]
     pub fn with(expected: &'a [u8], records: &'r mut Records<'a>) -> Compare<'a, 'r> {
-        Compare { expected, records, turn: Turn::First, at: 0, event: None, parted: None }
+        Compare { expected, records, turn: Occurrence::First, at: 0, event: None, parted: None }
     }
 
-    /// The difference, if there was one or if bytes are missing at the end.
+    /// Returns the difference, if there was one or if bytes are missing at the end.
     #[must_use]
     pub fn difference(&self, file: &str) -> Option<Difference> {
         if self.parted.is_none() && self.at >= self.expected.len() {
@@ -43,7 +43,7 @@ impl<'a, 'r> Compare<'a, 'r> {
         let at = usize::try_from(rebuilt.offset).unwrap_or(usize::MAX).saturating_add(rebuilt.at);
         Some(Difference {
             what: "rebuilt file differs from its source".to_owned(),
-            place: Place::File(Location::of_offset(file, self.expected, at)),
+            place: DifferenceAt::File(Location::of_offset(file, self.expected, at)),
             event: self.event,
             sides: Sides::Bytes { source: Window::around(self.expected, at, USUAL_CONTEXT), log: rebuilt, more: None },
         })
@@ -68,7 +68,7 @@ impl ByteSink for Compare<'_, '_> {
     fn record(&mut self, record: &[u8]) -> Result<(), StreamError> {
         let from = self.at;
         self.bytes(record)?;
-        let turn = std::mem::replace(&mut self.turn, Turn::Further);
+        let turn = std::mem::replace(&mut self.turn, Occurrence::Further);
         if let Some(event) = self.event {
             self.records.add(event, &self.expected[from..self.at], turn);
         }
@@ -77,7 +77,7 @@ impl ByteSink for Compare<'_, '_> {
 
     fn comes_from(&mut self, seq: Seq) {
         self.event = Some(seq);
-        self.turn = Turn::First;
+        self.turn = Occurrence::First;
     }
 }
 

@@ -83,7 +83,7 @@ impl Spoken {
     }
 }
 
-/// The texts of a content's parts, as far as `most` characters go; of other
+/// Returns the texts of a content's parts, as far as `most` characters go; of other
 /// parts their type.
 fn texts(content: Value<'_>, most: usize) -> String {
     let mut text = String::new();
@@ -117,7 +117,7 @@ const ALWAYS_COMPARED: usize = 100_000;
 /// repeats could make a small log stand for more messages than memory holds.
 const COMPARED_PER_EVENT: usize = 64;
 
-/// The messages on the path of a head, in order.
+/// Returns the messages on the path of a head, in order.
 ///
 /// # Errors
 /// When the log cannot be read, or its repeats stand for more messages than any
@@ -138,7 +138,7 @@ pub fn spoken<R: ReadAt>(log: &mut LogView<R>, head: &HeadName) -> Result<Vec<Sp
     Ok(list)
 }
 
-/// Every message of a log: those on the path of the head that is shown by
+/// Returns every message of a log: those on the path of the head that is shown by
 /// default, as often as they stand there, then all others.
 ///
 /// # Errors
@@ -169,7 +169,7 @@ pub fn each_text<R: ReadAt>(log: &mut LogView<R>, hand_out: &mut dyn FnMut(&str,
     Ok(())
 }
 
-/// The texts of a content's parts, those inside the results of tools included.
+/// Returns the texts of a content's parts, those inside the results of tools included.
 fn text_of(content: Value<'_>) -> String {
     let mut text = String::new();
     for part in content.elements() {
@@ -183,7 +183,7 @@ fn text_of(content: Value<'_>) -> String {
     text
 }
 
-/// The damaged pieces of a log, by their bytes, as if each were said. Line ends do
+/// Returns the damaged pieces of a log, by their bytes, as if each were said. Line ends do
 /// not count: a line that was cut off may have got one since.
 ///
 /// # Errors
@@ -214,7 +214,7 @@ pub fn damaged<R: ReadAt>(log: &mut LogView<R>) -> Result<Vec<Spoken>, StreamErr
     Ok(list)
 }
 
-/// The messages of a log that were salvaged from damage.
+/// Returns the messages of a log that were salvaged from damage.
 ///
 /// # Errors
 /// When the log cannot be read.
@@ -327,12 +327,12 @@ fn content<R: ReadAt>(log: &LogView<R>, seq: Seq) -> Result<String, StreamError>
     Ok(texts(event.value().first("content").unwrap_or(Value::EMPTY_ARRAY), COMPARED_TEXT))
 }
 
-/// Whether two texts look like versions of one.
+/// Tells whether two texts look like versions of one.
 fn is_alike(from: &str, to: &str) -> bool {
     TextDiff::configure().timeout(Duration::from_millis(50)).diff_words(from, to).ratio() >= ALIKE
 }
 
-/// Whether two times are one: the same text, or the same moment.
+/// Tells whether two times are one: the same text, or the same moment.
 fn is_same_time(a: Option<&str>, b: Option<&str>) -> bool {
     let moment = |ts: Option<&str>| ts.and_then(|ts| ts.parse::<Timestamp>().ok());
     a == b || moment(a).is_some_and(|moment_a| moment(b) == Some(moment_a))
@@ -382,7 +382,7 @@ impl Matched {
         self.new_left.retain(|new| !taken.contains(new));
     }
 
-    /// What stands in the place of something like it has changed.
+    /// Returns what stands in the place of something like it has changed.
     fn find_changed(&mut self, ops: &[DiffOp], is_alike: &dyn Fn(usize, usize) -> Result<bool, StreamError>) -> Result<(), StreamError> {
         let within = |left: &[usize], range: Range<usize>| -> Vec<usize> {
             left[left.partition_point(|at| *at < range.start)..left.partition_point(|at| *at < range.end)].to_vec()
@@ -449,7 +449,7 @@ impl Multiset {
         messages.into_iter().filter(|message| !self.take(message)).collect()
     }
 
-    /// A set of these.
+    /// Returns a set of these.
     #[must_use]
     pub fn of(messages: &[Spoken]) -> Multiset {
         let mut set = Multiset::default();

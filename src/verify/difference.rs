@@ -14,7 +14,7 @@ pub struct Difference {
     /// What differs, in words that stand alone.
     pub what: String,
     /// Where.
-    pub place: Place,
+    pub place: DifferenceAt,
     /// The event that says otherwise, where the place is not in the log itself.
     pub event: Option<Seq>,
     /// What there is on both sides.
@@ -23,7 +23,7 @@ pub struct Difference {
 
 /// Where a difference is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
+pub enum DifferenceAt {
     /// In the log: at a line and a byte of it, both from 1, where one is to
     /// blame.
     Log(Option<(u64, u64)>),
@@ -57,7 +57,7 @@ pub enum Sides {
     /// Two texts, compared line by line.
     Lines {
         /// The lines that differ, and some around them.
-        lines: Vec<Line>,
+        lines: Vec<DiffLine>,
         /// How many more lines differ.
         more: u64,
     },
@@ -65,7 +65,7 @@ pub enum Sides {
 
 /// One line of two texts that are compared.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Line {
+pub struct DiffLine {
     /// Which of them has it.
     pub on: Side,
     /// Its text, without its end.
@@ -97,7 +97,7 @@ pub struct Window {
 }
 
 impl Window {
-    /// A window of a file around `at`.
+    /// Returns a window of a file around `at`.
     #[must_use]
     pub fn around(file: &[u8], at: usize, context: usize) -> Window {
         let at = at.min(file.len());
@@ -108,34 +108,34 @@ impl Window {
 }
 
 impl Difference {
-    /// A difference in a file of the session, without two sides to show.
+    /// Returns a difference in a file of the session, without two sides to show.
     pub fn in_file(what: impl Into<String>, location: Location) -> Difference {
-        Difference { what: what.into(), place: Place::File(location), event: None, sides: Sides::None }
+        Difference { what: what.into(), place: DifferenceAt::File(location), event: None, sides: Sides::None }
     }
 
-    /// A difference in the log itself.
+    /// Returns a difference in the log itself.
     pub fn in_log(what: impl Into<String>, line: Option<u64>) -> Difference {
-        Difference { what: what.into(), place: Place::Log(line.map(|line| (line, 1))), event: None, sides: Sides::None }
+        Difference { what: what.into(), place: DifferenceAt::Log(line.map(|line| (line, 1))), event: None, sides: Sides::None }
     }
 
-    /// A difference at an event of the log; the root has no line.
+    /// Returns a difference at an event of the log; the root has no line.
     pub fn at_event(what: impl Into<String>, seq: Seq) -> Difference {
         Difference::in_log(what, (!seq.is_root()).then(|| u64::from(seq.number())))
     }
 
-    /// The same, with two short texts.
+    /// Returns the difference with a short text for each side.
     #[must_use]
     pub fn with_texts(self, source: impl Into<String>, log: impl Into<String>) -> Difference {
         Difference { sides: Sides::Texts { source: source.into(), log: log.into() }, ..self }
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for DifferenceAt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Place::Log(None) => f.write_str("log"),
-            Place::Log(Some((line, byte))) => write!(f, "log:{line}:{byte}"),
-            Place::File(location) => location.fmt(f),
+            DifferenceAt::Log(None) => f.write_str("log"),
+            DifferenceAt::Log(Some((line, byte))) => write!(f, "log:{line}:{byte}"),
+            DifferenceAt::File(location) => location.fmt(f),
         }
     }
 }
@@ -143,7 +143,7 @@ impl fmt::Display for Place {
 /// How much is shown around a difference unless somebody asks for more.
 pub const USUAL_CONTEXT: usize = 40;
 
-/// A text in which control characters can be seen and do nothing.
+/// Returns a text in which control characters can be seen and do nothing.
 #[must_use]
 pub fn visible(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -151,7 +151,8 @@ pub fn visible(text: &str) -> String {
     out
 }
 
-/// The same for bytes: those that are not UTF-8 stand as `\xNN`.
+/// Returns bytes as a text that terminals can show: those that are not UTF-8 are
+/// written as `\xNN`.
 #[must_use]
 pub fn visible_bytes(bytes: &[u8]) -> String {
     let mut out = String::with_capacity(bytes.len());

@@ -15,11 +15,11 @@ use crate::model::finding::Findings;
 use crate::model::heads::HeadName;
 use crate::model::ids::Seq;
 use crate::model::location::Location;
-use crate::model::shown::Shower;
+use crate::model::shown::MessageRenderer;
 use crate::model::stream::{ReadAt, StreamError};
 
 use super::build::build_log;
-use super::difference::{Difference, Place, Sides, Window};
+use super::difference::{Difference, DifferenceAt, Sides, Window};
 use super::messages::{Comparison, Replayed, message_difference};
 use super::proof::{budget, head_difference, heads_difference, one_file, only_in_log, only_in_source, outcome_difference};
 use super::records::Records;
@@ -60,7 +60,7 @@ impl Explained {
     }
 }
 
-/// The deadline of one match.
+/// Returns the deadline of one match.
 pub(super) fn deadline() -> Option<Instant> {
     Instant::now().checked_add(MATCHING)
 }
@@ -114,8 +114,8 @@ impl ByteSink for Collect {
     }
 }
 
-/// A difference of bytes with as much context as is wanted, and with a count
-/// of the lines behind it that differ too.
+/// Returns a difference of bytes with as much context as is wanted, and with a count
+/// of the lines after it that differ too.
 fn to_the_end<R: ReadAt>(
     log: &mut LogView<R>,
     adapter: &dyn Format,
@@ -165,8 +165,8 @@ pub fn replay_differences<R: ReadAt>(
     limits: Limits,
     found: &mut Explained,
 ) -> Result<(), StreamError> {
-    let (shower, records) = (adapter.shower(log.shapes()), Records::default());
-    let mut comparison = Comparison::new(shower.as_ref(), &records);
+    let (message_renderer, records) = (adapter.message_renderer(log.shapes()), Records::default());
+    let mut comparison = Comparison::new(message_renderer.as_ref(), &records);
     let mut loader = adapter.loader(files);
     let active = log.active();
     let compared = comparison.head(log, loader.as_mut(), None, &active)?;
@@ -174,7 +174,7 @@ pub fn replay_differences<R: ReadAt>(
     if compared.outcome.error.is_none() && log.outcome.error.is_none() {
         let mut loaded = Vec::new();
         loader.load(None, &mut |message| loaded.push(message.to_vec()));
-        messages_of_head(log, shower.as_ref(), &active, &loaded, limits, found)?;
+        messages_of_head(log, message_renderer.as_ref(), &active, &loaded, limits, found)?;
     }
     if let Some(difference) = outcome_difference(&compared.outcome, &log.outcome, &active, None) {
         found.add(difference, limits);
@@ -201,10 +201,10 @@ pub fn replay_differences<R: ReadAt>(
 }
 
 /// The messages of one head that differ, matched so that one which is missing
-/// does not make all behind it differ.
+/// does not make all after it differ.
 fn messages_of_head<R: ReadAt>(
     log: &mut LogView<R>,
-    shower: &Shower,
+    message_renderer: &MessageRenderer,
     head: &HeadName,
     loaded: &[Vec<u8>],
     limits: Limits,
@@ -212,7 +212,7 @@ fn messages_of_head<R: ReadAt>(
 ) -> Result<(), StreamError> {
     let node = log.state().head(head).unwrap_or(Seq::ROOT);
     let mut replayed = Vec::new();
-    let mut lines = Replayed::of(log, shower, node)?;
+    let mut lines = Replayed::of(log, message_renderer, node)?;
     while let Some(line) = lines.next_line(|seq, line| (seq, line.to_vec()))? {
         replayed.push(line);
     }
@@ -245,12 +245,12 @@ fn messages_of_head<R: ReadAt>(
     Ok(())
 }
 
-/// What makes values match: they are equal, however they are spelt.
+/// Returns what makes values match: they are equal, however they are spelt.
 fn keys(values: &[&[u8]]) -> Vec<Vec<u8>> {
     values.iter().map(|value| Value::trusted(value).normal_form()).collect()
 }
 
-/// Whether a conversion of these files gives this log, up to its first seal:
+/// Tells whether a conversion of these files gives this log, up to its first seal:
 /// what follows that are forks. `None` where that cannot be told, because
 /// the log has times of files in it, which copies of them do not keep.
 ///
@@ -269,7 +269,7 @@ pub fn is_conversion<R: ReadAt>(log: &LogView<R>, adapter: &dyn Format, files: &
     Ok(if has_times { None } else { Some(false) })
 }
 
-/// Where a log whose bytes are not those that were sealed first differs from
+/// Returns where a log whose bytes are not those that were sealed first differs from
 /// what its source gives today. Nothing where that cannot be told.
 #[must_use]
 pub fn altered_line(bytes: &[u8], adapter: &dyn Format, files: &Files, context: usize) -> Option<Difference> {
@@ -290,7 +290,7 @@ pub fn altered_line(bytes: &[u8], adapter: &dyn Format, files: &Files, context: 
     let location = Location::of_offset("log", bytes, at);
     Some(Difference {
         what: "the log was altered: a conversion of its source gives another line".to_owned(),
-        place: Place::Log(location.line.zip(location.byte)),
+        place: DifferenceAt::Log(location.line.zip(location.byte)),
         event: None,
         sides: Sides::Bytes { source: Window::around(&fresh, at, context), log: Window::around(bytes, at, context), more: None },
     })

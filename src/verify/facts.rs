@@ -25,14 +25,14 @@ pub fn facts<R: ReadAt>(log: &mut LogView<R>) -> Result<Vec<Spoken>, StreamError
     let mut list = Vec::new();
     for seq in (1..=log.last().number()).map(Seq::new) {
         let class = match class_of(log.kind(seq)) {
-            Compared::As(class) => class,
-            Compared::Elsewhere => continue,
-            Compared::WithTime => PieceClass::Metadata,
+            ComparedAs::As(class) => class,
+            ComparedAs::Elsewhere => continue,
+            ComparedAs::WithTime => PieceClass::Metadata,
         };
         let id = log.session.id.clone();
         let event = log.event(seq)?;
         // A head that no record of the source moved follows from the messages.
-        if class_of(event.kind) == Compared::WithTime && event.ts.is_none() {
+        if class_of(event.kind) == ComparedAs::WithTime && event.ts.is_none() {
             continue;
         }
         let mut state = Sha256Hasher(Sha256::new_with_prefix(b"fact\0"));
@@ -57,7 +57,7 @@ pub struct Companion {
 }
 
 /// Lists the files of a log that have no records. An empty folder holds nothing,
-/// and is none of them.
+/// and is not one of them.
 ///
 /// # Errors
 /// When the log cannot be read.
@@ -107,7 +107,7 @@ fn piece(event: &EventRef<'_>, key: ContentKey, class: PieceClass) -> Spoken {
 
 /// Where events of a kind are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Compared {
+enum ComparedAs {
     /// Here, as pieces of a class.
     As(PieceClass),
     /// Here as metadata, where a record of the source has made them.
@@ -116,7 +116,7 @@ enum Compared {
     Elsewhere,
 }
 
-fn class_of(kind: EventKind) -> Compared {
+fn class_of(kind: EventKind) -> ComparedAs {
     match kind {
         EventKind::Turn
         | EventKind::Run
@@ -124,11 +124,11 @@ fn class_of(kind: EventKind) -> Compared {
         | EventKind::Compaction
         | EventKind::BranchSummary
         | EventKind::Label
-        | EventKind::Unknown => Compared::As(PieceClass::Fact),
+        | EventKind::Unknown => ComparedAs::As(PieceClass::Fact),
         EventKind::Meta | EventKind::Row | EventKind::ModelChange | EventKind::SettingChange | EventKind::Usage | EventKind::Edit => {
-            Compared::As(PieceClass::Metadata)
+            ComparedAs::As(PieceClass::Metadata)
         }
-        EventKind::Head => Compared::WithTime,
+        EventKind::Head => ComparedAs::WithTime,
         EventKind::Message
         | EventKind::Damage
         | EventKind::Repeat
@@ -139,7 +139,7 @@ fn class_of(kind: EventKind) -> Compared {
         | EventKind::Shapes
         | EventKind::Residual
         | EventKind::File
-        | EventKind::Seal => Compared::Elsewhere,
+        | EventKind::Seal => ComparedAs::Elsewhere,
     }
 }
 

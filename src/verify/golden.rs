@@ -15,7 +15,7 @@ use crate::model::ids::Seq;
 use crate::model::location::Location;
 use crate::model::stream::{ReadAt, StreamError};
 
-use super::difference::{Difference, Line, Place, Side, Sides};
+use super::difference::{DiffLine, Difference, DifferenceAt, Side, Sides};
 use super::explain::deadline;
 use super::messages::Replayed;
 use super::proof::budget;
@@ -29,7 +29,7 @@ const DEEPEST: usize = 32;
 /// So many lines of a difference are shown; the rest is counted.
 const LONGEST_DIFFERENCE: usize = 60;
 
-/// The replay of a log: how its program's load ends, the messages of the head
+/// Returns the replay of a log: how its program's load ends, the messages of the head
 /// that is shown by default, and a hash of what every other head shows.
 ///
 /// # Errors
@@ -47,10 +47,10 @@ pub fn replay_text<R: ReadAt>(log: &mut LogView<R>, adapter: &dyn Format) -> Res
     }
     outcome.failures.iter().for_each(|(head, why)| line(&mut text, &format!("{head} fails"), why));
     outcome.facts.iter().for_each(|(name, fact)| line(&mut text, &format!("fact {name}"), fact.as_str()));
-    let shower = adapter.shower(log.shapes());
-    push_other_heads(log, &shower, &active, &mut text)?;
+    let message_renderer = adapter.message_renderer(log.shapes());
+    push_other_heads(log, &message_renderer, &active, &mut text)?;
     let node = log.state().head(&active).unwrap_or(Seq::ROOT);
-    let mut replayed = Replayed::of(log, shower.as_ref(), node)?;
+    let mut replayed = Replayed::of(log, message_renderer.as_ref(), node)?;
     let mut number = 0;
     let mut push = |_: Seq, message: &[u8]| {
         number += 1;
@@ -72,7 +72,7 @@ fn line(text: &mut String, name: &str, value: &str) {
 /// no time without end.
 fn push_other_heads<R: ReadAt>(
     log: &mut LogView<R>,
-    shower: &crate::model::shown::Shower,
+    message_renderer: &crate::model::shown::MessageRenderer,
     active: &HeadName,
     text: &mut String,
 ) -> Result<(), StreamError> {
@@ -86,7 +86,7 @@ fn push_other_heads<R: ReadAt>(
             Some(budget) => {
                 let mut hash = Sha256::new();
                 let mut count = 0;
-                let mut replayed = Replayed::of(log, shower, node)?;
+                let mut replayed = Replayed::of(log, message_renderer, node)?;
                 let mut add = |_: Seq, message: &[u8]| {
                     hash.update(Value::trusted(message).normal_form());
                     hash.update(b"\n");
@@ -102,7 +102,7 @@ fn push_other_heads<R: ReadAt>(
     Ok(())
 }
 
-/// A text in quotes, with the escapes of the log.
+/// Returns a text in quotes, with the escapes of the log.
 fn quoted(text: &str) -> String {
     let mut out = Vec::new();
     json::push_string(text, &mut out);
@@ -166,7 +166,7 @@ fn push_named(name: &str, value: Value<'_>, depth: usize, text: &mut String) {
     }
 }
 
-/// A line of a text: `"` and tabs as they are, the rest with the escapes of the
+/// Returns a line of a text: `"` and tabs as they are, the rest with the escapes of the
 /// log.
 fn in_block(line: &str) -> String {
     let mut out = String::from(if line.is_empty() { "|" } else { "| " });
@@ -185,7 +185,7 @@ fn push_line(depth: usize, line: &str, text: &mut String) {
     text.push('\n');
 }
 
-/// How a replay differs from the one that was kept in `file`.
+/// Returns how a replay differs from the one that was kept in `file`.
 #[must_use]
 pub fn golden_difference(kept: &str, now: &str, file: &str, context: usize) -> Option<Difference> {
     if kept == now {
@@ -208,7 +208,7 @@ pub fn golden_difference(kept: &str, now: &str, file: &str, context: usize) -> O
                 first = Some(change.old_index().unwrap_or(group[0].old_range().start) as u64 + 1);
             }
             if lines.len() < LONGEST_DIFFERENCE {
-                lines.push(Line { on, text: change.value().trim_end_matches('\n').to_owned() });
+                lines.push(DiffLine { on, text: change.value().trim_end_matches('\n').to_owned() });
             } else {
                 more += u64::from(on != Side::Both);
             }
@@ -216,7 +216,7 @@ pub fn golden_difference(kept: &str, now: &str, file: &str, context: usize) -> O
     }
     Some(Difference {
         what: "the replay is not the one that was kept".to_owned(),
-        place: Place::File(Location { line: first, ..Location::file(file) }),
+        place: DifferenceAt::File(Location { line: first, ..Location::file(file) }),
         event: None,
         sides: Sides::Lines { lines, more },
     })

@@ -5,11 +5,11 @@ use std::collections::HashMap;
 use std::hash::BuildHasher;
 
 use crate::json::Value;
-use crate::log::{Item, LogView, Projection, Reach, Salvage};
+use crate::log::{LogView, ProjectedNode, Projection, Reach, Salvage};
 use crate::model::heads::HeadName;
 use crate::model::ids::Seq;
 use crate::model::loaded::{LoadOutcome, Loader};
-use crate::model::shown::{Shower, Shown};
+use crate::model::shown::{MessageRenderer, Shown};
 use crate::model::stream::{ReadAt, StreamError};
 
 use super::difference::{Difference, Sides};
@@ -18,7 +18,7 @@ use super::structure::{Changes, changes};
 
 /// Heads of one log against what the source program loads, one after the other.
 pub struct Comparison<'s> {
-    shower: &'s Shower,
+    message_renderer: &'s MessageRenderer,
     records: &'s Records<'s>,
     proven: Proven,
 }
@@ -29,7 +29,7 @@ pub struct Comparison<'s> {
 #[derive(Default)]
 struct Proven {
     /// The one line of an item; nothing where it shows none.
-    lines: HashMap<Item, Option<u64>, RandomState>,
+    lines: HashMap<ProjectedNode, Option<u64>, RandomState>,
     seed: RandomState,
 }
 
@@ -80,16 +80,16 @@ impl<R: ReadAt> Lockstep<'_, R> {
 /// What the log shows of one head, line by line.
 pub(super) struct Replayed<'v, R> {
     log: &'v mut LogView<R>,
-    shower: &'v Shower,
+    message_renderer: &'v MessageRenderer,
     /// What events are known to be rendered to.
     records: Option<&'v Records<'v>>,
     projection: Projection,
     /// What items are known to show, where that is of use.
     proven: Option<&'v mut Proven>,
     /// The item at hand.
-    item: Option<Item>,
-    /// The one behind it, where that was looked at and not yet taken.
-    next: Option<Item>,
+    item: Option<ProjectedNode>,
+    /// The one after it, where that was looked at and not yet taken.
+    next: Option<ProjectedNode>,
     /// The lines of the item at hand but for the first, and where each ends.
     lines: Vec<u8>,
     ends: Vec<usize>,
@@ -100,14 +100,26 @@ pub(super) struct Replayed<'v, R> {
 }
 
 impl<'v, R: ReadAt> Replayed<'v, R> {
-    /// What is shown of the path to a node.
-    pub(super) fn of(log: &'v mut LogView<R>, shower: &'v Shower, node: Seq) -> Result<Replayed<'v, R>, StreamError> {
+    /// Returns what is shown of the path to a node.
+    pub(super) fn of(log: &'v mut LogView<R>, message_renderer: &'v MessageRenderer, node: Seq) -> Result<Replayed<'v, R>, StreamError> {
         let projection = Projection::of(log, node, Reach::Shown, Salvage::Hidden)?;
         let (lines, ends) = (Vec::new(), Vec::new());
-        Ok(Replayed { log, shower, records: None, projection, proven: None, item: None, next: None, lines, ends, taken: 0, count: 0 })
+        Ok(Replayed {
+            log,
+            message_renderer,
+            records: None,
+            projection,
+            proven: None,
+            item: None,
+            next: None,
+            lines,
+            ends,
+            taken: 0,
+            count: 0,
+        })
     }
 
-    /// What it took so far: lines that were taken, or nodes on the path.
+    /// Returns what it took so far: lines that were taken, or nodes on the path.
     pub(super) fn cost(&self) -> u64 {
         self.projection.path_len().max(self.count) as u64
     }
@@ -129,7 +141,7 @@ impl<'v, R: ReadAt> Replayed<'v, R> {
             let record = self.records.and_then(|records| records.of(item.seq));
             let shown = Shown { record, ..self.projection.read(item, self.log)? };
             let mut seen = None;
-            (self.shower)(&shown, &mut |line| match look.take() {
+            (self.message_renderer)(&shown, &mut |line| match look.take() {
                 Some(look) => seen = Some(look(item.seq, line)),
                 None => {
                     lines.extend_from_slice(line);
@@ -181,14 +193,14 @@ impl<'v, R: ReadAt> Replayed<'v, R> {
     }
 }
 
-/// How one message differs; `replayed` comes with its event.
+/// Returns how one message differs; `replayed` comes with its event.
 pub(super) fn message_difference(head: &str, number: usize, loaded: &[u8], replayed: (Seq, &[u8])) -> Difference {
     let changes = changes(Value::trusted(loaded), Value::trusted(replayed.1));
     let what = format!("message {number} of {head} differs{}", in_fields(&changes));
     Difference { sides: Sides::Json(changes), ..Difference::at_event(what, replayed.0) }
 }
 
-/// Which members changed, as far as they can be named in a line.
+/// Returns which members changed, as far as they can be named in a line.
 fn in_fields(changes: &Changes) -> String {
     const NAMED: usize = 3;
     let paths: Vec<String> =
@@ -203,7 +215,7 @@ fn in_fields(changes: &Changes) -> String {
 
 /// What comparing one head came to.
 #[derive(Debug)]
-pub struct Compared {
+pub struct HeadComparison {
     /// How the source program's load ends.
     pub outcome: LoadOutcome,
     /// How many messages the log shows.
@@ -217,8 +229,8 @@ pub struct Compared {
 impl<'s> Comparison<'s> {
     /// Nothing is compared yet; these records need not be rendered for it.
     #[must_use]
-    pub fn new(shower: &'s Shower, records: &'s Records<'s>) -> Comparison<'s> {
-        Comparison { shower, records, proven: Proven::default() }
+    pub fn new(message_renderer: &'s MessageRenderer, records: &'s Records<'s>) -> Comparison<'s> {
+        Comparison { message_renderer, records, proven: Proven::default() }
     }
 
     /// Compares one head; `None` is the program's default load.
@@ -231,11 +243,11 @@ impl<'s> Comparison<'s> {
         loader: &mut dyn Loader,
         ask: Option<&HeadName>,
         head: &HeadName,
-    ) -> Result<Compared, StreamError> {
+    ) -> Result<HeadComparison, StreamError> {
         let node = log.state().head(head).unwrap_or(Seq::ROOT);
         // What is shown of one head alone is never asked for again.
         let proven = (log.state().head_count() > 1).then_some(&mut self.proven);
-        let replayed = Replayed { proven, records: Some(self.records), ..Replayed::of(log, self.shower, node)? };
+        let replayed = Replayed { proven, records: Some(self.records), ..Replayed::of(log, self.message_renderer, node)? };
         let mut lockstep = Lockstep { replayed, loaded: 0, head: head.to_string(), first: None };
         let outcome = loader.load(ask, &mut |message| lockstep.loaded(message));
         let Lockstep { mut replayed, loaded, first, .. } = lockstep;
@@ -249,6 +261,6 @@ impl<'s> Comparison<'s> {
             }
         }
         let cost = replayed.cost().max(loaded as u64);
-        Ok(Compared { outcome, messages: replayed.count as u64, cost, difference })
+        Ok(HeadComparison { outcome, messages: replayed.count as u64, cost, difference })
     }
 }

@@ -17,7 +17,7 @@ use crate::model::stream::{ReadAt, StreamError};
 
 use super::bytes::Compare;
 use super::difference::Difference;
-use super::messages::{Compared, Comparison};
+use super::messages::{Comparison, HeadComparison};
 use super::records::Records;
 use super::seal::seal_difference;
 
@@ -59,7 +59,8 @@ pub fn prove<R: ReadAt + Clone + Send>(
     prove_records(log, adapter, files, &mut Records::default())
 }
 
-/// The same; notes what events were rendered to, but for large sessions.
+/// Proves a log against its files as [`prove`] does, and notes the records that its
+/// events were rendered to, but for large sessions.
 ///
 /// # Errors
 /// When the log cannot be read.
@@ -103,7 +104,8 @@ pub fn files_rebuild<R: ReadAt>(log: &mut LogView<R>, adapter: &dyn Format, file
     records_rebuild(log, adapter, files, &mut Records::default())
 }
 
-/// The same; notes what events were rendered to.
+/// Proves that a log rebuilds these files, and notes the records that its events were
+/// rendered to.
 fn records_rebuild<'f, R: ReadAt>(
     log: &mut LogView<R>,
     adapter: &dyn Format,
@@ -189,11 +191,11 @@ fn replays<R: ReadAt>(
     files: &Files,
     records: &Records<'_>,
 ) -> Result<Result<Proof, Difference>, StreamError> {
-    let shower = adapter.shower(log.shapes());
-    let mut comparison = Comparison::new(shower.as_ref(), records);
+    let message_renderer = adapter.message_renderer(log.shapes());
+    let mut comparison = Comparison::new(message_renderer.as_ref(), records);
     let mut loader = adapter.loader(files);
     let active = log.active();
-    let Compared { outcome, messages, difference, .. } = comparison.head(log, loader.as_mut(), None, &active)?;
+    let HeadComparison { outcome, messages, difference, .. } = comparison.head(log, loader.as_mut(), None, &active)?;
     if let Some(difference) = outcome_difference(&outcome, &log.outcome, &active, difference) {
         return Ok(Err(difference));
     }
@@ -222,9 +224,9 @@ fn replays<R: ReadAt>(
     Ok(Ok(proof))
 }
 
-/// A head that only one side has.
+/// Returns a head that only one side has.
 pub(super) fn heads_difference<R: ReadAt>(log: &LogView<R>, in_source: &BTreeSet<HeadName>) -> Option<Difference> {
-    // A fork was added to the log and is none of the source's.
+    // A fork was added to the log and is not one of the source's.
     let forks: BTreeSet<&HeadName> = log.forks().iter().collect();
     let in_log: BTreeSet<HeadName> = log.state().heads().map(|(name, _)| name.clone()).filter(|name| !forks.contains(name)).collect();
     let head = in_log.symmetric_difference(in_source).next()?;
@@ -233,12 +235,12 @@ pub(super) fn heads_difference<R: ReadAt>(log: &LogView<R>, in_source: &BTreeSet
     Some(Difference::in_log(format!("the {has} has a head that the {lacks} has not: {head}"), node.map(|node| u64::from(node.number()))))
 }
 
-/// How many messages of heads other than the default are compared.
+/// Returns how many messages of heads other than the default are compared.
 pub(super) fn budget<R: ReadAt>(log: &LogView<R>) -> u64 {
     COMPARED_PER_EVENT * u64::from(log.last().number()) + ALWAYS_COMPARED
 }
 
-/// Where the default load ends otherwise than the log says.
+/// Returns where the default load ends otherwise than the log says.
 pub(super) fn outcome_difference(
     outcome: &LoadOutcome,
     said: &Outcome,
@@ -275,7 +277,7 @@ pub(super) fn outcome_difference(
     says(&format!("the fact `{name}` differs"), format!("{derived:?}"), format!("{told:?}"))
 }
 
-/// Whether a fact is the same on both sides; lists, maps and numbers may be
+/// Tells whether a fact is the same on both sides; lists, maps and numbers may be
 /// spelt differently.
 fn is_same_fact(source: Option<&String>, log: Option<&Fact>) -> bool {
     // A derived value that is any JSON may be a string: then the log has a text.
@@ -299,8 +301,8 @@ fn is_same_json(source: &str, log: &str) -> bool {
     source.zip(log).is_some_and(|(source, log)| source.value.is_same_as(log.value))
 }
 
-/// Where a head by itself is otherwise than the log says.
-pub(super) fn head_difference(compared: Compared, said: &Outcome, head: &HeadName) -> Option<Difference> {
+/// Returns where a head by itself is otherwise than the log says.
+pub(super) fn head_difference(compared: HeadComparison, said: &Outcome, head: &HeadName) -> Option<Difference> {
     let said_of_head = said.failures.get(&head.to_string());
     let Some(error) = compared.outcome.error else {
         let unfounded = said_of_head.filter(|_| head.kind == HeadKind::Branch).map(|why| {

@@ -18,14 +18,14 @@ const LISTED: usize = 100;
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Changes {
     /// The changes, in the order of the first value.
-    pub list: Vec<Change>,
+    pub list: Vec<ValueChange>,
     /// How many more there are.
     pub more: u64,
 }
 
 /// One change.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Change {
+pub struct ValueChange {
     /// Where: `content[0].text`; empty for the value as a whole.
     pub path: String,
     /// The JSON text before it; nothing where it was added.
@@ -47,7 +47,7 @@ impl Changes {
     fn add(&mut self, path: &str, from: Option<Value<'_>>, to: Option<Value<'_>>) {
         if self.list.len() < LISTED {
             let text = |value: Value<'_>| value.text().to_vec();
-            self.list.push(Change { path: path.to_owned(), from: from.map(text), to: to.map(text) });
+            self.list.push(ValueChange { path: path.to_owned(), from: from.map(text), to: to.map(text) });
         } else {
             self.more += 1;
         }

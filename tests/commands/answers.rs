@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use support::bench::{Bench, code, line, lines};
 use support::unprivileged::{Run, Unprivileged, unprivileged};
 use support::webui::Folder;
-use support::{everlog, mending, pi, stderr, stdout};
+use support::{everlog, pi, repairing, stderr, stdout};
 
 fn contains(a: &Path, b: &Path) -> (Option<i32>, String) {
     let done = everlog(&["contains", a.to_str().unwrap(), b.to_str().unwrap()]);
@@ -159,7 +159,7 @@ fn messages_that_only_a_database_has_are_missing() {
     assert_eq!(code(&migrated), Some(0), "{}", stderr(&migrated));
     assert_eq!(contains(&home, &dest).0, Some(0), "{}", contains(&home, &dest).1);
     // What the sidecar has, the database may have too, in its own form.
-    mending::database(&home, &[]);
+    repairing::database(&home, &[]);
     let database = rusqlite::Connection::open(home.join("state.db")).unwrap();
     let add = |role: &str, text: &str| {
         database.execute("INSERT INTO messages VALUES (NULL, 'aaa', ?1, ?2, 1699990001.5, 1)", [role, text]).unwrap();

@@ -11,7 +11,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Output;
 use support::bench::{Bench, code, lines};
-use support::mending;
+use support::repairing;
 use support::webui::{Folder, corpus, corpus_copy, turn, writer};
 use support::{all_cases, everlog, stderr, stdout, tree};
 use tempfile::TempDir;
@@ -20,7 +20,7 @@ fn audit(source: &Path, more: &[&str]) -> Output {
     everlog(&[&["audit", source.to_str().unwrap(), "--json"], more].concat())
 }
 
-/// The findings, and the summary behind them.
+/// The findings, and the summary after them.
 fn findings(output: &Output) -> (Vec<Value>, Value) {
     let mut rows: Vec<Value> = stdout(output).lines().map(|row| serde_json::from_str(row).unwrap()).collect();
     let summary = rows.pop().expect("no summary")["summary"].clone();
@@ -275,21 +275,21 @@ fn other_formats_are_audited_by_what_their_conversion_would_find() {
     assert_eq!(code(&one), Some(0), "{}", stdout(&one));
 }
 
-/// What tells a finding from others. Places move when files are mended.
+/// What tells a finding from others. Places move when files are repaired.
 fn name(row: &Value) -> String {
     ["code", "severity", "file", "session_id", "turn_id"].map(|key| row[key].to_string()).join(" ")
 }
 
 #[test]
 fn what_is_said_to_be_repairable_is_gone_after_a_repair() {
-    let (mut mended, mut wrong) = (0, Vec::new());
+    let (mut repaired, mut wrong) = (0, Vec::new());
     for case in all_cases().into_iter().filter(|case| case.format == "hermes-webui") {
         let scratch = case.copy();
         let input = scratch.path().join("input");
         let (before, _) = findings(&audit(&input, &[]));
         let promised: Vec<&Value> = before.iter().filter(|row| row["repairable"] == true).collect();
-        let bench = mending::Bench::of(&input, scratch.path());
-        let written = bench.mend();
+        let bench = repairing::Bench::of(&input, scratch.path());
+        let written = bench.repair();
         if written.is_empty() != promised.is_empty() {
             wrong.push(format!("{}: {} are repairable, and {written:?} were written", case.id(), promised.len()));
         }
@@ -297,9 +297,9 @@ fn what_is_said_to_be_repairable_is_gone_after_a_repair() {
         let left: Vec<String> = after.iter().map(name).collect();
         wrong.extend(promised.iter().filter(|row| left.contains(&name(row))).map(|row| format!("{}: still there: {row}", case.id())));
         wrong.extend(after.iter().filter(|row| row["repairable"] == true).map(|row| format!("{}: to be repaired again: {row}", case.id())));
-        mended += promised.len();
+        repaired += promised.len();
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    assert!(mended > 10, "only {mended} findings were mended");
-    eprintln!("{mended} findings that repair can mend are gone after it");
+    assert!(repaired > 10, "only {repaired} findings were repaired");
+    eprintln!("{repaired} findings that repair can mend are gone after it");
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
-use support::mending::database;
+use support::repairing::database;
 use support::webui::{Folder, turn, writer};
 use support::{everlog, fixtures, stdout};
 

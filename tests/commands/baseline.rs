@@ -191,7 +191,7 @@ fn a_larger_loss_is_not_the_loss_that_was_accepted() {
     let accepted = audit(&bench, &["--accept"]);
     assert_eq!(code(&accepted), Some(0), "{}{}", stdout(&accepted), stderr(&accepted));
     assert_eq!(code(&bench.migrate(&[])), Some(0));
-    // More messages on both sides are no new loss.
+    // More messages on both sides are not a new loss.
     let said = audit(&bench, &["--json"]);
     assert!(stdout(&said).contains("events_disagree"), "{}", stdout(&said));
     // The store is of the cut transcript: only the event log tells how much is gone.

@@ -160,7 +160,7 @@ fn what_only_one_format_can_say_is_named_across_formats() {
         (code(&done), stdout(&done) + &stderr(&done))
     };
     assert_eq!(contains(&bench.source(), &other).0, Some(0));
-    // Metadata of another program is no loss, but is not passed over in silence.
+    // Metadata of another program is not a loss, but is not skipped in silence.
     let (exit, said) = contains(&other, &bench.source());
     assert!(exit == Some(0) && said.contains("not compared: 1 metadata record"), "{said}");
     fs::create_dir(folder.join("attachments")).unwrap();

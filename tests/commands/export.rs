@@ -212,6 +212,6 @@ fn nothing_is_taken_from_a_program_that_runs() {
     let refused = undo(&receipt);
     running.kill().unwrap();
     running.wait().unwrap();
-    assert!(code(&refused) == 2 && stderr(&refused).contains("right now"), "{}", stderr(&refused));
+    assert!(code(&refused) == 2 && stderr(&refused).contains("is working on"), "{}", stderr(&refused));
     assert_eq!(code(&undo(&receipt)), 0);
 }

@@ -182,13 +182,13 @@ fn what_a_killed_fork_leaves_is_reported_and_taken_away_by_the_next() {
         }
         let done = fork(&log, &["--at", "bbbb0001"]);
         assert_eq!(code(&done), Some(0), "{n}: {}", stderr(&done));
-        assert!(stderr(&done).contains("of a fork that did not come to its end"), "{n}: {}", stderr(&done));
+        assert!(stderr(&done).contains("of an unfinished fork"), "{n}: {}", stderr(&done));
         assert!(fs::read(&log).unwrap() == whole, "{n}");
         if n % 5 == 0 {
             fs::write(&log, bytes).unwrap();
             let run = bench.migrate(&[]);
             assert_eq!(code(&run), Some(1), "{n}");
-            assert!(stderr(&run).contains("of a fork that did not come to its end"), "{n}: {}", stderr(&run));
+            assert!(stderr(&run).contains("of an unfinished fork"), "{n}: {}", stderr(&run));
             assert!(fs::read(&log).unwrap() == old, "{n}");
             assert_eq!((code(&bench.migrate(&[])), code(&verified(&bench))), (Some(0), Some(0)), "{n}");
             assert!(!bench.dest().join(".everlog/earlier").exists(), "{n}: a leftover was kept");
@@ -212,14 +212,14 @@ fn a_new_log_takes_the_place_of_one_with_a_leftover() {
     assert!(tree(&bench.dest()) == before);
     let done = bench.migrate(&[]);
     assert_eq!(code(&done), Some(1));
-    assert!(stderr(&done).contains("of a fork that did not come to its end"), "{}", stderr(&done));
+    assert!(stderr(&done).contains("of an unfinished fork"), "{}", stderr(&done));
     assert!(!bench.dest().join(".everlog/earlier").exists(), "a leftover was kept");
     assert_eq!(shown(&log, &["--head", "mine"]).len(), 3);
     assert_eq!((code(&bench.migrate(&[])), code(&verified(&bench))), (Some(0), Some(0)));
 }
 
 #[test]
-fn whole_events_behind_a_seal_are_not_taken_away() {
+fn complete_events_after_a_seal_are_not_removed() {
     let bench = bench();
     let log = pi::log(&bench);
     let good = fs::read_to_string(&log).unwrap();
@@ -374,7 +374,7 @@ fn a_node_whose_id_is_gone_is_the_nearest_that_says_the_same() {
 fn a_log_kept_for_a_fork_alone_says_so() {
     let bench = bench();
     let log = pi::log(&bench);
-    // A setting is no fact that would be missed, but a fork may stand on it.
+    // A setting is not a fact that would be missed, but a fork may stand on it.
     let level = pi::entry("thinking_level_change", "eeee0001", "cccc0002", "\"thinkingLevel\":\"high\"");
     pi::write(&bench, &(two_ways() + &level));
     bench.migrate(&[]);

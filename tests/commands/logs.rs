@@ -122,7 +122,7 @@ fn verify_tells_apart_what_can_be_wrong_with_a_log() {
         ("an altered byte", good.replace("message 2", "message 3"), "not those that were sealed"),
         ("a missing seal", good.lines().take(good.lines().count() - 1).map(|line| format!("{line}\n")).collect(), "no seal"),
         ("a torn tail", good[..good.len() - 10].to_owned(), "no seal"),
-        ("something behind the seal", format!("{good}{{\"seq\":"), "follows the log's last good seal"),
+        ("something after the seal", format!("{good}{{\"seq\":"), "follows the log's last good seal"),
         ("a newer version", good.replace("\"version\":1", "\"version\":7"), "version 7 is newer"),
         ("a missing line", good.lines().filter(|line| !line.contains("message 2")).map(|line| format!("{line}\n")).collect(), "has seq"),
     ];

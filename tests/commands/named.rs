@@ -113,12 +113,12 @@ fn a_source_or_a_folder_in_the_place_of_a_log_is_explained() {
             let done = run(&[command, &[path.to_str().unwrap()]].concat(), bench.scratch.path(), None);
             assert_eq!(code(&done), Some(2), "{command:?}");
             let said = stderr(&done);
-            assert!(said.contains("is no log: it is a session of gptme\n"), "{command:?}: {said}");
+            assert!(said.contains("is not a log: it is a session of gptme\n"), "{command:?}: {said}");
             assert!(said.contains("\nhint: convert it with `everlog migrate "), "{command:?}: {said}");
         }
     }
     let folder = run(&["replay", bench.dest().to_str().unwrap()], bench.scratch.path(), None);
-    assert!(stderr(&folder).contains("is a folder of logs, and one log is wanted"), "{}", stderr(&folder));
+    assert!(stderr(&folder).contains("is a folder of logs, where one log is wanted"), "{}", stderr(&folder));
     fs::write(bench.path("notes.txt"), "hello").unwrap();
     let other = run(&["replay", "notes.txt"], bench.scratch.path(), None);
     assert!(!stderr(&other).contains("migrate"), "{}", stderr(&other));

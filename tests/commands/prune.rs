@@ -1,4 +1,4 @@
-//! `everlog prune`: only what is over, seen to be, copied and left alone goes;
+//! `everlog prune`: only what has ended, provably, and is copied and unused is removed;
 //! the rest stays for one reason; and what went comes back.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stderr, clippy::disallowed_methods)]
@@ -13,7 +13,7 @@ use support::prune::{Bench, DAY_NS, Last, NOW_NS, Run, Seen, Turn, bytes_of, rea
 use support::webui::{Folder, writer};
 use support::{everlog, set_mtime, stderr, stdout, tree};
 
-/// Two turns that are over and one that is not, in one shard.
+/// Two turns that have ended and one that is not, in one shard.
 fn three_turns() -> Folder {
     let folder = Folder::new();
     let over = Turn::over(Last::Completed, Seen::Answer, Run::Done);
@@ -279,7 +279,7 @@ fn a_trash_keeps_what_went_even_without_a_log() {
 }
 
 #[test]
-fn what_was_written_since_stays_behind_what_comes_back() {
+fn what_was_written_since_stays_after_what_comes_back() {
     let folder = three_turns();
     let bench = bench(&folder);
     bench.migrate();

@@ -24,7 +24,7 @@ fn over() -> Turn {
     Turn::over(Last::Completed, Seen::Answer, Run::Done)
 }
 
-/// Sessions of one turn that is over.
+/// Sessions of one turn that has ended.
 fn sessions(ids: &[&str]) -> Folder {
     let folder = Folder::new();
     ids.iter().for_each(|id| session(&folder, id, &[over()]));
@@ -136,7 +136,7 @@ fn a_prune_whose_tombstones_were_never_all_written_took_nothing() {
         fs::write(&path, half).unwrap();
         assert!(bench.run(Action::Undo(None)).unwrap_err().contains("no prune of this source"));
     }
-    // A line that was cut off is no damage, now or later; and what its session
+    // A line that was cut off is not damage, now or later; and what its session
     // lost otherwise was not pruned.
     fs::remove_file(folder.path().join(shard("aaa", 0))).unwrap();
     assert!(bench.run(Action::Undo(None)).is_err());

@@ -197,7 +197,7 @@ fn what_picoclaw_writes_after_a_prune_stays_and_a_meta_file_of_its_own_is_not_to
     let restored = everlog(&[&command.split(' ').collect::<Vec<_>>()[..], &["-o", &out]].concat());
     assert_eq!(restored.status.code(), Some(0), "{command}: {}", support::stderr(&restored));
     assert!(bytes_of(Path::new(&out)).iter().any(|(name, bytes)| name.ends_with("cli_9.jsonl") && *bytes == before.as_bytes()));
-    // Lines alone stay behind what comes back.
+    // Lines alone stay after what comes back.
     fs::write(&meta, &left_meta).unwrap();
     assert_eq!(bench.run(Action::Undo(None)).unwrap().0, ExitStatus::Well);
     assert_eq!(fs::read_to_string(&lines).unwrap(), format!("{before}{more}"));

@@ -16,7 +16,7 @@ use support::prune::{Bench, Last, Run, Seen, Turn, bytes_of, read, run_line, ses
 use support::webui::Folder;
 use support::{everlog, stderr, stdout, tree};
 
-/// Two sessions, of which all turns are over but one.
+/// Two sessions, of which all turns have ended but one.
 fn two_sessions() -> Folder {
     let folder = Folder::new();
     let over = Turn::over(Last::Completed, Seen::Answer, Run::Done);
@@ -291,8 +291,8 @@ fn a_log_that_was_damaged_in_place_keeps_what_it_should_have() {
     assert!(said.status.code() == Some(1) && is_remedy(&stderr(&said)), "{}", stderr(&said));
     let source = folder.path().display().to_string();
     // It keeps the damaged one, which has a message of its own.
-    let mended = everlog(&["migrate", &source, "-o", &bench.dest.display().to_string(), "--rehash"]);
-    assert_eq!(mended.status.code(), Some(1), "{}", stderr(&mended));
+    let repaired = everlog(&["migrate", &source, "-o", &bench.dest.display().to_string(), "--rehash"]);
+    assert_eq!(repaired.status.code(), Some(1), "{}", stderr(&repaired));
     assert_eq!(bench.going(), ["run-aaa-t0", "run-aaa-t1"]);
 }
 

@@ -1,5 +1,5 @@
 //! `everlog prune` where something else was at work too: undo after a kill,
-//! behind a program that wrote on, beside one that runs; lines that hold more
+//! after a program that wrote on, beside one that runs; lines that hold more
 //! than one event; settings for another source; a trash that is not empty.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stderr, clippy::disallowed_methods)]
@@ -19,7 +19,7 @@ use support::watched::{Step, Watch, Watched};
 use support::webui::{Folder, writer};
 use support::{everlog, run, stderr, stdout};
 
-/// A session of which the last turn is over, and those before it are not.
+/// A session of which the last turn has ended, and those before it are not.
 fn ending_with_an_over_turn(open: usize) -> Folder {
     let folder = Folder::new();
     let mut turns = vec![Turn::over(Last::Worker, Seen::Answer, Run::Open); open];

@@ -14,7 +14,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use support::bench::code;
-use support::mending::{Bench, CUT_SHORT, WRITTEN, messages, said, worn};
+use support::repairing::{Bench, CUT_SHORT, WRITTEN, messages, said, worn};
 use support::webui::{Folder, corpus, corpus_copy, turn, writer};
 use support::{everlog, set_mtime, stderr, stdout, tree};
 use tempfile::TempDir;
@@ -69,7 +69,7 @@ fn it_leaves_what_the_programs_own_repair_leaves_in_every_case() {
         let (wanted, expected) = after_the_programs_own(&case);
         let now_ns = (expected["clock"].as_f64().unwrap() * 1e9) as i64;
         let bench = Bench { now_ns, ..Bench::of(&input, scratch.path()) };
-        let written = bench.mend();
+        let written = bench.repair();
         for (path, want) in &wanted {
             let got = fs::read_to_string(input.join(path)).unwrap_or_default();
             let is_same = if path.ends_with("_index.json") {
@@ -101,7 +101,7 @@ fn it_leaves_what_the_programs_own_repair_leaves_in_every_case() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert!(same >= 9 && untouched >= 20, "only {same} repairs and {untouched} cases without one were compared");
-    eprintln!("{same} cases mended as the program mends them, {untouched} left alone as it leaves them");
+    eprintln!("{same} cases repaired as the program repairs them, {untouched} left alone as it leaves them");
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn old_files_are_kept_private_and_new_ones_look_like_their_neighbours() {
     let folder = worn();
     let bench = Bench::of(&folder.path(), folder.home());
     let before = tree(&folder.path());
-    assert_eq!(bench.mend(), WRITTEN);
+    assert_eq!(bench.repair(), WRITTEN);
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&folder.path().join("aaa.json")), 0o640);
     assert_eq!(mode(&folder.path().join("ccc.json")), mode(&folder.path()) & 0o666);
@@ -124,7 +124,7 @@ fn old_files_are_kept_private_and_new_ones_look_like_their_neighbours() {
     assert!(tree(&folder.path()) == before, "bytes and times are not as before");
     assert_eq!(mode(&folder.path().join("aaa.json")), 0o640);
     // And once more, from the same folder of receipts.
-    assert_eq!(bench.mend(), WRITTEN);
+    assert_eq!(bench.repair(), WRITTEN);
     bench.run(Action::Undo(receipt.parent().unwrap().to_owned())).unwrap();
     assert!(tree(&folder.path()) == before);
 }
@@ -169,17 +169,17 @@ fn the_command_does_the_plan_and_takes_it_back_and_never_over_a_later_change() {
     assert!(Path::new(&receipt).starts_with(source.with_file_name("sessions.everlog-repair")), "{receipt}");
     assert_eq!(code(&words(&["--apply", &fingerprint])), Some(0), "done already is done");
     assert_eq!((code(&words(&[])), stdout(&words(&[]))), (Some(0), "nothing to repair; nothing was changed\n".to_owned()));
-    let mended = fs::read(source.join("bbb.json")).unwrap();
-    fs::write(source.join("bbb.json"), [&mended[..], b" "].concat()).unwrap();
+    let repaired = fs::read(source.join("bbb.json")).unwrap();
+    fs::write(source.join("bbb.json"), [&repaired[..], b" "].concat()).unwrap();
     let refused = words(&["--undo", &receipt]);
     assert_eq!(code(&refused), Some(2));
     assert!(stderr(&refused).contains("bbb.json has changed since"), "{}", stderr(&refused));
     assert!(source.join("ccc.json").exists(), "half of it was undone");
-    fs::write(source.join("bbb.json"), mended).unwrap();
+    fs::write(source.join("bbb.json"), repaired).unwrap();
     assert_eq!(code(&words(&["--undo", &receipt])), Some(0));
     assert_eq!(tree(&source), before);
     assert_eq!(code(&words(&["--undo", folder.home().join("nothing/receipt.json").to_str().unwrap()])), Some(2));
-    // What is kept beside the sessions is no source.
+    // What is kept beside the sessions is not a source.
     let detected = stdout(&everlog(&["detect", source.parent().unwrap().to_str().unwrap()]));
     assert!(!detected.contains("everlog-repair"), "{detected}");
 }
@@ -222,7 +222,7 @@ fn a_prompt_that_only_the_journal_has_is_shown_again_unless_it_may_have_been_tak
     };
     let folder = lost("", 1_699_999_900);
     let bench = Bench::of(&folder.path(), folder.home());
-    assert_eq!(bench.mend(), ["aaa.json", "_index.json"]);
+    assert_eq!(bench.repair(), ["aaa.json", "_index.json"]);
     assert_eq!(messages(&folder.path().join("aaa.json")), said(&[("user", "hi"), ("assistant", "ho"), ("user", "lost é"), CUT_SHORT]));
     let text = fs::read_to_string(folder.path().join("aaa.json")).unwrap();
     assert!(
@@ -259,7 +259,7 @@ fn what_a_run_had_put_out_is_shown_with_its_tools_and_nothing_is_made_up() {
     .concat();
     folder.write("_run_journal/bbb/run-t.jsonl", &journal);
     let bench = Bench::of(&folder.path(), folder.home());
-    bench.mend();
+    bench.repair();
     let path = folder.path().join("bbb.json");
     assert_eq!(
         messages(&path),
@@ -274,7 +274,7 @@ fn what_a_run_had_put_out_is_shown_with_its_tools_and_nothing_is_made_up() {
     let done =
         line(4, "done", "{}").replace("\"terminal\":false,\"terminal_state\":null", "\"terminal\":true,\"terminal_state\":\"completed\"");
     folder.write("_run_journal/bbb/run-t.jsonl", &format!("{journal}{done}"));
-    Bench::of(&folder.path(), folder.home()).mend();
+    Bench::of(&folder.path(), folder.home()).repair();
     assert_eq!(messages(&folder.path().join("bbb.json")).last(), Some(&("assistant".to_owned(), "Found".to_owned())));
 }
 
@@ -289,21 +289,21 @@ fn a_list_that_is_stale_or_broken_is_made_again_and_two_of_a_name_are_left_alone
     assert_eq!(bench.plan().0, Vec::<String>::new(), "the program cannot list ccc.json either");
     let text = fs::read_to_string(folder.path().join("_index.json")).unwrap();
     folder.write("_index.json", &text.replacen("1700000000.5", "1600000000.5", 1));
-    assert_eq!(bench.mend(), ["_index.json"]);
-    let mended = fs::read_to_string(folder.path().join("_index.json")).unwrap();
-    assert!(mended.contains("{\"session_id\": \"bbb\", \"message_count\": 1,"), "a row that is right was written anew: {mended}");
+    assert_eq!(bench.repair(), ["_index.json"]);
+    let repaired = fs::read_to_string(folder.path().join("_index.json")).unwrap();
+    assert!(repaired.contains("{\"session_id\": \"bbb\", \"message_count\": 1,"), "a row that is right was written anew: {repaired}");
     folder.write("_index.json", "[{]");
-    assert_eq!(bench.mend(), ["_index.json"]);
+    assert_eq!(bench.repair(), ["_index.json"]);
     let rows: Vec<Value> = serde_json::from_slice(&fs::read(folder.path().join("_index.json")).unwrap()).unwrap();
     assert_eq!(rows.iter().map(|row| row["session_id"].as_str().unwrap()).collect::<Vec<_>>(), ["aaa", "bbb"]);
     assert_eq!(bench.plan().0, Vec::<String>::new());
 }
 
 #[test]
-fn one_session_alone_can_be_mended_and_other_formats_have_nothing_to_mend() {
+fn one_session_alone_can_be_repaired_and_other_formats_have_nothing_to_repair() {
     let folder = worn();
     let bench = Bench::of(&folder.path().join("aaa.json"), folder.home());
-    assert_eq!(bench.mend(), ["aaa.json"]);
+    assert_eq!(bench.repair(), ["aaa.json"]);
     let other = support::bench::Bench::with_tour();
     let done = everlog(&["repair", other.source().to_str().unwrap()]);
     assert_eq!((code(&done), stdout(&done).as_str()), (Some(0), "nothing to repair; nothing was changed\n"));
@@ -317,8 +317,8 @@ fn an_undo_reads_and_writes_exactly_the_receipt_that_is_named() {
     let source = folder.path();
     let before = tree(&source);
     let bench = Bench::of(&source, folder.home());
-    bench.mend();
-    let mended = tree(&source);
+    bench.repair();
+    let repaired = tree(&source);
     let (usual, other) = (bench.receipt(), bench.receipt().with_file_name("other.json"));
     let undo = |path: &Path| everlog(&["repair", source.to_str().unwrap(), "--undo", path.to_str().unwrap()]);
     for wrong in [None, Some("{}"), Some("no JSON")] {
@@ -326,7 +326,7 @@ fn an_undo_reads_and_writes_exactly_the_receipt_that_is_named() {
         let said = undo(&other);
         assert_eq!(code(&said), Some(2), "{wrong:?}: {}{}", stdout(&said), stderr(&said));
         assert!(stderr(&said).contains("other.json"), "{wrong:?}: {}", stderr(&said));
-        assert!(tree(&source) == mended, "{wrong:?}: another receipt was carried out");
+        assert!(tree(&source) == repaired, "{wrong:?}: another receipt was carried out");
     }
     fs::rename(&usual, &other).unwrap();
     fs::write(&usual, "no JSON").unwrap();

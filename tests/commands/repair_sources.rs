@@ -8,7 +8,7 @@ use everlog::commands::repair::Action;
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::symlink;
-use support::mending::{Bench, CUT_SHORT, contents, database, messages, said};
+use support::repairing::{Bench, CUT_SHORT, contents, database, messages, said};
 use support::webui::{Folder, turn};
 use support::{everlog, stdout};
 
@@ -23,7 +23,7 @@ fn a_sidecar_comes_back_from_its_backup_else_the_database_else_the_journal_and_n
     folder.sidecar("deleted.json.bak", "deleted", &["hi"], "");
     folder.write("_deleted_webui_sessions.json", "{\n  \"version\": 1,\n  \"ids\": [\n    \"deleted\"\n  ]\n}");
     let bench = Bench::of(&folder.path(), folder.home());
-    assert_eq!(bench.mend(), ["both.json", "broken.json", "dbonly.json", "_index.json"]);
+    assert_eq!(bench.repair(), ["both.json", "broken.json", "dbonly.json", "_index.json"]);
     assert_eq!(messages(&folder.path().join("both.json")).len(), 3);
     for id in ["broken", "dbonly"] {
         assert_eq!(messages(&folder.path().join(format!("{id}.json"))), said(&[("user", "asked"), ("assistant", "answered")]));
@@ -36,7 +36,7 @@ fn a_sidecar_comes_back_from_its_backup_else_the_database_else_the_journal_and_n
     let journal = [turn("submitted", "t", 9, r#""content":"one","#), turn("submitted", "u", 19, r#""content":"two","#)].concat();
     folder.write("_turn_journal/lost~1.jsonl", &journal.replace("aaa", "lost"));
     let bench = Bench::of(&folder.path(), folder.home());
-    assert_eq!(bench.mend(), ["lost.json", "_index.json"]);
+    assert_eq!(bench.repair(), ["lost.json", "_index.json"]);
     assert_eq!(messages(&folder.path().join("lost.json")), said(&[("user", "one"), CUT_SHORT, ("user", "two"), CUT_SHORT]));
     assert_eq!(bench.plan().0, Vec::<String>::new());
 }
@@ -63,13 +63,13 @@ fn sessions_of_a_profile_come_back_from_its_own_database() {
     folder.sidecar("theirs.json", "theirs", &["hi", "ho"], &waits("work"));
     folder.index(&["mine", "theirs"]);
     let bench = Bench::of(&folder.path(), folder.home());
-    assert_eq!(bench.mend(), ["known.json", "theirs.json", "_index.json"]);
+    assert_eq!(bench.repair(), ["known.json", "theirs.json", "_index.json"]);
     assert_eq!(messages(&folder.path().join("theirs.json"))[2..], said(&[("user", "asked"), ("assistant", "answered")]));
     fs::remove_file(folder.path().join("theirs.json")).unwrap();
     let rows = audited(&folder);
     let gone = rows.iter().find(|row| row["code"] == "state_db_missing_sidecar").unwrap();
     assert_eq!((&gone["session_id"], &gone["repairable"]), (&"theirs".into(), &true.into()));
-    assert_eq!(bench.mend(), ["theirs.json", "_index.json"]);
+    assert_eq!(bench.repair(), ["theirs.json", "_index.json"]);
     let made: Value = serde_json::from_slice(&fs::read(folder.path().join("theirs.json")).unwrap()).unwrap();
     assert_eq!((&made["profile"], &made["messages"][1]["content"]), (&"work".into(), &"answered".into()));
     assert_eq!(bench.plan().0, Vec::<String>::new());
@@ -90,7 +90,7 @@ fn a_turn_of_another_profile_is_not_taken_for_its_own() {
     folder.sidecar("aaa.json", "aaa", &["hi", "ho"], waits);
     folder.sidecar("other.json", "other", &["hi", "ho"], "");
     folder.index(&["aaa", "other"]);
-    Bench::of(&folder.path(), folder.home()).mend();
+    Bench::of(&folder.path(), folder.home()).repair();
     assert_eq!(messages(&folder.path().join("aaa.json"))[2..], said(&[("user", "asked"), CUT_SHORT]));
 }
 
@@ -106,7 +106,7 @@ fn names_from_outside_lead_nowhere() {
     folder.write("_turn_journal/d.ot~1.jsonl", &turn("submitted", "t", 9, r#""content":"x","#).replace("aaa", "d.ot"));
     let before = contents(folder.home());
     let bench = Bench::of(&folder.path(), folder.home());
-    assert_eq!(bench.mend(), Vec::<String>::new());
+    assert_eq!(bench.repair(), Vec::<String>::new());
     assert!(contents(folder.home()) == before);
     let rows = audited(&folder);
     assert_eq!(rows.iter().filter(|row| row["code"] == "state_db_missing_sidecar").count(), 4, "{rows:#?}");
@@ -114,7 +114,7 @@ fn names_from_outside_lead_nowhere() {
 }
 
 #[test]
-fn nothing_is_mended_that_a_database_which_cannot_be_read_may_know_better() {
+fn nothing_is_repaired_that_a_database_which_cannot_be_read_may_know_better() {
     let folder = Folder::new();
     fs::write(folder.home().join("state.db"), [7; 4096]).unwrap();
     folder.sidecar("orphan.json.bak", "orphan", &["hi", "ho"], "");
@@ -135,18 +135,18 @@ fn nothing_is_mended_that_a_database_which_cannot_be_read_may_know_better() {
     let (_, plan) = bench.run(Action::Plan).unwrap();
     let left: Vec<&str> = plan.iter().filter_map(|row| row["left"]["file"].as_str()).collect();
     assert_eq!(left, ["lost.json", "orphan.json", "waits.json"], "{plan:#?}");
-    // What needs no database is mended.
-    assert_eq!(bench.mend(), ["shrunken.json", "_index.json"]);
+    // What needs no database is repaired.
+    assert_eq!(bench.repair(), ["shrunken.json", "_index.json"]);
     assert!(fs::read_to_string(folder.path().join("_index.json")).unwrap().contains("\"gone\""));
     // From the home of the agent the database is where it is.
     let done = everlog(&["audit", folder.home().to_str().unwrap(), "--json"]);
     assert!(stdout(&done).contains("\"file\":\"state.db\""), "{}", stdout(&done));
     fs::remove_file(folder.home().join("state.db")).unwrap();
-    assert_eq!(bench.mend(), ["lost.json", "orphan.json", "waits.json", "_index.json"]);
+    assert_eq!(bench.repair(), ["lost.json", "orphan.json", "waits.json", "_index.json"]);
 }
 
 #[test]
-fn a_list_that_is_no_file_is_left_alone_and_the_rest_is_mended() {
+fn a_list_that_is_not_a_file_is_left_alone_and_the_rest_is_repaired() {
     for is_link in [true, false] {
         let folder = Folder::new();
         folder.sidecar("aaa.json", "aaa", &["hi"], "");
@@ -161,7 +161,7 @@ fn a_list_that_is_no_file_is_left_alone_and_the_rest_is_mended() {
         let about: Vec<&Value> = rows.iter().filter(|row| row["code"].as_str().unwrap().starts_with("index")).collect();
         assert!(!about.is_empty() && about.iter().all(|row| row["repairable"] == false), "{rows:#?}");
         let bench = Bench::of(&folder.path(), folder.home());
-        assert_eq!(bench.mend(), ["aaa.json"]);
+        assert_eq!(bench.repair(), ["aaa.json"]);
         assert_eq!(messages(&folder.path().join("aaa.json")).len(), 2);
         assert_eq!(list.symlink_metadata().unwrap().is_symlink(), is_link);
     }

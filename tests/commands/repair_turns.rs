@@ -11,7 +11,7 @@ use everlog::store::disk::RealDisk;
 use everlog::store::repairs::{Planned, Repair};
 use serde_json::Value;
 use std::fs;
-use support::mending::{Bench, CUT_SHORT, contents, database, messages, said, worn};
+use support::repairing::{Bench, CUT_SHORT, contents, database, messages, said, worn};
 use support::webui::{Folder, turn};
 
 /// A folder with one session that waits for the turn that its database has.
@@ -26,9 +26,9 @@ fn waiting(rows: &[&str], prompt: &str, more: &str) -> Folder {
     folder
 }
 
-fn mended(folder: &Folder) -> Vec<(String, String)> {
+fn repaired(folder: &Folder) -> Vec<(String, String)> {
     let bench = Bench::of(&folder.path(), folder.home());
-    bench.mend();
+    bench.repair();
     assert_eq!(bench.plan().0, Vec::<String>::new());
     messages(&folder.path().join("aaa.json"))
 }
@@ -43,18 +43,18 @@ const TURN: [(&str, &str); 2] = [("user", "asked"), ("assistant", "answered")];
 fn a_turn_is_taken_from_the_database_once() {
     let hello = [("user", "hi"), ("assistant", "ho")];
     let folder = waiting(&["hi", "ho"], "asked", "");
-    assert_eq!(mended(&folder), said(&[hello, TURN].concat()));
+    assert_eq!(repaired(&folder), said(&[hello, TURN].concat()));
     let now = sidecar(&folder);
     assert!(now["active_stream_id"].is_null() && now["pending_user_message"].is_null() && now["pending_started_at"].is_null(), "{now}");
-    assert_eq!(mended(&waiting(&["hi", "ho", "asked"], "asked", "")), said(&[hello, TURN].concat()), "saved eagerly");
-    let other = mended(&waiting(&["hi", "ho"], "something else", ""));
+    assert_eq!(repaired(&waiting(&["hi", "ho", "asked"], "asked", "")), said(&[hello, TURN].concat()), "saved eagerly");
+    let other = repaired(&waiting(&["hi", "ho"], "something else", ""));
     assert_eq!(other, said(&[hello[0], hello[1], ("user", "something else"), CUT_SHORT]), "it is another turn that the database has");
 }
 
 #[test]
 fn a_prompt_that_stands_there_already_is_not_shown_twice_and_the_model_sees_it_too() {
     let folder = waiting(&["hi", "ho", "go"], "go", "\n  \"context_messages\": [{\"role\": \"user\", \"content\": \"hi\"}],");
-    assert_eq!(mended(&folder), said(&[("user", "hi"), ("assistant", "ho"), ("user", "go"), CUT_SHORT]));
+    assert_eq!(repaired(&folder), said(&[("user", "hi"), ("assistant", "ho"), ("user", "go"), CUT_SHORT]));
     let context: Vec<String> =
         sidecar(&folder)["context_messages"].as_array().unwrap().iter().map(|row| row["content"].to_string()).collect();
     assert_eq!(context, ["\"hi\"", "\"go\""], "the note is for people");
@@ -66,7 +66,7 @@ fn a_transcript_that_was_meant_to_shrink_stays_short() {
     folder.sidecar("aaa.json", "aaa", &["hi"], "\n  \"intentional_shrink_generation\": \"g\",");
     folder.sidecar("aaa.json.bak", "aaa", &["hi", "ho"], "");
     folder.index(&["aaa"]);
-    assert_eq!(mended(&folder), said(&[("user", "hi")]));
+    assert_eq!(repaired(&folder), said(&[("user", "hi")]));
 }
 
 #[test]
@@ -75,13 +75,13 @@ fn rows_that_were_put_away_stay_away() {
     let connection = rusqlite::Connection::open(folder.home().join("state.db")).unwrap();
     connection.execute("UPDATE messages SET active = 0 WHERE role = 'assistant'", []).unwrap();
     drop(connection);
-    assert_eq!(mended(&folder)[2..], said(&TURN[..1]));
+    assert_eq!(repaired(&folder)[2..], said(&TURN[..1]));
 }
 
 #[test]
-fn a_prompt_behind_a_cut_moves_the_cut() {
+fn a_prompt_after_a_cut_moves_the_cut() {
     let folder = waiting(&["hi", "ho"], "new", "\n  \"truncation_watermark\": 5.0,");
-    assert_eq!(mended(&folder)[2..], said(&[("user", "new"), CUT_SHORT]));
+    assert_eq!(repaired(&folder)[2..], said(&[("user", "new"), CUT_SHORT]));
     assert_eq!(sidecar(&folder)["truncation_watermark"], 1_699_990_001);
 }
 
@@ -115,7 +115,7 @@ fn the_list_goes_on_naming_what_was_deleted_and_forgets_what_is_gone() {
     folder.index(&["aaa", "deleted", "gone"]);
     folder.write("_deleted_webui_sessions.json", "{\"version\": 1, \"ids\": [\"deleted\"]}");
     let bench = Bench::of(&folder.path(), folder.home());
-    assert_eq!(bench.mend(), ["_index.json"]);
+    assert_eq!(bench.repair(), ["_index.json"]);
     let rows: Vec<Value> = serde_json::from_slice(&fs::read(folder.path().join("_index.json")).unwrap()).unwrap();
     assert_eq!(rows.iter().map(|row| row["session_id"].as_str().unwrap()).collect::<Vec<_>>(), ["aaa", "deleted"]);
 }
@@ -141,7 +141,7 @@ fn a_file_that_changed_after_the_plan_is_not_written_over() {
 fn old_bytes_that_are_no_longer_what_they_were_are_not_put_back() {
     let folder = worn();
     let bench = Bench::of(&folder.path(), folder.home());
-    bench.mend();
+    bench.repair();
     let receipt = bench.receipt();
     fs::write(receipt.with_file_name("old-0001-aaa.json"), "forged").unwrap();
     assert!(bench.run(Action::Undo(receipt)).unwrap_err().contains("changed"));

@@ -60,7 +60,7 @@ fn retired_sources_can_be_had_back() {
 }
 
 #[test]
-fn a_log_that_has_rotted_is_mended_before_its_source_is_renamed() {
+fn a_log_that_has_rotted_is_repaired_before_its_source_is_renamed() {
     let bench = Bench::new();
     bench.conversation("chat", &lines(4));
     bench.migrate(&[]);

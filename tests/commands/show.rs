@@ -186,7 +186,7 @@ fn a_person_on_a_terminal_gets_colours_and_a_pager() {
     assert_eq!(direct(&[], &[("TERM", "xterm"), ("PAGER", "")]), text);
     let plain = direct(&[], &[("TERM", "dumb"), ("PAGER", "false")]);
     assert!(plain.contains("laugh") && !plain.contains('\u{1b}'), "{plain}");
-    // A pager that goes away before the end is no failure.
+    // A pager that goes away before the end is not a failure.
     assert_eq!(pty::run_with(&words, &[("TERM", "xterm"), ("PAGER", "true")]).code, Some(0));
 }
 

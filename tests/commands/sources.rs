@@ -85,7 +85,7 @@ fn what_would_mix_is_refused_and_nothing_is_written() {
         let refused = home.run(words);
         assert_eq!(code(&refused), Some(2), "{words:?}");
         let said = stderr(&refused);
-        assert!(said.contains("could get the names of those") && said.contains("-o"), "{said}");
+        assert!(said.contains("could have the same name") && said.contains("-o"), "{said}");
         assert_eq!(tree(&home.at("store")), before);
     }
     // A source that has moved is the same source.

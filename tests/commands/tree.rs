@@ -237,7 +237,7 @@ fn colours_change_nothing_but_colours() {
         without.push_str(if n == 0 { piece } else { piece.split_once('m').unwrap().1 });
     }
     assert_eq!(without, plain);
-    // A pipe is no terminal.
+    // A pipe is not a terminal.
     assert!(!stdout(&tree(&pi::log(&bench), None, &[])).contains('\u{1b}'));
 }
 

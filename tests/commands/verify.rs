@@ -49,7 +49,7 @@ fn replace_in(path: &Path, from: &str, to: &str) {
     fs::write(path, text.replacen(from, to, 1)).unwrap();
 }
 
-/// Puts a true seal behind an altered log.
+/// Puts a true seal after an altered log.
 fn sealed_again(path: &Path) {
     let text = fs::read_to_string(path).unwrap();
     let body: Vec<String> = text.lines().filter(|line| !line.contains("\"type\":\"seal\"")).map(str::to_owned).collect();
@@ -72,7 +72,7 @@ fn sources_and_logs_that_lack_each_other_are_told_apart() {
     let difference = &rows[1]["differences"][0];
     assert!(difference["file"].as_str().unwrap().ends_with("logs/b/conversation.jsonl"), "{difference}");
     assert_eq!((difference["line"].as_u64(), difference["byte"].as_u64(), difference["log_line"].as_u64()), (Some(2), Some(38), Some(3)));
-    // A source that is gone is no difference, unless one is strict.
+    // A source that is gone is not a difference, unless one is strict.
     let only = |name| [&against[..], &["--include", name]].concat();
     assert_eq!(code(&verify(&bench, &only("a"))), Some(0));
     assert_eq!(code(&verify(&bench, &[&only("a")[..], &["--strict"]].concat())), Some(1));
@@ -213,7 +213,7 @@ fn what_cannot_be_read_exits_2_and_the_others_are_checked() {
     );
     let annotated = stderr(&verify(&bench, &["--json", "--github"]));
     assert!(annotated.contains("a.everlog.jsonl,title=everlog%3A unreadable::"), "{annotated}");
-    // A line that is no event was read, and is damaged.
+    // A line that is not an event was read, and is damaged.
     fs::write(bench.log("a"), "{}\n").unwrap();
     assert_eq!(verdicts(&bench, &["--include", "a"]), [pair("a", "damaged")]);
     assert_eq!(code(&verify(&bench, &[])), Some(1));
@@ -331,7 +331,7 @@ fn a_log_that_was_written_and_is_gone_is_missed() {
     assert!(stdout(&done).contains("sub/c.everlog.jsonl,title=everlog%3A gone::a log was written here"), "{}", stdout(&done));
     assert!(stderr(&done).contains(&format!("and is gone\n  at {}\nhint: ", log.display())), "{}", stderr(&done));
     assert!(fs::read_to_string(&junit).unwrap().contains("<failure type=\"log_gone\""));
-    // Something else in its place is no log.
+    // Something else in its place is not a log.
     fs::create_dir(&log).unwrap();
     assert_eq!(verdicts(&bench, &[]), gone);
     fs::remove_dir(&log).unwrap();
@@ -401,7 +401,7 @@ fn what_neither_files_nor_messages_need_cannot_be_forged_beside_the_source() {
     let name = "2026-03-05-writing-gentle-finch";
     let against = ["--source", source.to_str().unwrap(), "--include", name];
     let good = fs::read_to_string(bench.log(name)).unwrap();
-    // A fork behind the first seal is ours.
+    // A fork after the first seal is ours.
     let forked = everlog(&["fork", bench.log(name).to_str().unwrap(), "--at", "#2", "--name", "mine"]);
     assert_eq!(code(&forked), Some(0), "{}", stderr(&forked));
     assert_ne!(fs::read_to_string(bench.log(name)).unwrap(), good);
@@ -424,7 +424,7 @@ fn what_neither_files_nor_messages_need_cannot_be_forged_beside_the_source() {
         let found = &rows[0]["differences"][0];
         assert_eq!((found["line"].as_u64(), found["byte"].as_u64()), (Some(1), Some(title as u64 + 1)), "{found}");
     }
-    // An older receipt beside a log that the source gives is no difference.
+    // An older receipt beside a log that the source gives is not a difference.
     fs::write(bench.log(name), &good).unwrap();
     let other = String::from_utf8(noted).unwrap().replace("\"log_sha256\":\"", "\"log_sha256\":\"0");
     fs::write(&receipts, support::forged::summed(&other)).unwrap();

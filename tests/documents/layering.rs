@@ -109,7 +109,7 @@ fn adapters_do_not_know_each_other() {
         for file in rust_files(&adapters.join(format)) {
             let text = fs::read_to_string(&file).unwrap();
             for other in formats.iter().filter(|other| *other != format) {
-                // `pi` is no part of `picoclaw`.
+                // `pi` is not a part of `picoclaw`.
                 let uses = ["::", ";", ",", "}"].iter().any(|end| text.contains(&format!("adapters::{other}{end}")));
                 assert!(!uses, "{} uses {other}", file.display());
             }

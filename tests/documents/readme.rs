@@ -219,7 +219,7 @@ fn the_jq_line_of_the_log_format_shows_what_was_said() {
     assert!(said.contains("user: Perfect. That will make her laugh."), "{said}");
 }
 
-/// The session behind the example in the log format: three messages and a torn
+/// The session after the example in the log format: three messages and a torn
 /// line, a backup branch, an event log.
 fn example_session(folder: &Path) {
     let line = |role: &str, text: &str, second: u32| {

@@ -194,7 +194,7 @@ fn a_full_disk_under_stdout_is_never_taken_for_success() {
         let said = run(fs::File::options().write(true).open("/dev/full").unwrap().into());
         assert_eq!(said.status.code(), Some(2), "{words:?}: {}", stderr(&said));
         assert!(stderr(&said).contains("cannot write to stdout") && stderr(&said).contains("No space"), "{words:?}: {}", stderr(&said));
-        // A reader that went away is no failure.
+        // A reader that went away is not a failure.
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
         let unread = run(writer.into());

@@ -13,7 +13,7 @@ use std::process::{Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use support::dying::{DyingDisk, FailingDisk};
-use support::mending::{Bench, WRITTEN, contents, worn};
+use support::repairing::{Bench, WRITTEN, contents, worn};
 use support::webui::Folder;
 use support::{everlog, figure, stderr, stdout};
 
@@ -22,7 +22,7 @@ fn killed_at_any_step_each_file_is_old_or_new_and_the_repair_can_be_finished_or_
     let _alone = alone();
     let whole = worn();
     let old = contents(&whole.path());
-    Bench::of(&whole.path(), whole.home()).mend();
+    Bench::of(&whole.path(), whole.home()).repair();
     let new = contents(&whole.path());
     for alive_for in 0..200 {
         let mut has_died = false;
@@ -80,7 +80,7 @@ fn an_undo_that_is_killed_is_not_called_done_and_can_be_done_again() {
         let folder = worn();
         let old = contents(&folder.path());
         let bench = Bench::of(&folder.path(), folder.home());
-        bench.mend();
+        bench.repair();
         let new = contents(&folder.path());
         let disk = DyingDisk::after(alive_for);
         let done = Bench { disk: &disk, ..Bench::of(&folder.path(), folder.home()) }.run(Action::Undo(bench.receipt()));
@@ -125,7 +125,7 @@ fn killed_for_real_a_repair_is_finished_or_undone_by_the_next_run() {
     let _alone = alone();
     let whole = shrunken(80);
     let old = contents(&whole.path());
-    Bench::of(&whole.path(), whole.home()).mend();
+    Bench::of(&whole.path(), whole.home()).repair();
     let new = contents(&whole.path());
     let (mut seed, mut cut_short, mut half_done) = (20_261_116_u64, 0, 0);
     for round in 0..12 {
@@ -169,7 +169,7 @@ fn an_undo_that_is_killed_for_real_says_what_is_back_and_is_finished_by_the_next
     let _alone = alone();
     let whole = shrunken(12);
     let old = contents(&whole.path());
-    Bench::of(&whole.path(), whole.home()).mend();
+    Bench::of(&whole.path(), whole.home()).repair();
     let new = contents(&whole.path());
     let wanted = usize::try_from(campaign::rounds("REPAIR_KILLS", 60)).unwrap();
     let (mut random, mut half_undone) = (support::damage::Seeded(20_261_118), 0);
@@ -179,7 +179,7 @@ fn an_undo_that_is_killed_for_real_says_what_is_back_and_is_finished_by_the_next
         }
         let folder = shrunken(12);
         let bench = Bench::of(&folder.path(), folder.home());
-        bench.mend();
+        bench.repair();
         let (source, receipt) = (folder.path().display().to_string(), bench.receipt().display().to_string());
         let words = ["repair", &source, "--undo", &receipt];
         let mut child = Command::new(env!("CARGO_BIN_EXE_everlog")).args(words).stdout(Stdio::null()).spawn().unwrap();
@@ -215,7 +215,7 @@ fn an_undo_on_a_disk_that_fails_says_what_is_back_and_what_is_not() {
         let folder = worn();
         let old = contents(&folder.path());
         let bench = Bench::of(&folder.path(), folder.home());
-        bench.mend();
+        bench.repair();
         let disk = FailingDisk::at(at, 5);
         let done = Bench { disk: &disk, ..Bench::of(&folder.path(), folder.home()) }.run(Action::Undo(bench.receipt()));
         let now = contents(&folder.path());

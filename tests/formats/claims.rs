@@ -111,7 +111,7 @@ fn a_transcript_in_a_home_folder_takes_no_secret_and_no_other_program() {
         for (name, (bytes, _)) in tree(&bench.dest()) {
             assert!(!String::from_utf8_lossy(&bytes).contains(SECRET), "{what}: {name} holds a secret");
         }
-        // Nothing is passed over in silence.
+        // Nothing is skipped in silence.
         let said = stdout(&migrated);
         for name in secrets {
             assert!(said.contains(&format!("\"{name}\"")), "{what}: {name} is not named in {said}");

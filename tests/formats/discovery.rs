@@ -1,4 +1,4 @@
-//! Which program a file is taken to be of: by its content, however far behind
+//! Which program a file is taken to be of: by its content, however late
 //! damage that lies, and by its neighbours where content alone cannot tell.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods)]
@@ -40,7 +40,7 @@ fn write(bench: &Bench, name: &str, text: &str) {
 }
 
 #[test]
-fn a_session_of_pi_is_found_behind_whatever_damage() {
+fn a_session_of_pi_is_found_after_whatever_damage() {
     let entries = said("aaaa0001", "", "one") + &said("aaaa0002", "aaaa0001", "two");
     for (what, text) in [
         ("a header without folder and time", format!("{{\"type\":\"session\",\"version\":3,\"id\":\"s1\"}}\n{entries}")),

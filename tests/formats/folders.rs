@@ -7,7 +7,7 @@ use everlog::adapters::ALL;
 use everlog::adapters::discover::discover;
 use everlog::model::files::RelPath;
 use everlog::model::finding::FindingCode;
-use everlog::model::folder::{Known, Listed, ListedKind, Listing, Part};
+use everlog::model::folder::{Known, Listed, ListedKind, Listing, Portion};
 use std::sync::Mutex;
 
 /// What is found in some files.
@@ -37,7 +37,7 @@ fn found_knowing(files: &[(&str, &str)], known: Option<Known<'_>>) -> Found {
     let mut listed = Listing::new(listed).entries().to_vec();
     listed.dedup_by(|a, b| a.path == b.path);
     let read = Mutex::new(Vec::new());
-    let peek = |path: &RelPath, _: Part| {
+    let peek = |path: &RelPath, _: Portion| {
         read.lock().unwrap().push(path.to_string());
         files.iter().find(|(name, _)| *name == path.to_string()).map_or(Vec::new(), |(_, text)| text.as_bytes().to_vec())
     };

@@ -1,4 +1,4 @@
-//! Names that nobody expects: marks behind a transcript's name, bytes that are not
+//! Names that nobody expects: marks after a transcript's name, bytes that are not
 //! UTF-8, another suffix than the program's, hundreds of strangers beside it.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods)]
@@ -69,7 +69,7 @@ fn converted(bench: &Bench, what: &str) -> Vec<Json> {
 }
 
 #[test]
-fn no_mark_behind_a_transcripts_name_makes_its_session_fail() {
+fn no_mark_after_a_transcripts_name_makes_its_session_fail() {
     const STAMP: &str = "2026-11-15T23-45-27.333Z";
     let bench = Bench::new();
     let transcript = header().replace("s1", ID) + &said("aaaa0001", "", "one");

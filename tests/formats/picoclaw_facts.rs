@@ -55,7 +55,7 @@ fn every_fact_of_a_meta_file_or_a_whole_file_is_in_the_log() {
             json!("s"),
             json!({"key": "agent:main:main", "created": "2026-02-03T09:00:00.000001+08:00", "updated": "2026-02-03T09:30:00+08:00"}),
         ),
-        // A zero time is none, and a key that is not given is the file's name.
+        // A zero time does not count, and a key that is not given is the file's name.
         ("legacy", "heartbeat.json", Value::Null, json!({"key": "heartbeat", "updated": "2026-02-03T09:30:00+08:00"})),
     ] {
         let outcome = event(&migrated(case), unit, "outcome");

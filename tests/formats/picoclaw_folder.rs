@@ -128,7 +128,7 @@ fn nothing_is_said_to_be_imported_that_picoclaw_cannot_decode() {
 
 #[test]
 fn the_last_of_a_key_is_the_last_by_the_name_of_its_file() {
-    // As file names `a-b.json` stands before `a.json`, as stems behind it.
+    // As file names `a-b.json` stands before `a.json`, as stems after it.
     let bench = folder(&[("a.json", &legacy("tele:1")), ("a-b.json", &legacy("tele:1")), ("tele_1.json", &legacy("tele:1"))]);
     fs::remove_file(bench.source().join("tele_1.json")).unwrap();
     fs::write(bench.source().join("agent_x.jsonl"), LINE).unwrap();
@@ -148,7 +148,7 @@ fn a_file_at_which_the_import_stops_is_named_with_the_reason() {
         ]);
         assert!(said(&bench, "telegram_5.json", "import_stops").contains("telegram_5.meta.json cannot be read"), "{broken}");
         assert_eq!(codes(&bench, "telegram_5.json"), ["import_stops"], "{broken}");
-        // Files before it are imported all the same, those behind it once it is mended.
+        // Files before it are imported all the same, those after it once it is repaired.
         assert!(!said(&bench, "agent_a.json", "would_overwrite").contains("telegram_5.json"));
         assert!(said(&bench, "zulip_1.json", "would_overwrite").contains("once telegram_5.json no longer stops it"));
         assert_eq!(stdout(&bench.migrate(&["--json"])).matches("\"status\":\"unchanged\"").count(), field(&bench, "unit").len());

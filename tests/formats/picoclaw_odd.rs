@@ -118,9 +118,9 @@ fn keys(bytes: &[u8]) -> Vec<(usize, usize)> {
             continue;
         };
         let end = quote + scan.end;
-        let behind = bytes[end..].iter().position(|b| !b.is_ascii_whitespace()).map_or(bytes.len(), |n| end + n);
-        if bytes.get(behind) == Some(&b':') {
-            let value = bytes[behind + 1..].iter().position(|b| !b.is_ascii_whitespace()).map_or(bytes.len(), |n| behind + 1 + n);
+        let after = bytes[end..].iter().position(|b| !b.is_ascii_whitespace()).map_or(bytes.len(), |n| end + n);
+        if bytes.get(after) == Some(&b':') {
+            let value = bytes[after + 1..].iter().position(|b| !b.is_ascii_whitespace()).map_or(bytes.len(), |n| after + 1 + n);
             found.push((quote, value));
         }
         at = end;
@@ -191,7 +191,7 @@ fn changed(bytes: &mut Vec<u8>, random: &mut Seeded) {
             bytes.splice(key..key, member);
         }
         8 | 9 => {
-            // The same key once more, before or behind.
+            // The same key once more, before or after.
             let again = [&bytes[key..key_end], b": ", random.of(VALUES)].concat();
             if random.below(2) == 0 {
                 bytes.splice(key..key, [&again[..], b","].concat());

@@ -184,7 +184,7 @@ fn the_tutorials_four_promises_hold_on_the_log() {
     let view = logs.get_mut("two-branches.jsonl").unwrap();
     // The active branch is recovered.
     assert_eq!(branch_ids(view), ["m1", "k1", "m2", "m3", "n1", "k2", "n2", "c1", "n3"]);
-    // A model change sets the model, and is no message on any branch.
+    // A model change sets the model, and is not a message on any branch.
     assert_eq!(view.outcome.model.as_deref(), Some("example-2"));
     let changes: Vec<EventKind> = ["k1", "k2"].map(|id| view.node_of_source(id).unwrap().unwrap()).map(|seq| view.kind(seq)).to_vec();
     assert_eq!(changes, [EventKind::ModelChange, EventKind::ModelChange]);
@@ -308,9 +308,9 @@ fn salvaged(log: &[u8]) -> String {
 
 /// How the lines `at` and `at + 1` are damaged together, what of them is whole
 /// afterwards, and which finding says so.
-type Wound = fn(&[u8], &[u8]) -> (Vec<u8>, [bool; 2], FindingCode);
+type DamageKind = fn(&[u8], &[u8]) -> (Vec<u8>, [bool; 2], FindingCode);
 
-const WOUNDS: [(&str, Wound); 6] = [
+const DAMAGES: [(&str, DamageKind); 6] = [
     ("the first is torn, the second glued to it", |a, b| ([&a[..a.len() * 2 / 3], b].concat(), [false, true], FindingCode::FusedLine)),
     ("two on one line", |a, b| ([a, b].concat(), [true, true], FindingCode::Salvaged)),
     ("zeros before the second, on the line of the first", |a, b| ([a, &[0; 12], b].concat(), [true, true], FindingCode::NulRun)),
@@ -331,8 +331,8 @@ fn complete_records_come_back_from_lines_that_are_really_damaged() {
     let mut count = 0;
     for (adapter, lines) in sound() {
         for at in 1..lines.len() - 1 {
-            for (what, wound) in WOUNDS {
-                let (hurt, is_whole, finding) = wound(&lines[at], &lines[at + 1]);
+            for (what, damage) in DAMAGES {
+                let (hurt, is_whole, finding) = damage(&lines[at], &lines[at + 1]);
                 let mut bytes = lines[..at].join(&b'\n');
                 bytes.push(b'\n');
                 bytes.extend_from_slice(&hurt);

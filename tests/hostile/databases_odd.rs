@@ -19,7 +19,7 @@ fn whole_or_refused(bench: &Bench) -> bool {
     assert!(matches!(code, 0..=2), "{code} {said:?}");
     if code != 0 {
         let has_reason = said.iter().any(|unit| unit["error"].as_str().is_some_and(|error| !error.is_empty()));
-        // What is no database any more is not claimed, and that is said on stderr.
+        // What is not a database any more is not claimed, and that is said on stderr.
         assert!(has_reason || said.iter().all(|line| line.get("unit").is_none()), "{said:?}");
         return false;
     }
@@ -158,7 +158,7 @@ fn no_statement_of_a_schema_does_anything_but_make_its_own_entry() {
         // SQLite itself reports some of these as malformed, and has written them.
         let _ = made;
         let (code, said) = bench.migrate();
-        // Where a table of the program is no table, the database is nobody's.
+        // Where a table of the program is not a table, the database is nobody's.
         let is_nobodys =
             || support::stderr(&support::everlog(&["detect", bench.at("input").to_str().unwrap()])).contains("no session found");
         assert!(matches!(code, 0 | 1) || is_nobodys(), "{schema}: {code} {said:?}");

@@ -12,8 +12,8 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use support::forged::resummed;
-use support::mending::{self, worn};
 use support::prune::{self, Last, Run, Seen, Turn, session};
+use support::repairing::{self, worn};
 use support::tree;
 use support::webui::Folder;
 
@@ -21,9 +21,9 @@ const X: &str = "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a488
 
 /// A repair that is done, with a file `victim` above the source and a folder
 /// `door` in it that leads there.
-fn mended() -> Folder {
+fn repaired() -> Folder {
     let folder = worn();
-    mending::Bench::of(&folder.path(), folder.home()).mend();
+    repairing::Bench::of(&folder.path(), folder.home()).repair();
     fs::write(folder.home().join("victim"), "x").unwrap();
     fs::write(folder.home().join("webui/victim"), "x").unwrap();
     symlink(folder.home(), folder.path().join("door")).unwrap();
@@ -38,8 +38,8 @@ fn change_receipt(path: &Path, change: impl Fn(&mut Value)) {
 
 #[test]
 fn a_repair_is_not_undone_outside_its_source() {
-    let folder = mended();
-    let bench = mending::Bench::of(&folder.path(), folder.home());
+    let folder = repaired();
+    let bench = repairing::Bench::of(&folder.path(), folder.home());
     let receipt = bench.receipt();
     let good = fs::read(&receipt).unwrap();
     let absolute = folder.home().join("victim").display().to_string();
@@ -341,8 +341,8 @@ fn a_link_in_the_place_of_the_spare_files_leads_nowhere() {
 
 #[test]
 fn an_undo_of_a_repair_obeys_no_forged_receipt() {
-    let folder = mended();
-    let bench = mending::Bench::of(&folder.path(), folder.home());
+    let folder = repaired();
+    let bench = repairing::Bench::of(&folder.path(), folder.home());
     let receipt = bench.receipt();
     let good = fs::read(&receipt).unwrap();
     let hash = |path: &Path| everlog::model::digest::sha256_hex(&fs::read(path).unwrap());

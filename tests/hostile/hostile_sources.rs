@@ -26,7 +26,7 @@ fn scale() -> usize {
 enum Place {
     /// In the place of a message's content.
     Value,
-    /// Behind everything else.
+    /// After everything else.
     End,
 }
 

@@ -1,4 +1,4 @@
-//! Stores that somebody changed behind our back: logs swapped, rolled back,
+//! Stores that somebody changed without everlog: logs swapped, rolled back,
 //! removed, renamed and added, flipped bits in logs, receipts and attachments.
 //! With the root from outside every change is noticed; without it, every
 //! change that the store's own receipts can tell.

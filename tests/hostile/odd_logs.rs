@@ -125,11 +125,10 @@ fn repeats_that_multiply_are_cut_short() {
 fn what_stands_before_the_last_good_seal_is_good() {
     let bench = Bench::new();
     let good = sealed(&good_log(&bench));
-    for behind in ["garbage\n", "{\"seq\":10,\"type\":\"message\",\"parent\":5,\"payload\":{\"role\":\"user\",\"content\":[]}}\n", "{\"se"]
-    {
-        let log = write(&bench, &format!("{good}{behind}"));
+    for after in ["garbage\n", "{\"seq\":10,\"type\":\"message\",\"parent\":5,\"payload\":{\"role\":\"user\",\"content\":[]}}\n", "{\"se"] {
+        let log = write(&bench, &format!("{good}{after}"));
         let shown = everlog(&["replay", log.to_str().unwrap(), "--as", "source"]);
-        assert_eq!((code(&shown), stdout(&shown)), (Some(1), lines(4)), "{behind}");
+        assert_eq!((code(&shown), stdout(&shown)), (Some(1), lines(4)), "{after}");
         assert!(stderr(&shown).contains("follows this log's last good seal"));
         assert_eq!(code(&everlog(&["verify", log.to_str().unwrap()])), Some(1));
     }

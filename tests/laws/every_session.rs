@@ -362,7 +362,7 @@ fn a_store_contains_the_source_that_it_was_made_of() {
         for (command, a, b) in [("contains", source, store), ("contains", store, source), ("diff", source, store)] {
             let done = everlog(&[command, a, b, "--json"]);
             let said = String::from_utf8_lossy(&done.stdout);
-            // What could not be looked at is named, and is no loss.
+            // What could not be looked at is named, and is not a loss.
             let is_named = said.contains("\"not_compared\":\"");
             let loses = said.contains("\"missing\":\"") || said.contains("\"change\":\"");
             assert!(!loses, "{}: {command} {a} {b}: {said}\n{migrated:?}", case.id());

@@ -248,7 +248,7 @@ fn is_reported(mutant: &Mutant, row: &Value, lines: u64) -> bool {
         ("differs", Place::Line) => at(first, mutant.line) || (first.is_none() && mutant.line >= lines),
         ("damaged", Place::Line) => at(first, mutant.line),
         ("differs", Place::LineOrSeal) => first.is_none_or(|line| line + 1 >= lines) || at(first, mutant.line),
-        // A node that is none any more is missed where it is named.
+        // A node that was changed into something else is missed where it is named.
         ("damaged", Place::LineOrSeal) => first.is_some_and(|line| line >= mutant.line),
         ("differs" | "damaged", Place::File) => first.is_some(),
         _ => false,

@@ -15,7 +15,7 @@ use everlog::model::heads::{Head, HeadKind, HeadName, HeadOp};
 use everlog::model::ids::Seq;
 use everlog::model::loaded::{LoadOutcome, Loader};
 use everlog::model::shape::Order;
-use everlog::model::shown::Shower;
+use everlog::model::shown::MessageRenderer;
 use everlog::model::stream::{EventSink, RecordRenderer, StreamError};
 use everlog::report::differences::Showing;
 use everlog::verify::explain::{Explained, Limits, replay_differences};
@@ -53,7 +53,7 @@ impl Format for Told {
         None
     }
 
-    fn shower(&self, _: &[Order]) -> Box<Shower> {
+    fn message_renderer(&self, _: &[Order]) -> Box<MessageRenderer> {
         Box::new(|shown, show| {
             let payload = shown.edit.map_or(shown.event.payload, |edit| edit.payload);
             let says = json::members(payload).find(|member| member.name() == "says");
@@ -168,7 +168,7 @@ fn explained(log: Log, told: &Told, most: usize) -> (Vec<String>, u64) {
 }
 
 #[test]
-fn a_message_that_is_missing_does_not_make_all_behind_it_differ() {
+fn a_message_that_is_missing_does_not_make_all_after_it_differ() {
     let log = || {
         let mut log = Log::new();
         let end = ["[{\"t\":\"a b c\"}]", "[2]", "[3]", "[4]"].iter().fold(Seq::ROOT, |parent, says| log.says(parent, says));

@@ -323,7 +323,7 @@ proptest! {
             at += text.len();
         }
         prop_assert_eq!(edited(whole.as_bytes(), &edits), Some(kept.into_bytes()));
-        // Behind the end, or back to front, they do not fit.
+        // After the end, or back to front, they do not fit.
         edits.push(Edit::cut(at..at + 1));
         prop_assert_eq!(edited(whole.as_bytes(), &edits), None);
     }

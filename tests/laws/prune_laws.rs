@@ -14,7 +14,7 @@ use everlog::store::StoreError;
 use everlog::store::disk::RealDisk;
 use everlog::store::layout::Store;
 use everlog::store::prune::Pruner;
-use everlog::store::pruned::{State, Tombstone};
+use everlog::store::pruned::{SizeAndHash, Tombstone};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -152,7 +152,7 @@ fn check_laws(sessions: &[Sketch], back_days: u32) {
 fn a_plan_is_the_safety_case_and_a_prune_is_its_plan() {
     let cases = u32::try_from(campaign::rounds("PRUNE_CASES", 48)).unwrap();
     let config = ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() };
-    // A clock that is right, and ones that run behind.
+    // A clock that is right, and ones that are slow.
     let back = prop_oneof![4 => Just(0_u32), 1 => Just(50), 1 => Just(98)];
     // Few random cases may remove nothing, so one case that must remove a turn and its run comes first.
     let done = Turn { last: Last::Completed, seen: Seen::Answer, run: Run::Done, days: 60, shards: [0; 4] };
@@ -258,7 +258,7 @@ fn first_line_goes(root: &Path, name: &str) -> Option<(Tombstone, String)> {
     let bytes = fs::read(root.join(name)).ok()?;
     let end = bytes.iter().position(|b| *b == b'\n')? + 1;
     let left = &bytes[end..];
-    let state = |bytes: &[u8]| State { bytes: bytes.len() as u64, sha256: sha256_hex(bytes) };
+    let state = |bytes: &[u8]| SizeAndHash { bytes: bytes.len() as u64, sha256: sha256_hex(bytes) };
     let stone = Tombstone {
         prune: "p".to_owned(),
         at: String::new(),

@@ -156,7 +156,7 @@ impl Session {
                 self.lines.push(odd[usize::from(op.about) % odd.len()].to_vec());
             }
             _ => {
-                // A torn line with a whole one behind it.
+                // A torn line with a whole one after it.
                 if let Some(mut last) = self.lines.pop() {
                     last.truncate(last.len() / 2);
                     line(self, "message", &format!(r#""message":{{"role":"user","content":{text}}}"#));

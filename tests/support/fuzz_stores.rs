@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use tempfile::TempDir;
 
-/// What a file holds that is none of anybody's business.
+/// What a file holds that is nobody's business.
 const BYSTANDER: &str = "mine";
 
 /// A source and its store as they are before each input, and a place where they

@@ -5,7 +5,7 @@ use super::schema;
 use super::webui::Folder;
 use everlog::adapters::ALL;
 use everlog::commands::audit::{self, AuditJob};
-use everlog::commands::migrate::{self, Live, MigrateJob, Share, Sources, Wanted};
+use everlog::commands::migrate::{self, Live, MigrateJob, Requirement, Share, Sources};
 use everlog::commands::prune::{Action, Copies, PruneJob, run};
 use everlog::model::retention::{Policy, Rule};
 use everlog::pipeline::source::Selection;
@@ -68,7 +68,7 @@ impl<'a> Bench<'a> {
             source: self.source.clone(),
             dest: self.dest.clone(),
             share: Share::Alone,
-            wanted: Wanted::Surely,
+            requirement: Requirement::Required,
             selection: Selection::default(),
             adapters: ALL.to_vec(),
             mode: Mode::Replace,

@@ -8,7 +8,7 @@ use everlog::adapters::ALL;
 use everlog::commands::export::{ExportJob, ExportTarget, OnLoss, Placing};
 use everlog::commands::export_install::UndoJob;
 use everlog::commands::fork::ForkJob;
-use everlog::commands::migrate::{Live, MigrateJob, Share, Sources, Wanted};
+use everlog::commands::migrate::{Live, MigrateJob, Requirement, Share, Sources};
 use everlog::commands::prune::{Action as PruneAction, Copies};
 use everlog::commands::repair::{Action, RepairJob};
 use everlog::commands::restore::RestoreJob;
@@ -46,7 +46,7 @@ pub struct Scenario {
 pub enum ChangeOfFiles {
     /// Each is the old one or the new one.
     OldOrNew,
-    /// Or the old one with more behind it, which counts once it is whole.
+    /// Or the old one with more after it, which counts once it is whole.
     Extended,
 }
 
@@ -179,7 +179,7 @@ fn migrate_shared(
         source: source.to_owned(),
         dest: dest.to_owned(),
         share,
-        wanted: Wanted::Surely,
+        requirement: Requirement::Required,
         selection: Selection::default(),
         adapters: ALL.to_vec(),
         mode: Mode::Replace,
@@ -423,7 +423,7 @@ fn repair(at: &Path, action: Action, disk: &dyn Disk, out: &Printer) -> Result<(
 }
 
 /// A shrunken sidecar, one that waits, a backup alone, a list that names what
-/// is gone; and the name of the plan that mends them.
+/// is gone; and the name of the plan that repairs them.
 fn worn_and_planned(at: &Path) {
     let folder = Folder::below(at.join("home"));
     folder.wear();

@@ -67,11 +67,11 @@ fn element(tag: &str) -> Result<Element, String> {
     let mut element = Element { name: name.to_owned(), ..Element::default() };
     while !rest.trim().is_empty() {
         let (name, value) = rest.trim_start().split_once("=\"").ok_or(format!("no value in {rest}"))?;
-        let (value, behind) = value.split_once('"').ok_or("a quote is open")?;
+        let (value, after) = value.split_once('"').ok_or("a quote is open")?;
         if value.contains('<') || element.attributes.insert(name.to_owned(), decoded(value)?).is_some() {
             return Err(format!("{name} cannot be so"));
         }
-        rest = behind;
+        rest = after;
     }
     Ok(element)
 }
@@ -81,7 +81,7 @@ fn decoded(text: &str) -> Result<String, String> {
     let mut rest = text;
     while let Some(at) = rest.find('&') {
         out.push_str(&rest[..at]);
-        let (name, behind) = rest[at + 1..].split_once(';').ok_or("a bare &")?;
+        let (name, after) = rest[at + 1..].split_once(';').ok_or("a bare &")?;
         out.push(match name {
             "amp" => '&',
             "lt" => '<',
@@ -89,7 +89,7 @@ fn decoded(text: &str) -> Result<String, String> {
             "quot" => '"',
             other => return Err(format!("&{other}; is unknown")),
         });
-        rest = behind;
+        rest = after;
     }
     out.push_str(rest);
     Ok(out)

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use crate::adapters::format::{Confidence, Found, RETIRED_SUFFIX, Standing, Stray, UnitClaim};
 use crate::json::{self, Dialect, Kind, Member};
-use crate::model::files::{Beside, RelPath};
+use crate::model::files::{RelPath, SharedFacts};
 use crate::model::finding::FindingCode;
 use crate::model::folder::{FolderView, Listed, ListedKind};
 use crate::model::jsonl::{Lines, Newlines};
@@ -186,7 +186,7 @@ fn unit(path: &[u8], live: &[u8], confidence: Confidence, standing: Standing) ->
         root: RelPath::new(""),
         files: vec![RelPath::new(path)],
         left_out: Vec::new(),
-        beside: Beside::default(),
+        shared: SharedFacts::default(),
         retires: vec![RelPath::new(live)],
         confidence,
         standing,
@@ -251,7 +251,7 @@ fn look(first: &[u8], size: u64) -> Option<Looks> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::folder::{Listing, Part};
+    use crate::model::folder::{Listing, Portion};
     use std::sync::Mutex;
 
     const RECORD: &str = "{\"parentUuid\":null,\"type\":\"user\",\"message\":{},\"uuid\":\"u\",\"timestamp\":\"t\",\"sessionId\":\"s\"}\n";
@@ -270,7 +270,7 @@ mod tests {
         listed.dedup_by(|a, b| a.path == b.path);
         let listing = Listing::new(listed);
         let read = Mutex::new(Vec::new());
-        let peek = |path: &RelPath, _: Part| {
+        let peek = |path: &RelPath, _: Portion| {
             read.lock().unwrap().push(path.to_string());
             RECORD.as_bytes().to_vec()
         };

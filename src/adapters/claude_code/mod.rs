@@ -22,7 +22,7 @@ use crate::model::finding::Findings;
 use crate::model::folder::FolderView;
 use crate::model::loaded::Loader;
 use crate::model::shape::{Order, Shapes};
-use crate::model::shown::Shower;
+use crate::model::shown::MessageRenderer;
 use crate::model::stream::{EventSink, RecordRenderer, StreamError};
 
 /// The Claude Code adapter.
@@ -57,7 +57,7 @@ impl Format for ClaudeCode {
         render::renderer(schema::Transcript, holds, shapes)
     }
 
-    fn shower(&self, shapes: &[Order]) -> Box<Shower> {
+    fn message_renderer(&self, shapes: &[Order]) -> Box<MessageRenderer> {
         let shapes = Shapes::with_others(Order::default(), shapes.to_vec());
         Box::new(move |shown, hand_on| show::show(shown, &shapes, hand_on))
     }

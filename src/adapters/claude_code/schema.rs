@@ -169,7 +169,7 @@ pub(super) fn is_set(members: &[Member<'_>], key: &str) -> bool {
     get(members, key).is_some_and(js::is_truthy)
 }
 
-/// The members of the object under a key; none where it is no object.
+/// The members of the object under a key; none where it is not an object.
 pub(super) fn inside<'a>(members: &[Member<'a>], key: &str) -> Vec<Member<'a>> {
     get(members, key).filter(|value| json::kind_of(value) == Kind::Object).map(json::all_members).unwrap_or_default()
 }

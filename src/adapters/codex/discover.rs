@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 
 use crate::adapters::format::{Confidence, Found, RETIRED_SUFFIX, Standing, Stray, UnitClaim};
-use crate::model::files::{Beside, RelPath, Slice};
+use crate::model::files::{RelPath, SharedFacts, Slice};
 use crate::model::finding::FindingCode;
 use crate::model::folder::{FIRST_BYTES, FolderView, ListedKind};
 use crate::model::packing;
@@ -58,7 +58,7 @@ pub(super) fn discover(folder: &FolderView<'_>) -> Found {
         let title = names.get(id).map(|name| Slice { file: RelPath::new(home::NAMES), key: id.to_owned(), text: name.clone() });
         let mut slices: Vec<Slice> = title.into_iter().collect();
         slices.extend(bases(folder, &files, &by_rollout));
-        found.units.push(unit(&files, Beside { slices, ..Beside::default() }));
+        found.units.push(unit(&files, SharedFacts { slices, ..SharedFacts::default() }));
     }
     if is_home {
         claim_home(folder, &mut found);
@@ -126,7 +126,7 @@ fn plain(folder: &FolderView<'_>, rollout: &FoundRollout<'_>) -> Rc<Vec<u8>> {
     if rollout.name.form == Form::Cold { Rc::new(packing::unpack(&bytes).unwrap_or_default()) } else { bytes }
 }
 
-fn unit(files: &[&FoundRollout<'_>], beside: Beside) -> UnitClaim {
+fn unit(files: &[&FoundRollout<'_>], shared: SharedFacts) -> UnitClaim {
     let live = |rollout: &&FoundRollout<'_>| RelPath::new(names::live(rollout.path));
     let is_live = files.iter().any(|rollout| !rollout.path.ends_with(RETIRED_SUFFIX.as_bytes()));
     let is_sure = files.iter().any(|rollout| rollout.header.is_some());
@@ -137,7 +137,7 @@ fn unit(files: &[&FoundRollout<'_>], beside: Beside) -> UnitClaim {
         root: RelPath::new(""),
         files: paths,
         left_out: Vec::new(),
-        beside,
+        shared,
         retires: files.iter().map(live).collect(),
         confidence: if is_sure { Confidence::Sure } else { Confidence::Likely },
         standing: if is_live { Standing::Live } else { Standing::Retired },
@@ -153,7 +153,7 @@ fn claim_home(folder: &FolderView<'_>, found: &mut Found) {
                 root: RelPath::new(""),
                 files: vec![RelPath::new(name)],
                 left_out: Vec::new(),
-                beside: Beside::default(),
+                shared: SharedFacts::default(),
                 retires: Vec::new(),
                 confidence: Confidence::Likely,
                 standing: Standing::Live,

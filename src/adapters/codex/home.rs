@@ -53,7 +53,7 @@ pub(super) fn is_of_home(path: &[u8]) -> bool {
 
 /// The name that the program has given a thread.
 pub(super) fn title(files: &Files, id: &str) -> Option<String> {
-    let slice = files.beside().slices.iter().find(|slice| slice.file.as_bytes() == NAMES.as_bytes() && slice.key == id)?;
+    let slice = files.shared_facts().slices.iter().find(|slice| slice.file.as_bytes() == NAMES.as_bytes() && slice.key == id)?;
     rust::parse(&slice.text)?.as_str().map(|name| name.into_owned()).filter(|name| !name.is_empty())
 }
 

@@ -84,7 +84,7 @@ impl<'a> Prepared<'a> {
         }
         // Of another thread it is its own log that says what is wrong with it.
         let mut unsaid = Findings::default();
-        for slice in files.beside().slices.iter().filter(|slice| names::parse(slice.file.as_bytes()).is_some()) {
+        for slice in files.shared_facts().slices.iter().filter(|slice| names::parse(slice.file.as_bytes()).is_some()) {
             let scan = scan::scan(&slice.file, &slice.text, &mut unsaid);
             prepared.add(None, &slice.text, slice.key.clone(), scan);
         }

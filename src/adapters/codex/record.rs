@@ -110,12 +110,12 @@ pub(super) fn text(members: &[Member<'_>], key: &str) -> Option<String> {
     get(members, key).filter(|value| json::kind_of(value) == Kind::String).map(|value| json::unescape(value).into_owned())
 }
 
-/// The members of the object under a key; none where it is no object.
+/// The members of the object under a key; none where it is not an object.
 pub(super) fn inside<'a>(members: &[Member<'a>], key: &str) -> Vec<Member<'a>> {
     get(members, key).map(members_of).unwrap_or_default()
 }
 
-/// The members of a value; none where it is no object.
+/// The members of a value; none where it is not an object.
 pub(super) fn members_of(value: &[u8]) -> Vec<Member<'_>> {
     if json::kind_of(value) == Kind::Object { json::all_members(value) } else { Vec::new() }
 }

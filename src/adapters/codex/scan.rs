@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use crate::adapters::kit::surgery::{self, LineEnd, Wound as DamageKind};
+use crate::adapters::kit::salvage::{self, DamageKind, LineEnd};
 use crate::json::{self, Dialect, Kind, Member};
 use crate::model::files::RelPath;
 use crate::model::finding::{FindingCode, Findings};
@@ -98,7 +98,7 @@ impl Header {
 }
 
 /// How a file begins: its header by generation; `None` where the first line that is
-/// not blank is none.
+/// not blank is not one.
 pub(super) fn header_of(bytes: &[u8]) -> Option<(Generation, Header)> {
     let line = Lines::new(bytes, Newlines::LineFeed).find_map(|line| match record::parse(line.text) {
         Err(NoRecord::Blank) => None,
@@ -183,14 +183,14 @@ impl<'a> Scan<'a> {
     fn broken(&mut self, path: &RelPath, line: Line<'a>, (at, what): (usize, &'static str), findings: &mut Findings) {
         let end = if line.end.is_empty() { LineEnd::FileEnd } else { LineEnd::Newline };
         let accepts = |object: &[u8]| record::parse(object).is_ok() && self.is_record(&json::all_members(object));
-        let pieces = surgery::dissect(line.text, at, end, Dialect::Strict, &accepts);
+        let pieces = salvage::dissect(line.text, at, end, Dialect::Strict, &accepts);
         let last = pieces.len() - 1;
         for (n, piece) in pieces.into_iter().enumerate() {
             let line_end: &[u8] = if n == last { line.end } else { b"" };
             let end = if n == last { line.text.len() + line.end.len() } else { piece.end };
             let place = Location::at(path.to_string(), line.number, piece.start as u64 + 1);
             let text = &line.text[piece.start..piece.end];
-            match piece.wound.map_or_else(|| self.judge(text).map_err(|_| DamageKind::Fused), Err) {
+            match piece.damage.map_or_else(|| self.judge(text).map_err(|_| DamageKind::Fused), Err) {
                 Err(kind) => {
                     let is_placed = kind == DamageKind::Fused || kind == DamageKind::NulRun;
                     let at = if is_placed { place } else { Location::at(path.to_string(), line.number, at as u64 + 1) };

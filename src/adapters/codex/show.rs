@@ -7,7 +7,7 @@ use crate::adapters::kit::mapping::To;
 use crate::json::{self, Kind, Member, Value};
 use crate::model::event::EventKind;
 use crate::model::shape::{Order, Shapes};
-use crate::model::shown::{Shower, Shown};
+use crate::model::shown::{MessageRenderer, Shown};
 use crate::model::stream::StreamError;
 use crate::runtimes::javascript::{self, Numbers};
 use crate::runtimes::rust;
@@ -24,8 +24,8 @@ const UNANSWERED: &[u8] = b"\"unanswered_call\"";
 /// The namespace of the ids that Codex makes for outputs.
 const NAMESPACE: Uuid = Uuid::from_u128(0x90d3_8d3e_6a5b_4d52_bfe2_2f1e_634b_fac4);
 
-/// Makes the shower of a log with these shapes.
-pub(super) fn shower(shapes: &[Order]) -> Box<Shower> {
+/// Makes what renders the messages of a log with these shapes.
+pub(super) fn message_renderer(shapes: &[Order]) -> Box<MessageRenderer> {
     // The order of keys does not matter for what is shown.
     let shapes = Shapes::with_others(Order::default(), shapes.to_vec());
     Box::new(move |shown, hand_on| show(shown, &shapes, hand_on))

@@ -18,7 +18,7 @@ pub(super) enum Resumes {
 /// Content lists nested as deep as this overflow the program's stack.
 const DEEPEST_CONTENT: usize = 2000;
 
-/// User texts that begin so are no content.
+/// User texts that begin so are not content.
 const IGNORED: [&str; 4] = ["/", "?", "<session_context>", "<hook_context>"];
 
 /// Looks at a message as the program does.
@@ -72,7 +72,7 @@ fn text_of(content: Value<'_>) -> Result<Text<'_>, Throws> {
     }
 }
 
-/// The texts of a list, one behind the other. Lists in it are walked without
+/// The texts of a list, one after the other. Lists in it are walked without
 /// recursion, because a file may nest them as deep as it likes.
 fn joined(list: &[u8]) -> Result<Vec<u8>, Throws> {
     let mut out = Vec::new();

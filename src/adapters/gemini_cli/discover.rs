@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::adapters::format::{Confidence, Found, Standing, Stray, UnitClaim};
 use crate::json;
-use crate::model::files::{Beside, RelPath, Slice};
+use crate::model::files::{RelPath, SharedFacts, Slice};
 use crate::model::finding::FindingCode;
 use crate::model::folder::{FolderView, ListedKind};
 use crate::runtimes::javascript::is_blank;
@@ -161,7 +161,7 @@ impl Search<'_, '_> {
             root: RelPath::new(""),
             files,
             left_out: Vec::new(),
-            beside: beside(self.folder),
+            shared: shared_facts(self.folder),
             retires,
             confidence: unit.iter().map(|file| file.confidence).max().unwrap_or(Confidence::Likely),
             standing: if is_retired { Standing::Retired } else { Standing::Live },
@@ -211,13 +211,13 @@ fn grouped(candidates: Vec<Candidate>) -> Vec<Vec<Candidate>> {
 }
 
 /// The project's own folder, as a file beside the sessions says it.
-fn beside(folder: &FolderView<'_>) -> Beside {
+fn shared_facts(folder: &FolderView<'_>) -> SharedFacts {
     if !folder.has_file(PROJECT_ROOT) {
-        return Beside::default();
+        return SharedFacts::default();
     }
     let mut text = Vec::new();
     json::push_string(&String::from_utf8_lossy(&folder.all_bytes(PROJECT_ROOT)), &mut text);
-    Beside { slices: vec![Slice { file: RelPath::new(PROJECT_ROOT), key: String::new(), text }], ..Beside::default() }
+    SharedFacts { slices: vec![Slice { file: RelPath::new(PROJECT_ROOT), key: String::new(), text }], ..SharedFacts::default() }
 }
 
 /// Files beside a folder of sessions, by the id of the session that they are of,
@@ -263,7 +263,7 @@ fn saved_chats(folder: &FolderView<'_>, found: &mut Found) {
             root: RelPath::new(""),
             files: vec![RelPath::new(path)],
             left_out: Vec::new(),
-            beside: beside(folder),
+            shared: shared_facts(folder),
             retires: vec![RelPath::new(own)],
             confidence: if looks { Confidence::Sure } else { Confidence::Likely },
             standing: if own == path { Standing::Live } else { Standing::Retired },
@@ -318,14 +318,14 @@ fn projects(folder: &FolderView<'_>, found: &mut Found) {
     found.units.push(shared(PROJECTS, files));
 }
 
-/// A unit that is no session.
+/// A unit that is not a session.
 fn shared(name: &str, files: Vec<RelPath>) -> UnitClaim {
     UnitClaim {
         name: RelPath::new(name),
         root: RelPath::new(""),
         files,
         left_out: Vec::new(),
-        beside: Beside::default(),
+        shared: SharedFacts::default(),
         retires: Vec::new(),
         confidence: Confidence::Sure,
         standing: Standing::Live,

@@ -18,7 +18,7 @@ pub(super) fn is_type(part: &[u8], name: &str) -> bool {
     member(part, "type").is_some_and(|kind| json::unescape(kind) == name)
 }
 
-/// Renders a list, one item behind the other.
+/// Renders a list, one item after the other.
 pub(super) fn push_list<T>(items: &[T], to: To<'_>, mut each: impl FnMut(&T, To<'_>)) {
     let To { style, depth, out } = to;
     out.push(b'[');

@@ -109,7 +109,7 @@ impl Lane {
         Ok(message)
     }
 
-    /// Puts the rest of a list behind a place that has changed: the same
+    /// Puts the rest of a list after a place that has changed: the same
     /// messages once more, in runs.
     fn follow<'a>(&mut self, to: &mut Conversion<'a, '_>, messages: &mut Messages<'a>, tail: Vec<Slot>) -> Result<(), StreamError> {
         let mut from = 0;

@@ -54,7 +54,7 @@ struct Named<'f> {
     file: &'f SourceFile,
 }
 
-/// The folders whose files are no chats.
+/// The folders whose files are not chats.
 const OTHER_FOLDERS: [&[u8]; 7] = [b"logs", b"tool-outputs", b"plans", b"tasks", b"tracker", b"checkpoints", b"memory"];
 
 impl<'f> Named<'f> {

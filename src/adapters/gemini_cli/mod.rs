@@ -35,7 +35,7 @@ use crate::model::finding::Findings;
 use crate::model::folder::FolderView;
 use crate::model::loaded::Loader;
 use crate::model::shape::Order;
-use crate::model::shown::Shower;
+use crate::model::shown::MessageRenderer;
 use crate::model::stream::{EventSink, RecordRenderer, StreamError};
 
 /// The Gemini CLI adapter.
@@ -74,8 +74,8 @@ impl Format for GeminiCli {
         render::renderer(holds, style, shapes)
     }
 
-    fn shower(&self, shapes: &[Order]) -> Box<Shower> {
-        show::shower(shapes)
+    fn message_renderer(&self, shapes: &[Order]) -> Box<MessageRenderer> {
+        show::message_renderer(shapes)
     }
 
     fn exporter(&self) -> Option<&dyn Exporter> {

@@ -22,7 +22,7 @@ use super::schema::DOCUMENT;
 pub(super) const HOLDS_PROMPTS: &str = "prompts";
 
 impl<'a> Reader<'a, '_> {
-    /// Reads a file of prompts; one that is no list is carried as it is.
+    /// Reads a file of prompts; one that is not a list is carried as it is.
     pub(super) fn prompts(&mut self, path: &'a RelPath, bytes: &'a [u8]) -> Result<(), StreamError> {
         let Ok(scan) = json::scan_value(bytes, Dialect::Strict) else { return Ok(()) };
         let start = bytes.iter().position(|b| !b.is_ascii_whitespace()).unwrap_or(0);
@@ -38,8 +38,8 @@ impl<'a> Reader<'a, '_> {
         let mut recipe = RecipeBuilder::default();
         recipe.gap(&String::from_utf8_lossy(&bytes[..rows.first().map_or(0, |first| offset(first))]));
         for (n, row) in rows.iter().enumerate() {
-            let behind = offset(row) + row.len();
-            let end = &bytes[behind..rows.get(n + 1).map_or(bytes.len(), |next| offset(next))];
+            let after = offset(row) + row.len();
+            let end = &bytes[after..rows.get(n + 1).map_or(bytes.len(), |next| offset(next))];
             recipe.line_end(&String::from_utf8_lossy(end));
             let mut payload = b"{\"type\":\"prompt\",\"data\":".to_vec();
             json::push_carried_value(row, WRITER, &mut payload);
@@ -89,7 +89,7 @@ impl RecordRenderer for Prompts {
     }
 }
 
-/// The loader of files that are no session: the program shows no message of
+/// The loader of files that are not sessions: the program shows no message of
 /// them.
 pub(super) struct NoMessages;
 

@@ -78,7 +78,7 @@ impl<'a> Reader<'a, '_> {
     }
 
     fn put_session(&mut self, session: Session) -> Result<(), StreamError> {
-        let cwd = self.to.files.beside().slices.iter().find(|slice| slice.file.as_bytes() == layout::PROJECT_ROOT.as_bytes());
+        let cwd = self.to.files.shared_facts().slices.iter().find(|slice| slice.file.as_bytes() == layout::PROJECT_ROOT.as_bytes());
         let cwd = cwd.and_then(|slice| Value::parse(&slice.text)).and_then(Value::lossy);
         self.to.put_json(EventKind::Session, &Session { cwd, ..session })?;
         Ok(())

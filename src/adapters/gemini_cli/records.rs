@@ -3,7 +3,7 @@
 
 use crate::adapters::format::Check;
 use crate::adapters::kit::mapping::{Table, To};
-use crate::adapters::kit::surgery::{LineEnd, Wound, dissect};
+use crate::adapters::kit::salvage::{DamageKind, LineEnd, dissect};
 use crate::json::{self, Dialect, Style};
 use crate::model::event::EventKind;
 use crate::model::files::RelPath;
@@ -49,7 +49,7 @@ struct OpenDamage {
     line: u64,
     start: usize,
     end: usize,
-    wound: Wound,
+    wound: DamageKind,
 }
 
 impl<'a> Journal<'a> {
@@ -306,7 +306,7 @@ impl<'a> Reader<'a, '_> {
         Ok(each)
     }
 
-    /// Puts the event of a record that is no message, and notes the record.
+    /// Puts the event of a record that is not a message, and notes the record.
     fn meta(
         &mut self,
         journal: &mut Journal<'a>,
@@ -436,7 +436,7 @@ impl<'a> Reader<'a, '_> {
         self.broken(journal, lane, (line.text, line.end), (line.number, line.offset), end)
     }
 
-    /// Bytes that the loader does not take for JSON, with the line end behind
+    /// Bytes that the loader does not take for JSON, with the line end after
     /// them.
     pub(super) fn broken(
         &mut self,
@@ -452,8 +452,8 @@ impl<'a> Reader<'a, '_> {
         };
         let is_whole: &dyn Fn(&[u8]) -> bool = if self.messages.kind == RecordKind::Turn { &is_turn } else { &is_message };
         let pieces = dissect(text, at, end, Dialect::Strict, is_whole);
-        let wound = pieces.iter().find_map(|piece| piece.wound).unwrap_or(Wound::Fused);
-        let salvaged = pieces.iter().filter(|piece| piece.wound.is_none()).count();
+        let wound = pieces.iter().find_map(|piece| piece.damage).unwrap_or(DamageKind::Fused);
+        let salvaged = pieces.iter().filter(|piece| piece.damage.is_none()).count();
         let mut sentence = wound.sentence("Gemini CLI", why);
         if salvaged > 0 {
             let records = if salvaged == 1 { "a complete message".to_owned() } else { format!("{salvaged} complete messages") };
@@ -467,7 +467,7 @@ impl<'a> Reader<'a, '_> {
         let last = pieces.len() - 1;
         for (n, piece) in pieces.into_iter().enumerate() {
             let line_end: &[u8] = if n == last { line_end } else { b"" };
-            match piece.wound {
+            match piece.damage {
                 Some(wound) => {
                     self.damage(journal, number, (offset + piece.start, offset + piece.end + line_end.len()), wound)?;
                 }
@@ -487,7 +487,7 @@ impl<'a> Reader<'a, '_> {
     }
 
     /// Takes bytes that the loader rejects, from `start` to `end` of the file.
-    fn damage(&mut self, journal: &mut Journal<'a>, line: u64, (start, end): (usize, usize), wound: Wound) -> Result<(), StreamError> {
+    fn damage(&mut self, journal: &mut Journal<'a>, line: u64, (start, end): (usize, usize), wound: DamageKind) -> Result<(), StreamError> {
         match &mut journal.damage {
             Some(open) if open.wound == wound && open.end == start => open.end = end,
             _ => {

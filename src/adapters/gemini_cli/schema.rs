@@ -84,7 +84,7 @@ pub(super) const INLINE: Table =
 pub(super) const FILE: Table =
     Table(&[("fileUri", Target::To("uri", ValueKind::Text)), ("mimeType", Target::To("media_type", ValueKind::Text))]);
 
-/// What an entry of `toolCalls` says behind the call itself.
+/// What an entry of `toolCalls` says after the call itself.
 pub(super) const RUN: Table = Table(&[
     ("result", Target::To("result", ValueKind::Any)),
     ("status", Target::To("status", ValueKind::Text)),

@@ -2,7 +2,7 @@
 
 use crate::model::event::EventKind;
 use crate::model::shape::{Order, Shapes};
-use crate::model::shown::Shower;
+use crate::model::shown::MessageRenderer;
 use crate::model::stream::StreamError;
 use crate::runtimes::javascript::{Numbers, printed};
 
@@ -10,8 +10,8 @@ use super::fields::member;
 use super::message::{RecordKind, render};
 use super::schema::{LINES, MESSAGE};
 
-/// Makes the shower of a log with these shapes.
-pub(super) fn shower(shapes: &[Order]) -> Box<Shower> {
+/// Makes what renders the messages of a log with these shapes.
+pub(super) fn message_renderer(shapes: &[Order]) -> Box<MessageRenderer> {
     let shapes = Shapes::with_others(MESSAGE.order(), shapes.to_vec());
     Box::new(move |shown, show| {
         let event = shown.event;

@@ -4,7 +4,7 @@ use crate::adapters::format::Check;
 use crate::adapters::kit::document::{Document, DocumentPiece, Frame};
 use crate::adapters::kit::mapping::Table;
 use crate::adapters::kit::place::Placing;
-use crate::adapters::kit::surgery::LineEnd;
+use crate::adapters::kit::salvage::LineEnd;
 use crate::json::{self, Dialect, Kind, Separators, Style};
 use crate::model::event::EventKind;
 use crate::model::files::RelPath;
@@ -46,7 +46,7 @@ struct Row<'a> {
 }
 
 impl<'a> Reader<'a, '_> {
-    /// Reads a file that is one object. `None` where it is none.
+    /// Reads a file that is one object. `None` where it is not one.
     pub(super) fn document(
         &mut self,
         path: &'a RelPath,
@@ -87,7 +87,7 @@ impl<'a> Reader<'a, '_> {
         Ok(Some(()))
     }
 
-    /// Reads a saved chat that is a bare list of turns. `None` where it is none.
+    /// Reads a saved chat that is a bare list of turns. `None` where it is not one.
     pub(super) fn bare_list(&mut self, path: &'a RelPath, bytes: &'a [u8], head: Option<HeadName>) -> Result<Option<()>, StreamError> {
         let Ok(scan) = json::scan_value(bytes, Dialect::Strict) else { return Ok(None) };
         let start = bytes.iter().position(|b| !b.is_ascii_whitespace()).unwrap_or(0);
@@ -105,8 +105,8 @@ impl<'a> Reader<'a, '_> {
         let mut placing = self.begin(head.as_ref())?;
         let len = rows.len();
         for (n, row) in rows.iter().enumerate() {
-            let behind = offset(row) + row.len();
-            let end = &bytes[behind..rows.get(n + 1).map_or(bytes.len(), |next| offset(next))];
+            let after = offset(row) + row.len();
+            let end = &bytes[after..rows.get(n + 1).map_or(bytes.len(), |next| offset(next))];
             self.row(&mut placing, &mut recipe, Row { bytes: row, end, style, depth: DEPTH_IN_LIST })?;
         }
         self.end(placing, head, len)?;
@@ -174,7 +174,7 @@ impl<'a> Reader<'a, '_> {
         Ok(())
     }
 
-    /// A row that is no object: the loader keeps it as it is.
+    /// A row that is not an object: the loader keeps it as it is.
     fn odd_row(&mut self, placing: &mut Placing, recipe: &mut RecipeBuilder, row: &Row<'a>) -> Result<(), StreamError> {
         let mut payload = b"{\"type\":\"row\",\"data\":".to_vec();
         json::push_carried_value(row.bytes, WRITER, &mut payload);

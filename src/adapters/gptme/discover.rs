@@ -5,7 +5,7 @@ mod contents;
 
 use crate::adapters::format::{Confidence, RETIRED_SUFFIX, Standing, UnitClaim};
 use crate::json::{self, Dialect};
-use crate::model::files::{Beside, RelPath};
+use crate::model::files::{RelPath, SharedFacts};
 use crate::model::finding::FindingCode;
 use crate::model::folder::{FolderView, ListedKind};
 use crate::model::jsonl::{Lines, Newlines, decoded};
@@ -35,7 +35,7 @@ pub(super) fn discover(folder: &FolderView<'_>) -> Option<UnitClaim> {
         root: RelPath::new(""),
         files: Vec::new(),
         left_out: Vec::new(),
-        beside: Beside::default(),
+        shared: SharedFacts::default(),
         retires: vec![RelPath::new(TRANSCRIPT)],
         confidence,
         standing,

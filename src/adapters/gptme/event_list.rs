@@ -5,12 +5,12 @@ use crate::json::Value;
 use crate::model::ids::Seq;
 use crate::model::stream::StreamError;
 
-use super::event_log::{Found, Journal};
+use super::event_log::{EventMessage, Journal};
 use super::read::Reader;
 use crate::adapters::kit::place::Placing;
 
 impl<'a> Reader<'a, '_> {
-    /// The node at the end of a list that was cut: inside a repeat nothing has
+    /// Returns the node at the end of a list that was cut: inside a repeat nothing has
     /// a number, so a shorter one is written.
     pub(super) fn end_of(&mut self, state: &mut [(Seq, Seq)]) -> Result<Seq, StreamError> {
         let Some(&(message, node)) = state.last() else { return Ok(Seq::ROOT) };
@@ -32,14 +32,14 @@ impl<'a> Reader<'a, '_> {
         let mut placed = Vec::with_capacity(messages.len());
         for (n, message) in messages.iter().enumerate() {
             match self.find(*message, journal.style) {
-                Some(Found::Known(seq)) => {
+                Some(EventMessage::Known(seq)) => {
                     let known = &self.known;
                     let mut ahead =
                         |k: usize| if k == 0 { Some(seq) } else { messages.get(n + k).and_then(|later| known.by_record(later.text(), 0)) };
                     placing.known(seq, self.to.events, &mut self.repeats, &mut ahead)?;
                     placed.push(seq);
                 }
-                Some(Found::New(new)) => {
+                Some(EventMessage::New(new)) => {
                     let parent = placing.parent_of_new(self.to.events, &mut self.repeats)?;
                     let seq = self.put_new(new, parent)?;
                     placing.added(seq);
@@ -53,7 +53,7 @@ impl<'a> Reader<'a, '_> {
         Ok(())
     }
 
-    /// Which node brought each message of the list that ends at `node`.
+    /// Returns which node brought each message of the list that ends at `node`.
     fn nodes_of(&self, placed: &[Seq], node: Seq) -> Vec<(Seq, Seq)> {
         let mut state: Vec<(Seq, Seq)> = placed.iter().map(|message| (*message, Seq::ROOT)).collect();
         let mut at = node;
@@ -77,14 +77,14 @@ impl<'a> Reader<'a, '_> {
         let mut placing = Placing::without_head();
         let mut placed: Vec<Seq> = journal.state.iter().map(|(message, _)| *message).collect();
         for n in 0..placed.len() {
-            let found = if n == at { self.find(message, journal.style) } else { Some(Found::Known(placed[n])) };
+            let found = if n == at { self.find(message, journal.style) } else { Some(EventMessage::Known(placed[n])) };
             match found {
-                Some(Found::Known(seq)) => {
+                Some(EventMessage::Known(seq)) => {
                     placed[n] = seq;
                     let mut ahead = |k: usize| placed.get(n + k).copied().filter(|_| k == 0 || n > at || n + k < at);
                     placing.known(seq, self.to.events, &mut self.repeats, &mut ahead)?;
                 }
-                Some(Found::New(new)) => {
+                Some(EventMessage::New(new)) => {
                     let parent = placing.parent_of_new(self.to.events, &mut self.repeats)?;
                     placed[n] = self.put_new(new, parent)?;
                     placing.added(placed[n]);

@@ -17,7 +17,7 @@ use crate::model::time::is_log_time;
 use crate::runtimes::python::loads::LONGEST_INTEGER;
 use crate::runtimes::python::text::strip_bytes;
 
-use crate::adapters::kit::surgery::{Piece, Wound};
+use crate::adapters::kit::salvage::{DamageKind, Piece};
 
 use super::damage::dissect;
 use super::event_wire::{EVENTS, EventRecord, Parsed, Step, key, open, parse};
@@ -46,7 +46,7 @@ pub(super) struct Journal<'a> {
 }
 
 /// A message of an event, in the log or to be put there.
-pub(super) enum Found<'a> {
+pub(super) enum EventMessage<'a> {
     Known(Seq),
     New(Box<New<'a>>),
 }
@@ -107,7 +107,7 @@ impl<'a> Reader<'a, '_> {
     }
 
     /// Turns a record in the writer's form into events. `false` where a message
-    /// in it is none: then it is carried as it is.
+    /// in it is not one: then it is carried as it is.
     fn step(&mut self, journal: &mut Journal<'a>, line: Line<'a>, record: EventRecord<'a>) -> Result<bool, StreamError> {
         match record.step {
             Step::Append(message) => {
@@ -152,20 +152,20 @@ impl<'a> Reader<'a, '_> {
 
     /// Looks a message of an event up; `None` where the loader would not take
     /// it, or would have to guess its time.
-    pub(super) fn find(&self, message: Value<'a>, style: Style) -> Option<Found<'a>> {
+    pub(super) fn find(&self, message: Value<'a>, style: Style) -> Option<EventMessage<'a>> {
         let hash = self.known.hash(message.text());
         if let Some(seq) = self.known.by_hash(hash, message.text(), 0) {
-            return Some(Found::Known(seq));
+            return Some(EventMessage::Known(seq));
         }
         let record =
             Record::parse(message.text(), &mut Vec::new()).ok().filter(|record| matches!(record.time, Time::Log(_) | Time::Other(_)))?;
         let mut normal = Normal::default();
         normalise(&record, style.escapes, "", &mut normal);
         Some(match self.known.by_normal(&normal.ts, &normal.payload) {
-            Ok(seq) => Found::Known(seq),
+            Ok(seq) => EventMessage::Known(seq),
             Err(normal_hash) => {
                 let origin = Origin { record: message.text(), hash, escapes: style.escapes, file_time: 0 };
-                Found::New(Box::new(New { normal, hash: normal_hash, record, origin }))
+                EventMessage::New(Box::new(New { normal, hash: normal_hash, record, origin }))
             }
         })
     }
@@ -180,11 +180,11 @@ impl<'a> Reader<'a, '_> {
         line: Line<'a>,
         record: EventRecord<'a>,
         message: Value<'a>,
-        found: Found<'a>,
+        found: EventMessage<'a>,
     ) -> Result<(), StreamError> {
         let first = self.to.events.next();
         match found {
-            Found::Known(seq) => {
+            EventMessage::Known(seq) => {
                 let repeat = Repeat { first: seq, last: seq, source_id: Some(RecordNumber(record.number)) };
                 let node = self.to.events.put(Draft { ts: Some(record.ts), parent: Some(journal.node), body: Body::Repeat(&repeat) })?;
                 self.repeats.note(node, journal.node, seq, seq);
@@ -192,7 +192,7 @@ impl<'a> Reader<'a, '_> {
                 journal.state.push((seq, node));
                 self.event_piece(journal, line, record, (first, node), &[message])
             }
-            Found::New(new) => {
+            EventMessage::New(new) => {
                 let seq = self.put_new(new, journal.node)?;
                 journal.node = seq;
                 journal.state.push((seq, seq));
@@ -211,7 +211,7 @@ impl<'a> Reader<'a, '_> {
         self.close_record(journal, line, record, first, &moved, &[])
     }
 
-    /// Whether a checkpoint lists just what the events before it come to.
+    /// Tells whether a checkpoint lists just what the events before it come to.
     fn says_nothing_new(&self, journal: &Journal<'a>, messages: &[Value<'a>]) -> bool {
         messages.len() == journal.state.len()
             && messages.iter().zip(&journal.state).all(|(message, (seq, _))| self.known.by_record(message.text(), 0) == Some(*seq))
@@ -271,7 +271,7 @@ impl<'a> Reader<'a, '_> {
         Ok(())
     }
 
-    /// What the events of a record render to.
+    /// Returns what the events of a record render to.
     fn rendered_event(&self, journal: &Journal<'a>, record: EventRecord<'a>, messages: &[Value<'a>]) -> Vec<u8> {
         let style = journal.style;
         let mut out = Vec::new();
@@ -317,7 +317,7 @@ impl<'a> Reader<'a, '_> {
     }
 
     fn push_rendered(&self, message: Value<'a>, style: Style, out: &mut Vec<u8>) {
-        if let Some(Found::Known(seq)) = self.find(message, style) {
+        if let Some(EventMessage::Known(seq)) = self.find(message, style) {
             out.extend_from_slice(&self.rendered(seq, style));
         }
     }
@@ -328,17 +328,17 @@ impl<'a> Reader<'a, '_> {
             Err(error) => Rejection::NotJson { at: error.at, what: error.what },
             Ok(_) => Rejection::NotJson { at: 0, what: "bytes that are not UTF-8" },
         };
-        // An event is no message: what is complete on a broken line is named,
+        // An event is not a message: what is complete on a broken line is named,
         // and kept with the rest of it.
         let (pieces, at, why) = dissect(line, &rejection, &|_| true);
-        let (wound, at) = match pieces.as_slice() {
-            [Piece { wound: Some(wound), .. }] => (*wound, at),
-            several => (Wound::Fused, several.iter().find(|piece| piece.wound.is_none()).map_or(0, |piece| piece.start)),
+        let (kind, at) = match pieces.as_slice() {
+            [Piece { damage: Some(kind), .. }] => (*kind, at),
+            several => (DamageKind::Fused, several.iter().find(|piece| piece.damage.is_none()).map_or(0, |piece| piece.start)),
         };
         let place = Location::at(shown(journal.path), line.number, at as u64 + 1);
-        self.to.findings.add(wound.finding(), place, wound.sentence("gptme", why));
+        self.to.findings.add(kind.finding(), place, kind.sentence("gptme", why));
         let bytes = &file[line.offset..line.offset + line.text.len() + line.end.len()];
-        let seq = self.to.put_damage(journal.path, line.number, line.offset, wound.word(), bytes)?;
+        let seq = self.to.put_damage(journal.path, line.number, line.offset, kind.word(), bytes)?;
         journal.recipe.events(seq, seq, |end, next| only_checkpoints_between(self.to.events, end, next));
         Ok(())
     }

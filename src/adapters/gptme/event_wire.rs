@@ -76,7 +76,7 @@ fn usual<'a>(members: &[Member<'a>]) -> Option<EventRecord<'a>> {
     Some(EventRecord { number, ts: std::str::from_utf8(ts).ok()?, step })
 }
 
-/// A number that is written as we would write it.
+/// Returns a number that is written as we would write it.
 fn whole_number(number: Value<'_>) -> Option<u64> {
     let value: u64 = number.parse()?;
     (value.to_string().as_bytes() == number.text()).then_some(value)

@@ -171,7 +171,7 @@ fn timestamp(time: Instant) -> String {
     format!("{}+00:00", time.text(digits))
 }
 
-/// An answer in one text: thoughts, then what is said, then calls, a line each.
+/// Returns an answer in one text: thoughts, then what is said, then calls, a line each.
 fn content(answer: &Answer) -> String {
     let mut out = String::new();
     for piece in &answer.pieces {

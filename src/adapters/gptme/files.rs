@@ -6,24 +6,24 @@ use crate::json::{self, RAW_KEY, Value};
 use crate::runtimes::python::{pathlib, value};
 use crate::runtimes::wtf8::{self, Piece, lossy};
 
-/// Whether gptme takes a text for a URI: `scheme://`.
+/// Tells whether gptme takes a text for a URI: `scheme://`.
 pub(super) fn is_uri(text: &str) -> bool {
     let Some((scheme, _)) = text.split_once("://") else { return false };
     let mut chars = scheme.chars();
     chars.next().is_some_and(|c| c.is_ascii_alphabetic()) && chars.all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '.' | '-'))
 }
 
-/// The texts that a loop over a value gives, with U+FFFD for lone surrogates.
+/// Returns the texts that a loop over a value gives, with U+FFFD for lone surrogates.
 pub(super) fn iterated(value: Value<'_>) -> Vec<String> {
     value::iterated(value).iter().map(|text| lossy(text).into_owned()).collect()
 }
 
-/// The texts that a loop over a value gives, as JSON strings.
+/// Returns the texts that a loop over a value gives, as JSON strings.
 pub(super) fn iterated_tokens(value: Value<'_>) -> Vec<Vec<u8>> {
     value::iterated(value).iter().map(|text| token(text)).collect()
 }
 
-/// A text that may have lone surrogates, as a JSON string.
+/// Returns a text that may have lone surrogates, as a JSON string.
 fn token(text: &[u8]) -> Vec<u8> {
     let mut token = vec![b'"'];
     for piece in wtf8::pieces(text) {
@@ -36,7 +36,7 @@ fn token(text: &[u8]) -> Vec<u8> {
     token
 }
 
-/// The path of a file part as `str(Path(…))` gives it, as a JSON string; `None`
+/// Returns the path of a file part as `str(Path(…))` gives it, as a JSON string; `None`
 /// where that is the path as it is.
 pub(super) fn normal_token(name: Value<'_>) -> Option<Vec<u8>> {
     // The log carries a string with a lone surrogate as `$raw`.
@@ -54,7 +54,7 @@ pub(super) fn path_text(text: &str) -> String {
     lossy(&pathlib::normal(text.as_bytes())).into_owned()
 }
 
-/// Whether `pathlib` sees a suffix in the last part of a path.
+/// Tells whether `pathlib` sees a suffix in the last part of a path.
 pub(super) fn has_suffix(path: &str) -> bool {
     !pathlib::suffix(path.as_bytes()).is_empty()
 }

@@ -42,7 +42,7 @@ pub(crate) enum Role {
     Companion,
 }
 
-/// What a regular file is, by its path and, where the path leaves it open, by
+/// Returns what a regular file is, by its path and, where the path leaves it open, by
 /// its first records.
 pub(crate) fn role(path: &RelPath, file: &SourceFile) -> Role {
     let Some(path) = path.as_text() else { return Role::Companion };
@@ -63,7 +63,7 @@ pub(crate) fn role(path: &RelPath, file: &SourceFile) -> Role {
     }
 }
 
-/// The path of the transcript. A session of one file was named by a person as the
+/// Returns the path of the transcript. A session of one file was named by a person as the
 /// transcript of one, whatever its name is.
 pub(crate) fn transcript(files: &Files) -> Option<&RelPath> {
     let named = files.iter().find(|(path, entry)| path.as_bytes() == TRANSCRIPT.as_bytes() && matches!(entry, Entry::File(_)));
@@ -71,14 +71,14 @@ pub(crate) fn transcript(files: &Files) -> Option<&RelPath> {
     named.map(|(path, _)| path).or_else(lone)
 }
 
-/// A file's name without `.jsonl`, as `pathlib` gives it: a name that is
+/// Returns a file's name without `.jsonl`, as `pathlib` gives it: a name that is
 /// nothing but the suffix keeps it.
 fn stem(name: &str) -> Option<&str> {
     let stem = name.strip_suffix(".jsonl")?;
     Some(if stem.is_empty() { name } else { stem })
 }
 
-/// Whether a file's first JSON object is an event. Lines are taken as those of
+/// Tells whether a file's first JSON object is an event. Lines are taken as those of
 /// an event log are: what is not UTF-8 is skipped.
 fn holds_events(bytes: &[u8]) -> bool {
     let mut members = Vec::new();
@@ -94,7 +94,7 @@ pub(crate) fn is_temporary(name: &str) -> bool {
     name.strip_prefix("tmp").is_some_and(|rest| rest.len() == 8 && rest.bytes().all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'_')))
 }
 
-/// Whether a file in the session's folder is a list of messages that the
+/// Tells whether a file in the session's folder is a list of messages that the
 /// loader does not look at: left by a fork from a branch, or by a crash. A
 /// temporary counts only when it is complete.
 fn is_stray_list(name: &str, bytes: &[u8]) -> bool {
@@ -135,7 +135,7 @@ pub(crate) fn active_view(files: &Files) -> Marker {
     if names_a_view { Marker::View(name) } else { Marker::Missing(name) }
 }
 
-/// Whether a folder stands where the program would open a branch or a view.
+/// Tells whether a folder stands where the program would open a branch or a view.
 pub(crate) fn folder_in_place_of_a_list(files: &Files) -> Option<String> {
     files.iter().find_map(|(path, entry)| {
         let parts: Vec<&str> = path.as_text()?.split('/').collect();
@@ -145,7 +145,7 @@ pub(crate) fn folder_in_place_of_a_list(files: &Files) -> Option<String> {
     })
 }
 
-/// Whether the program, asked for this session, looks in the parent folder
+/// Tells whether the program, asked for this session, looks in the parent folder
 /// instead.
 pub(crate) fn looks_elsewhere(files: &Files) -> bool {
     let is_folder = transcript(files).is_none_or(|path| path.as_bytes() == TRANSCRIPT.as_bytes());

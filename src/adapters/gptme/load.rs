@@ -18,8 +18,8 @@ use crate::model::loaded::{LoadOutcome, Loader};
 use crate::runtimes::python::exception::Exception;
 use crate::runtimes::python::text::strip_str;
 
-use lists::{Found, TOO_DEEP_BESIDE, TOO_DEEP_IN_MAIN};
-use transcript::Behind;
+use lists::{TOO_DEEP_BESIDE, TOO_DEEP_IN_MAIN, TranscriptEntry};
+use transcript::AfterReading;
 
 /// gptme's loader for these files.
 #[must_use]
@@ -42,12 +42,12 @@ impl Loader for Loading<'_> {
     }
 }
 
-/// Every head that the program could be asked for, in byte order.
+/// Returns every head that the program could be asked for, in byte order.
 fn heads(files: &Files) -> Vec<HeadName> {
     lists::heads(files)
 }
 
-/// What the program would show: for `None` its default load, for a head the
+/// Returns what the program would show: for `None` its default load, for a head the
 /// list of that name.
 fn load(files: &Files, head: Option<&HeadName>, show: &mut dyn FnMut(&[u8])) -> LoadOutcome {
     match head {
@@ -70,7 +70,7 @@ fn load_default(files: &Files, show: &mut dyn FnMut(&[u8])) -> LoadOutcome {
     if error.is_none()
         && let Some(file) = lists::file_of(files, &active)
     {
-        transcript::show(file, Behind::Snapshot(files), show);
+        transcript::show(file, AfterReading::Snapshot(files), show);
     }
     let fails = |head: HeadName| {
         let exception = lists::file_of(files, &head).and_then(events::exception)?;
@@ -95,16 +95,16 @@ fn load_head(files: &Files, head: &HeadName, show: &mut dyn FnMut(&[u8])) -> Res
     // A stray transcript is not read by the load, which therefore does nothing
     // to its attachments.
     let is_stray = head.kind == HeadKind::Backup && head.name != "lossless";
-    let behind = if is_stray { Behind::Nothing } else { Behind::Snapshot(files) };
+    let then = if is_stray { AfterReading::Nothing } else { AfterReading::Snapshot(files) };
     let too_deep = if is_stray || *head == HeadName::main() { TOO_DEEP_IN_MAIN } else { TOO_DEEP_BESIDE };
-    if let Some(exception) = transcript::exception(file, too_deep, behind) {
+    if let Some(exception) = transcript::exception(file, too_deep, then) {
         return Err(exception);
     }
-    transcript::show(file, behind, show);
+    transcript::show(file, then, show);
     Ok(())
 }
 
-/// Why the session cannot be loaded, whichever of its lists is wanted.
+/// Says why the session cannot be loaded, whichever of its lists is wanted.
 fn session_error(files: &Files) -> Option<Exception> {
     // The program takes such a path for that of a file, and looks in the folder
     // above.
@@ -112,12 +112,12 @@ fn session_error(files: &Files) -> Option<Exception> {
         return Some(Exception::FileNotFound);
     }
     lists::transcripts(files).into_iter().find_map(|(found, too_deep)| match found {
-        Found::File(file) => transcript::exception(file, too_deep, Behind::Snapshot(files)),
-        Found::Folder => Some(Exception::IsADirectory),
+        TranscriptEntry::File(file) => transcript::exception(file, too_deep, AfterReading::Snapshot(files)),
+        TranscriptEntry::Folder => Some(Exception::IsADirectory),
     })
 }
 
-/// The view that `views/.current` names, if it is one that the load has found.
+/// Returns the view that `views/.current` names, if it is one that the load has found.
 fn restored_view(files: &Files) -> Result<Option<HeadName>, Exception> {
     let Some(marker) = files.file("views/.current") else { return Ok(None) };
     let text = std::str::from_utf8(&marker.bytes).map_err(|_| Exception::UnicodeDecode)?;
@@ -128,7 +128,7 @@ fn restored_view(files: &Files) -> Result<Option<HeadName>, Exception> {
     Ok(is_view.then(|| HeadName::new(HeadKind::View, name)))
 }
 
-/// The model that the session is set to.
+/// Returns the model that the session is set to.
 fn model(files: &Files) -> Option<String> {
     let SourceFile { bytes, .. } = files.file("config.toml")?;
     // Python's parser takes no byte order mark.

@@ -92,7 +92,7 @@ pub(super) struct LastShape {
 }
 
 impl LastShape {
-    /// The number of the shape that renders this record, a new one if need be.
+    /// Returns the number of the shape that renders this record, a new one if need be.
     pub(super) fn of(&mut self, record: &Record<'_>, shapes: &mut Shapes) -> Option<usize> {
         let usual_metadata = record.metadata.is_none_or(|meta| !meta.is_object() || wire::metadata_is_usual(meta));
         if !record.unusual_order && usual_metadata {
@@ -339,7 +339,7 @@ impl<'a> Metadata<'a> {
     }
 }
 
-/// The members of metadata or usage. Of a key that has a canonical place only
+/// Returns the members of metadata or usage. Of a key that has a canonical place only
 /// the last counts, as in Python; a place holds one value, and the record's
 /// bytes keep the others. Every other key is carried as often as it stands.
 fn last_of_each(object: Value<'_>) -> Vec<Member<'_>> {

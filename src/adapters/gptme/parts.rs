@@ -31,7 +31,7 @@ pub(super) struct FilePart<'a> {
 /// How our own writer begins a payload with one text part: parts of it need
 /// not be looked for.
 const PLAIN_CONTENT: &[u8] = b",\"content\":[{\"type\":\"text\",\"text\":";
-/// The same for the result of a tool call.
+/// How our own writer begins a payload with the result of one tool call.
 const RESULT_CONTENT: &[u8] = b",\"content\":[{\"type\":\"tool_result\",\"call_id\":";
 
 impl<'a> Parts<'a> {

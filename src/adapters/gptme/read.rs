@@ -43,7 +43,7 @@ pub(super) struct Reader<'a, 's> {
     pub last_shape: LastShape,
 }
 
-/// A path in the log's words.
+/// Returns a path in the log's words.
 pub(super) fn shown(path: &RelPath) -> String {
     path.to_string()
 }
@@ -194,7 +194,7 @@ impl<'a> Reader<'a, '_> {
         self.outcome.error.get_or_insert_with(|| error.to_owned());
     }
 
-    /// A file's time as the loader would give it to a record without one, and
+    /// Returns a file's time as the loader would give it to a record without one, and
     /// its number, from 1.
     pub(super) fn file_time(&mut self, file: &SourceFile) -> (String, u32) {
         let text = DateTime::of_mtime(file.mtime_ns).isoformat();
@@ -205,7 +205,7 @@ impl<'a> Reader<'a, '_> {
         (text, at as u32 + 1)
     }
 
-    /// The text of a file time by its number.
+    /// Returns the text of a file time by its number.
     pub(super) fn file_time_text(&self, number: u32) -> &str {
         number.checked_sub(1).and_then(|at| self.file_times.get(at as usize)).map_or("", String::as_str)
     }

@@ -14,7 +14,7 @@ use crate::runtimes::python::value::at_most;
 /// A line nested this deep makes CPython's parser give up.
 pub(super) const DEEPEST: usize = 994;
 
-/// The messages that the replay ends in, or the exception that it ends in.
+/// Returns the messages that the replay ends in, or the exception that it ends in.
 pub(super) fn recover(file: &[u8]) -> Result<Vec<Value<'_>>, Exception> {
     let mut events: Vec<Value<'_>> = Vec::new();
     for line in Lines::new(file, Newlines::LineFeed) {
@@ -90,7 +90,7 @@ fn list(value: Value<'_>) -> Result<Vec<Value<'_>>, Exception> {
             Ok(items)
         }
         Kind::String if value.text() == b"\"\"" => Ok(Vec::new()),
-        // Only an empty key makes a `dict`, and that is no message.
+        // Only an empty key makes a `dict`, and that is not a message.
         Kind::Object if value.members().all(|member| member.is("")) => Ok(Vec::new()),
         Kind::String | Kind::Object => Err(Exception::Value),
         Kind::Number | Kind::True | Kind::False | Kind::Null => Err(Exception::Type),

@@ -12,7 +12,7 @@ use super::message::ABSENT;
 use super::parts::Parts;
 use super::wire::TOKENS;
 
-/// Members of one object, rendered one behind the other.
+/// Members of one object, rendered one after the other.
 struct Object<'o> {
     style: Style,
     out: &'o mut Vec<u8>,
@@ -132,7 +132,7 @@ fn hashes(parts: &Parts<'_>, object: &mut Object<'_>) {
     inner.close();
 }
 
-/// Whether a value stands in `ext` as a whole, and not member by member.
+/// Tells whether a value stands in `ext` as a whole, and not member by member.
 fn is_whole(value: Value<'_>) -> bool {
     !value.is_object() || value.text().starts_with(b"{\"$raw\":")
 }

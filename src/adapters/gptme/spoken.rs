@@ -25,7 +25,7 @@ struct Thought<'t> {
     signature: Option<&'t str>,
 }
 
-/// The payload of a message with its thoughts, its calls and the provider of its
+/// Returns the payload of a message with its thoughts, its calls and the provider of its
 /// model apart; `None` where it has none of them in its text.
 pub(super) fn understood(spoken: Spoken<'_>) -> Option<Vec<u8>> {
     let [role, content] = spoken.payload.get_each(["role", "content"]);
@@ -44,7 +44,7 @@ pub(super) fn understood(spoken: Spoken<'_>) -> Option<Vec<u8>> {
     Some(replaced(spoken.payload, parted.as_deref(), model.as_deref(), None))
 }
 
-/// Whether what a program says next answers a block of code in this message.
+/// Tells whether what a program says next answers a block of code in this message.
 fn awaits_a_result(before: Value<'_>) -> bool {
     let parts = || before.first("content").into_iter().flat_map(Value::elements);
     let is = |part: Value<'_>, kind: &str| part.first("type").is_some_and(|found| found.is_str(kind));
@@ -53,7 +53,7 @@ fn awaits_a_result(before: Value<'_>) -> bool {
     is_such_result || (!has_calls && before.first("role").is_some_and(|role| role.is_str("assistant")))
 }
 
-/// A message of the program as the result of a call without an id.
+/// Returns a message of the program as the result of a call without an id.
 fn as_result(payload: Value<'_>, text: Value<'_>) -> Vec<u8> {
     let mut part = b"{\"type\":\"tool_result\",\"content\":[".to_vec();
     part.extend_from_slice(text.text());
@@ -61,7 +61,7 @@ fn as_result(payload: Value<'_>, text: Value<'_>) -> Vec<u8> {
     replaced(payload, Some(&part), None, Some("tool"))
 }
 
-/// The payload with other parts in the place of its first, with the provider and
+/// Returns the payload with other parts in the place of its first, with the provider and
 /// the model of a text that names both, and with another role.
 fn replaced(payload: Value<'_>, parts: Option<&[u8]>, model: Option<&str>, role: Option<&str>) -> Vec<u8> {
     let mut out = vec![b'{'];
@@ -95,7 +95,7 @@ fn replaced(payload: Value<'_>, parts: Option<&[u8]>, model: Option<&str>, role:
     out
 }
 
-/// The parts of an answer's text; `None` where it is nothing but text.
+/// Returns the parts of an answer's text; `None` where it is nothing but text.
 fn parts_of(text: &str) -> Option<Vec<u8>> {
     let mut out = Vec::new();
     let mut rest = text;
@@ -163,7 +163,7 @@ fn push_text(out: &mut Vec<u8>, text: &str) {
     }
 }
 
-/// The thought that a text begins with, and what follows it.
+/// Returns the thought that a text begins with, and what follows it.
 fn thought(text: &str) -> Option<(Thought<'_>, &str)> {
     let (inner, after) = TAGS.iter().find_map(|(begin, end)| text.strip_prefix(begin)?.split_once(end))?;
     let after = after.strip_prefix('\n').unwrap_or(after);
@@ -178,7 +178,7 @@ fn thought(text: &str) -> Option<(Thought<'_>, &str)> {
     Some((Thought { text: Cow::Owned(trimmed), signature }, after))
 }
 
-/// The calls of a text that are outside of its blocks of code.
+/// Returns the calls of a text that are outside of its blocks of code.
 fn calls(text: &str) -> Vec<CallLine<'_>> {
     let mut found = Vec::new();
     if !text.contains('@') {
@@ -205,7 +205,7 @@ fn calls(text: &str) -> Vec<CallLine<'_>> {
     found
 }
 
-/// Where the next line that begins so begins.
+/// Returns where the next line that begins so begins.
 fn line_start(text: &str, from: usize, begin: &str) -> Option<usize> {
     let rest = text.get(from..)?;
     if (from == 0 || text[..from].ends_with('\n')) && rest.starts_with(begin) {
@@ -214,7 +214,7 @@ fn line_start(text: &str, from: usize, begin: &str) -> Option<usize> {
     rest.match_indices('\n').map(|(at, _)| from + at + 1).find(|at| text[*at..].starts_with(begin))
 }
 
-/// The name and the id of a call that a text begins with, and where its object
+/// Returns the name and the id of a call that a text begins with, and where its object
 /// begins.
 fn call_head(text: &str) -> Option<(&str, &str, usize)> {
     let line = text.split(['\n', '\r']).next()?.strip_prefix('@')?;
@@ -234,7 +234,7 @@ fn call_head(text: &str) -> Option<(&str, &str, usize)> {
     None
 }
 
-/// Where the object ends that begins at a place, by its braces outside of strings.
+/// Returns where the object ends that begins at a place, by its braces outside of strings.
 fn object_end(text: &str, open: usize) -> Option<usize> {
     let (mut depth, mut is_string, mut is_escaped) = (0_usize, false, false);
     for (at, byte) in text.bytes().enumerate().skip(open) {
@@ -255,7 +255,7 @@ fn object_end(text: &str, open: usize) -> Option<usize> {
     None
 }
 
-/// The blocks of code of a text: from a line that begins with back quotes to one
+/// Returns the blocks of code of a text: from a line that begins with back quotes to one
 /// with nothing but as many.
 fn blocks(text: &str) -> Vec<Range<usize>> {
     let mut fences = Vec::new();
@@ -280,7 +280,7 @@ fn blocks(text: &str) -> Vec<Range<usize>> {
     blocks
 }
 
-/// A foreign text in which nothing is taken for a call or a thought; `None` where
+/// Returns a foreign text in which nothing is taken for a call or a thought; `None` where
 /// nothing would be.
 pub(super) fn fitting(text: &str) -> Option<String> {
     let mut out = String::new();
@@ -307,7 +307,7 @@ pub(super) fn fitting(text: &str) -> Option<String> {
     is_altered.then_some(out)
 }
 
-/// Whether a text is the beginning of a call, up to its object.
+/// Tells whether a text is the beginning of a call, up to its object.
 fn ends_as_a_call(text: &str) -> bool {
     text.trim_end().ends_with("):") && call_head(&format!("{}{{", text.trim_end())).is_some()
 }
@@ -343,7 +343,7 @@ mod tests {
         for text in ["a @b(c): {}", "@b(c) {}", "@b(): {}", "@(c): {}", "@b(c): {\"x\"", "```\n@b(c): {}\n```", "@b(c): {x}"] {
             assert_eq!(parts(text), "", "{text}");
         }
-        // A block that is never closed is none.
+        // A block that is never closed is not one.
         assert!(parts("```\n@b(c): {}").contains("tool_call"));
     }
 

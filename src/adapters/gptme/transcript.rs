@@ -23,7 +23,7 @@ use super::render;
 use super::wire::{Record, Rejection, Time};
 use crate::adapters::kit::known::{NormalHash, Origin, RecordHash};
 use crate::adapters::kit::place::Placing;
-use crate::adapters::kit::surgery::Wound;
+use crate::adapters::kit::salvage::DamageKind;
 
 /// What a file of messages holds, in its recipe's words.
 pub(super) const MESSAGES: &str = "messages";
@@ -54,7 +54,7 @@ struct OpenDamage {
     line: u64,
     start: usize,
     end: usize,
-    wound: Wound,
+    kind: DamageKind,
 }
 
 impl<'a> Reader<'a, '_> {
@@ -138,7 +138,7 @@ impl<'a> Reader<'a, '_> {
         list.placing.known(message, self.to.events, &mut self.repeats, &mut ahead)
     }
 
-    /// What a message's event renders to in a style. The event is made again
+    /// Returns what a message's event renders to in a style. The event is made again
     /// from the record that it was first read from.
     pub(super) fn rendered(&self, message: Seq, style: Style) -> Vec<u8> {
         let mut out = Vec::new();
@@ -226,7 +226,7 @@ impl<'a> Reader<'a, '_> {
     }
 
     fn rejected(&mut self, list: &mut List<'a>, line: Line<'a>, rejection: &Rejection, file: &'a [u8]) -> Result<(), StreamError> {
-        // Deep enough to break the parser before it sees that it is no JSON.
+        // Deep enough to break the parser before it sees that it is not JSON.
         if list.is_loaded == Loaded::ByProgram && super::damage::opens_deeper_than(line.text, list.deepest) {
             self.fails(Location::at(shown(list.path), line.number, 1), "RecursionError");
         }
@@ -236,22 +236,22 @@ impl<'a> Reader<'a, '_> {
         let line_end = line.end.len();
         for (n, piece) in pieces.into_iter().enumerate() {
             let end = if n == last { line.text.len() + line_end } else { piece.end };
-            let Some(wound) = piece.wound else {
+            let Some(kind) = piece.damage else {
                 self.close_damage(list, file)?;
                 let own_end = if n == last { line.end } else { b"" };
                 let text = &line.text[piece.start..piece.end];
                 self.salvaged(list, Line { text, offset: line.offset + piece.start, end: own_end, ..line }, piece.start)?;
                 continue;
             };
-            let byte = if matches!(wound, Wound::Fused | Wound::NulRun) { piece.start } else { at };
+            let byte = if matches!(kind, DamageKind::Fused | DamageKind::NulRun) { piece.start } else { at };
             let place = Location::at(shown(list.path), line.number, byte as u64 + 1);
-            self.to.findings.add(wound.finding(), place, wound.sentence("gptme", why));
+            self.to.findings.add(kind.finding(), place, kind.sentence("gptme", why));
             let (start, end) = (line.offset + piece.start, line.offset + end);
             match &mut list.damage {
-                Some(open) if open.wound == wound && open.end == start => open.end = end,
+                Some(open) if open.kind == kind && open.end == start => open.end = end,
                 _ => {
                     self.close_damage(list, file)?;
-                    list.damage = Some(OpenDamage { line: line.number, start, end, wound });
+                    list.damage = Some(OpenDamage { line: line.number, start, end, kind });
                 }
             }
         }
@@ -296,7 +296,7 @@ impl<'a> Reader<'a, '_> {
 
     fn close_damage(&mut self, list: &mut List<'a>, file: &'a [u8]) -> Result<(), StreamError> {
         if let Some(open) = list.damage.take() {
-            let seq = self.to.put_damage(list.path, open.line, open.start, open.wound.word(), &file[open.start..open.end])?;
+            let seq = self.to.put_damage(list.path, open.line, open.start, open.kind.word(), &file[open.start..open.end])?;
             list.recipe.events(seq, seq, |end, next| no_record_between(self.to.events, end, next));
         }
         Ok(())
@@ -321,13 +321,13 @@ impl<'a> Reader<'a, '_> {
     }
 }
 
-/// A line as the program decodes it: what is not UTF-8 is replaced.
+/// Returns a line as the program decodes it: what is not UTF-8 is replaced.
 fn decoded(text: &[u8]) -> Cow<'_, str> {
     // The usual case is UTF-8, and to check that is much faster than to repair.
     std::str::from_utf8(text).map_or_else(|_| String::from_utf8_lossy(text), Cow::Borrowed)
 }
 
-/// Whether neither a message nor damage stands between two events.
+/// Tells whether neither a message nor damage stands between two events.
 fn no_record_between(events: &dyn EventSink, end: Seq, next: Seq) -> bool {
     (end.number() + 1..next.number()).map(Seq::new).all(|seq| !matches!(events.kind(seq), EventKind::Message | EventKind::Damage))
 }

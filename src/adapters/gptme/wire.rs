@@ -93,7 +93,7 @@ pub(super) enum Rejection {
     NoMessage(&'static str),
 }
 
-/// The usual order of a record's keys, metadata opened.
+/// Returns the usual order of a record's keys, metadata opened.
 pub(super) fn usual_order() -> Order {
     let list = concat!(
         r#"["role","content","timestamp","files","file_hashes","pinned","hide","ui_only","ephemeral_ttl","call_id","metadata","#,
@@ -103,7 +103,7 @@ pub(super) fn usual_order() -> Order {
     Order::from_json(Value::trusted(list.as_bytes())).unwrap_or_default()
 }
 
-/// The place of a key in the writer's usual order.
+/// Returns the place of a key in the writer's usual order.
 fn usual_place(key: &str) -> Option<usize> {
     const KEYS: [&str; 11] =
         ["role", "content", "timestamp", "files", "file_hashes", "pinned", "hide", "ui_only", "ephemeral_ttl", "call_id", "metadata"];
@@ -172,12 +172,12 @@ impl<'a> Record<'a> {
         Ok(())
     }
 
-    /// The fields that the loader drops because it does not know them.
+    /// Returns the fields that the loader drops because it does not know them.
     pub(super) fn unknown_fields(&self) -> impl Iterator<Item = Cow<'a, str>> {
         self.others.iter().map(Member::name).filter(|name| name != "ephemeral_ttl" && !SILENT.contains(&name.as_ref()))
     }
 
-    /// The exception that this record, though taken, makes the whole load end in.
+    /// Returns the exception that this record, though taken, makes the whole load end in.
     pub(super) fn fatal(&self, deepest: usize) -> Option<&'static str> {
         if self.depth >= deepest {
             return Some("RecursionError");
@@ -191,7 +191,7 @@ impl<'a> Record<'a> {
     }
 }
 
-/// A hash that is no text, of a file whose name has a suffix: the program
+/// Returns a hash that is not text, of a file whose name has a suffix: the program
 /// tries to use it as a path.
 fn unusable_hash(files: Value<'_>, hashes: Value<'_>) -> Option<&'static str> {
     if !hashes.is_object() {
@@ -205,7 +205,7 @@ fn unusable_hash(files: Value<'_>, hashes: Value<'_>) -> Option<&'static str> {
     used_as_path.then_some("TypeError")
 }
 
-/// What Python's `dict(…)` of `file_hashes` raises, where it does.
+/// Returns what Python's `dict(…)` of `file_hashes` raises, where it does.
 fn unusable_hashes(hashes: Value<'_>) -> Option<&'static str> {
     match hashes.kind() {
         Kind::Object => None,
@@ -220,7 +220,7 @@ fn not_an_object(text: &[u8], error: json::ScanError) -> Rejection {
     }
 }
 
-/// Whether metadata has its keys in the writer's usual order, and its token
+/// Tells whether metadata has its keys in the writer's usual order, and its token
 /// counts where the writer has them today.
 pub(super) fn metadata_is_usual(metadata: Value<'_>) -> bool {
     const KEYS: [&str; 5] = ["model", "resolved_model", "served_model", "usage", "cost"];
@@ -230,7 +230,7 @@ pub(super) fn metadata_is_usual(metadata: Value<'_>) -> bool {
     })
 }
 
-/// Whether the keys of an object stand in this order, and each is as it should.
+/// Tells whether the keys of an object stand in this order, and each is as it should.
 fn in_order(object: Value<'_>, usual: &[&str], is_usual: impl Fn(&Member<'_>) -> bool) -> bool {
     let mut next = 0;
     let mut members = object.members();
@@ -253,7 +253,7 @@ fn in_order(object: Value<'_>, usual: &[&str], is_usual: impl Fn(&Member<'_>) ->
 /// What is opened of a record for its shape, one inside the other.
 const OPENED: [&str; 2] = ["metadata", "usage"];
 
-/// The order of a record's keys, metadata and usage opened, for its shape.
+/// Returns the order of a record's keys, metadata and usage opened, for its shape.
 pub(super) fn order_of(record: Value<'_>) -> Order {
     keys(record, &OPENED)
 }

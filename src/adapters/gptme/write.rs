@@ -12,7 +12,7 @@ use super::render;
 use super::transcript::MESSAGES;
 use super::wire::usual_order;
 
-/// The renderer for what a file holds.
+/// Returns the renderer for what a file holds.
 pub(super) fn renderer(holds: &str, style: Option<&str>, shapes: &[Order]) -> Option<Box<dyn RecordRenderer>> {
     let style = Style::named(style, Style::default())?;
     let messages = Messages { style, shapes: Shapes::with_others(usual_order(), shapes.to_vec()), record: Vec::new() };
@@ -34,7 +34,7 @@ impl Messages {
     fn push(&self, log: &mut dyn LogAccess, seq: Seq, out: &mut Vec<u8>) -> Result<(), StreamError> {
         let event = log.event(seq)?;
         if event.kind != EventKind::Message {
-            return Err(StreamError::log(seq, "is no message, and stands where one should"));
+            return Err(StreamError::log(seq, "is not a message, where one is expected"));
         }
         render::record(event.ts, event.payload, &self.shapes, self.style, out).map_err(|what| StreamError::log(seq, what))
     }

@@ -1,6 +1,6 @@
 //! The text columns of a message that hold JSON, as parts of a message and back.
 //! What a column says is rendered again and compared; a column that comes out
-//! otherwise is no parts, and is kept as it is.
+//! otherwise is not a list of parts, and is kept as it is.
 
 use crate::json::{self, Escapes, Separators, Style, Value};
 use crate::runtimes::python::loads;
@@ -18,7 +18,7 @@ fn parsed(text: &str) -> Option<Value<'_>> {
     loads::check(text.as_bytes(), TOO_DEEP).ok()
 }
 
-/// The parts of a content that is a list: nothing where they do not say it exactly.
+/// Returns the parts of a content that is a list: nothing where they do not say it exactly.
 pub(super) fn parts_of_list(text: &str) -> Option<Vec<Vec<u8>>> {
     let list = parsed(text.strip_prefix(LIST_BEFORE)?).filter(|value| value.is_array())?;
     let parts: Vec<Vec<u8>> = list.elements().map(part_of).collect();
@@ -51,7 +51,7 @@ fn has_url_alone(image: Value<'_>) -> bool {
     image.is_object() && matches!(image.all_members().as_slice(), [url] if url.is("url") && url.value().is_string())
 }
 
-/// The content that these parts are the list of.
+/// Returns the content that these parts are the list of.
 pub(super) fn list_of(parts: &[Value<'_>]) -> Option<String> {
     let mut out = LIST_BEFORE.as_bytes().to_vec();
     out.push(b'[');
@@ -77,7 +77,7 @@ pub(super) fn list_of(parts: &[Value<'_>]) -> Option<String> {
     String::from_utf8(out).ok()
 }
 
-/// The calls of a column of tool calls; nothing where they do not say it exactly.
+/// Returns the calls of a column of tool calls; nothing where they do not say it exactly.
 pub(super) fn calls_of(text: &str) -> Option<Vec<Vec<u8>>> {
     let list = parsed(text).filter(|value| value.is_array())?;
     let calls: Vec<Vec<u8>> = list.elements().map(call_of).collect();
@@ -85,7 +85,7 @@ pub(super) fn calls_of(text: &str) -> Option<Vec<Vec<u8>>> {
     (column_of_calls(&values).as_deref() == Some(text)).then_some(calls)
 }
 
-/// A call as the program writes it: its id, what its provider says of it, and the
+/// Returns a call as the program writes it: its id, what its provider says of it, and the
 /// function last.
 fn call_of(item: Value<'_>) -> Vec<u8> {
     let members = if item.is_object() { item.all_members() } else { Vec::new() };
@@ -127,12 +127,12 @@ fn call_of(item: Value<'_>) -> Vec<u8> {
     out
 }
 
-/// Whether a part is of the column of tool calls.
+/// Tells whether a part is of the column of tool calls.
 pub(super) fn is_call(part: Value<'_>) -> bool {
     part.first("type").is_some_and(|kind| kind.is_str("tool_call")) || part.first("tool_call").is_some()
 }
 
-/// The column that these calls are in.
+/// Returns the column that these calls are in.
 pub(super) fn column_of_calls(calls: &[Value<'_>]) -> Option<String> {
     let mut out = vec![b'['];
     for (n, call) in calls.iter().enumerate() {

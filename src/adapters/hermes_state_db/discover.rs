@@ -1,7 +1,7 @@
 //! Which files are a database of the Hermes agent.
 
 use crate::adapters::format::{Confidence, Found, Standing, UnitClaim};
-use crate::model::files::{Beside, RelPath};
+use crate::model::files::{RelPath, SharedFacts};
 use crate::model::finding::FindingCode;
 use crate::model::folder::FolderView;
 
@@ -42,7 +42,7 @@ pub(super) fn discover(folder: &FolderView<'_>) -> Found {
         root: RelPath::new(""),
         files,
         left_out: left_out.into_iter().collect(),
-        beside: Beside::default(),
+        shared: SharedFacts::default(),
         retires: Vec::new(),
         confidence: Confidence::Sure,
         standing: Standing::Live,

@@ -21,7 +21,7 @@ use crate::runtimes::python::loads;
 use crate::runtimes::python::number::float_json;
 use crate::runtimes::python::text::is_space;
 
-/// The loader of one session.
+/// Returns the loader of one session.
 #[must_use]
 pub fn loader(files: &Files) -> Box<dyn Loader + '_> {
     Box::new(Session { text: files.rows().map(|(_, text)| text).unwrap_or_default() })
@@ -140,7 +140,7 @@ fn quoted(text: &str) -> Vec<u8> {
     out
 }
 
-/// A JSON text as a value, or nothing where Python refuses it.
+/// Returns a JSON text as a value, or nothing where Python refuses it.
 fn value_of(text: &str) -> Option<Vec<u8>> {
     let value: Value<'_> = loads::check(text.as_bytes(), 990).ok()?;
     let mut out = Vec::new();

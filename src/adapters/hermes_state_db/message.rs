@@ -42,7 +42,7 @@ impl Hidden {
         [Hidden::Compacted, Hidden::Rewound, Hidden::Review].into_iter().find(|hidden| hidden.why() == why)
     }
 
-    /// The columns `active` and `compacted` that say so.
+    /// Returns the columns `active` and `compacted` that say so.
     fn columns(self) -> Option<[i64; 2]> {
         match self {
             Hidden::Compacted => Some([0, 1]),
@@ -67,7 +67,7 @@ impl<'a> Columns<'a> {
         self.values.iter().find(|(name, _)| name == column).and_then(|(_, value)| RowValue::read(*value))
     }
 
-    /// The text of a column, as JSON and as it is.
+    /// Returns the text of a column, as JSON and as it is.
     fn text(&self, column: &str) -> Option<(Value<'a>, String)> {
         let value = self.values.iter().find(|(name, _)| name == column)?.1;
         if value.is_string() { Some((value, value.as_str()?.into_owned())) } else { None }
@@ -80,7 +80,7 @@ pub(super) struct Message {
     pub(super) payload: Vec<u8>,
 }
 
-/// The message that a row is; nothing where it has no id or no role, or a column of
+/// Returns the message that a row is; nothing where it has no id or no role, or a column of
 /// a name that `ext` cannot have.
 pub(super) fn message(columns: &Columns<'_>, hidden: Option<Hidden>) -> Option<Message> {
     let RowValue::Integer(id) = columns.get("id")? else { return None };
@@ -186,7 +186,7 @@ fn push_own(ext: &mut Vec<u8>, name: &str) {
     ext.extend_from_slice(b":true");
 }
 
-/// What a column has where nothing says another value.
+/// Returns what a column has where nothing says another value.
 fn hidden_usual(hidden: Option<Hidden>, column: &str) -> Option<RowValue<'static>> {
     let state = hidden.and_then(Hidden::columns).unwrap_or([1, 0]);
     match column {
@@ -196,7 +196,7 @@ fn hidden_usual(hidden: Option<Hidden>, column: &str) -> Option<RowValue<'static
     }
 }
 
-/// A time that its text gives back to the bit.
+/// Returns a time that its text gives back to the bit.
 fn time_of(value: &RowValue<'_>) -> Option<String> {
     let RowValue::Real(seconds) = value else { return None };
     let ts = from_epoch(format!("{seconds:?}").as_bytes())?;
@@ -207,12 +207,12 @@ fn seconds_of(ts: &str) -> Option<f64> {
     to_epoch(ts)?.parse().ok()
 }
 
-/// The row of a message, in the columns of its table.
+/// Returns the row of a message, in the columns of its table.
 pub(super) fn row(event: &EventRef<'_>, header: &RowsHeader) -> Option<Vec<u8>> {
     if event.kind != EventKind::Message {
         return None;
     }
-    let said = Said::of(event);
+    let said = MessageColumns::of(event);
     let mut out = vec![b'['];
     for column in header.listed() {
         if out.len() > 1 {
@@ -225,7 +225,7 @@ pub(super) fn row(event: &EventRef<'_>, header: &RowsHeader) -> Option<Vec<u8>> 
 }
 
 /// A message as its columns see it.
-pub(super) struct Said<'a> {
+pub(super) struct MessageColumns<'a> {
     ts: Option<&'a str>,
     payload: Value<'a>,
     hidden: Option<Hidden>,
@@ -233,12 +233,12 @@ pub(super) struct Said<'a> {
     ext: Option<Value<'a>>,
 }
 
-impl<'a> Said<'a> {
-    pub(super) fn of(event: &EventRef<'a>) -> Said<'a> {
+impl<'a> MessageColumns<'a> {
+    pub(super) fn of(event: &EventRef<'a>) -> MessageColumns<'a> {
         let payload = event.value();
         let hidden = payload.first("hidden").and_then(|hidden| hidden.first("why")?.as_str()).and_then(|why| Hidden::of(&why));
         let parts = payload.first("content").map(|list| list.elements().collect()).unwrap_or_default();
-        Said { ts: event.ts, payload, hidden, parts, ext: payload.first("ext") }
+        MessageColumns { ts: event.ts, payload, hidden, parts, ext: payload.first("ext") }
     }
 
     /// Appends the value of a column.

@@ -9,14 +9,14 @@ use crate::runtimes::python::loads;
 use crate::runtimes::python::text::strip_str;
 
 use super::content::LIST_BEFORE;
-use super::message::Said;
+use super::message::MessageColumns;
 
 /// Deeper values exhaust the interpreter's stack.
 const TOO_DEEP: usize = 990;
 
 /// Appends the message as one line of JSON.
 pub(super) fn show(event: &EventRef<'_>, line: &mut Vec<u8>) -> Result<(), StreamError> {
-    let said = Said::of(event);
+    let said = MessageColumns::of(event);
     let column = |name: &str| {
         let mut text = Vec::new();
         said.push_column(name, &mut text);
@@ -95,7 +95,7 @@ const NOTES: [&str; 2] = [
     "[system note: the following is recalled memory context, not new user input. treat as authoritative reference data",
 ];
 
-/// The text without what the program put before a prompt for the model alone.
+/// Returns the text without what the program put before a prompt for the model alone.
 fn without_context(text: &str) -> String {
     if !text.contains(['<', '[']) {
         return text.to_owned();
@@ -115,7 +115,7 @@ fn without_context(text: &str) -> String {
     kept
 }
 
-/// The first block of recalled memory, tags included.
+/// Returns the first block of recalled memory, tags included.
 fn block(text: &str) -> Option<(usize, usize)> {
     let lower = text.to_ascii_lowercase();
     let from = lower.find(OPEN)?;
@@ -123,7 +123,7 @@ fn block(text: &str) -> Option<(usize, usize)> {
     Some((from, from + OPEN.len() + close + CLOSE.len()))
 }
 
-/// The first note about recalled memory, with the white space after it.
+/// Returns the first note about recalled memory, with the white space after it.
 fn note(text: &str) -> Option<(usize, usize)> {
     let lower = text.to_ascii_lowercase();
     NOTES.iter().find_map(|note| {

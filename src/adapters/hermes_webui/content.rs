@@ -144,11 +144,11 @@ impl Parts<'_> {
     /// else is carried whole.
     fn item(&mut self, item: Value<'_>) {
         match simple_item(item) {
-            Some(Item::Text(text)) => {
+            Some(ContentPart::Text(text)) => {
                 self.open("text");
                 self.value("text", text);
             }
-            Some(Item::Image(uri)) => {
+            Some(ContentPart::Image(uri)) => {
                 self.open("image");
                 self.value("uri", uri);
             }
@@ -189,19 +189,19 @@ fn function<'v>(call: Value<'v>, name: &str) -> Option<Value<'v>> {
     call.first("function").and_then(|function| function.first(name))
 }
 
-/// The type of a part in the log: its first member.
+/// Returns the type of a part in the log: its first member.
 fn part_type(part: Value<'_>) -> Option<&str> {
     let first = part.members().next().filter(|member| member.key() == b"\"type\"")?.value().text();
     std::str::from_utf8(first.get(1..first.len().checked_sub(1)?)?).ok()
 }
 
-enum Item<'v> {
+enum ContentPart<'v> {
     Text(Value<'v>),
     Image(Value<'v>),
 }
 
-/// A part with exactly the members that the program writes.
-fn simple_item(item: Value<'_>) -> Option<Item<'_>> {
+/// Returns a part with exactly the members that the program writes.
+fn simple_item(item: Value<'_>) -> Option<ContentPart<'_>> {
     if !item.is_object() {
         return None;
     }
@@ -211,11 +211,11 @@ fn simple_item(item: Value<'_>) -> Option<Item<'_>> {
         return None;
     }
     match (kind.value().text(), held.key()) {
-        (b"\"text\"", b"\"text\"") => Some(Item::Text(held.value())),
+        (b"\"text\"", b"\"text\"") => Some(ContentPart::Text(held.value())),
         (b"\"image_url\"", b"\"image_url\"") if held.value().is_object() => {
             let inside: Vec<Member<'_>> = held.value().members().take(2).collect();
             let [url] = inside.as_slice() else { return None };
-            (url.key() == b"\"url\"").then_some(Item::Image(url.value()))
+            (url.key() == b"\"url\"").then_some(ContentPart::Image(url.value()))
         }
         _ => None,
     }
@@ -243,7 +243,7 @@ fn is_usual_call(call: Value<'_>) -> bool {
 /// For the types that are looked for in every message.
 static FINDERS: LazyLock<[Finder<'static>; 3]> = LazyLock::new(|| ["thinking", "tool_call", "tool_result"].map(Finder::new));
 
-/// The parts of one type. Most lists have none of most types, which to look for
+/// Returns the parts of one type. Most lists have none of most types, which to look for
 /// the word itself tells faster than to go from part to part.
 fn parts_of_type<'p>(parts: Value<'p>, wanted: &'static str) -> impl Iterator<Item = Value<'p>> {
     let finder = FINDERS.iter().find(|finder| finder.needle() == wanted.as_bytes());
@@ -252,7 +252,7 @@ fn parts_of_type<'p>(parts: Value<'p>, wanted: &'static str) -> impl Iterator<It
     list.elements().filter(move |part| part_type(*part) == Some(wanted))
 }
 
-/// The parts that are the content itself.
+/// Returns the parts that are the content itself.
 fn own_parts(parts: Value<'_>) -> impl Iterator<Item = Value<'_>> {
     parts.elements().filter(|part| matches!(part_type(*part), Some("text" | "image" | "other")))
 }

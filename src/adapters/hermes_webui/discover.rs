@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::adapters::format::{Confidence, Found, RETIRED_SUFFIX, Standing, Stray, UnitClaim};
 use crate::json::{self, Dialect, Member, Value};
-use crate::model::files::{Beside, RelPath};
+use crate::model::files::{RelPath, SharedFacts};
 use crate::model::finding::FindingCode;
 use crate::model::folder::{FolderView, ListedKind};
 
@@ -25,7 +25,7 @@ pub(super) fn discover(folder: &FolderView<'_>) -> Found {
     found
 }
 
-/// What was uploaded lies beside the sessions: a unit for each session.
+/// Returns what was uploaded lies beside the sessions: a unit for each session.
 fn uploads(folder: &FolderView<'_>) -> Vec<UnitClaim> {
     let mut by_id: BTreeMap<&str, Vec<RelPath>> = BTreeMap::new();
     for (path, _) in folder.beginning(UPLOADS).filter(|(_, entry)| matches!(entry.kind, ListedKind::File | ListedKind::Link)) {
@@ -48,7 +48,7 @@ fn uploads(folder: &FolderView<'_>) -> Vec<UnitClaim> {
         root: RelPath::new(UPLOADS.trim_end_matches('/')),
         files,
         left_out: Vec::new(),
-        beside: Beside::default(),
+        shared: SharedFacts::default(),
         retires: Vec::new(),
         confidence: Confidence::Sure,
         standing: Standing::Live,
@@ -92,19 +92,19 @@ fn sessions(folder: &FolderView<'_>) -> Found {
     found
 }
 
-/// Whether a file whose name is not UTF-8 holds a session by its content.
+/// Tells whether a file whose name is not UTF-8 holds a session by its content.
 fn is_oddly_named(path: &[u8], folder: &FolderView<'_>) -> bool {
     !path.contains(&b'/') && path.ends_with(b".json") && is_sidecar("", &folder.first_bytes(path))
 }
 
-/// Such a file is a session by itself: its name is no id, and nothing else bears it.
+/// Such a file is a session by itself: its name is not an id, and nothing else bears it.
 fn oddly_named(path: &[u8]) -> UnitClaim {
     UnitClaim {
         name: RelPath::new(path),
         root: RelPath::new(""),
         files: vec![RelPath::new(path)],
         left_out: Vec::new(),
-        beside: Beside::default(),
+        shared: SharedFacts::default(),
         retires: vec![RelPath::new(path)],
         confidence: Confidence::Sure,
         standing: Standing::Live,
@@ -123,7 +123,7 @@ struct Group<'f> {
 }
 
 impl Group<'_> {
-    /// Whether one of these files says by its content whose folder this is.
+    /// Tells whether one of these files says by its content whose folder this is.
     fn proves(&self, folder: &FolderView<'_>) -> bool {
         self.files.iter().filter(|(_, _, is_file)| *is_file).any(|(path, role, _)| proves(path, path, *role, folder))
     }
@@ -140,7 +140,7 @@ impl Group<'_> {
             root: RelPath::new(""),
             files: Vec::new(),
             left_out: Vec::new(),
-            beside: Beside::default(),
+            shared: SharedFacts::default(),
             retires: Vec::new(),
             confidence: Confidence::Sure,
             standing: if is_retired { Standing::Retired } else { Standing::Live },
@@ -182,7 +182,7 @@ impl Group<'_> {
     }
 }
 
-/// Whether a file says by its content that it lies in a sessions folder, where
+/// Tells whether a file says by its content that it lies in a sessions folder, where
 /// it has this name.
 fn proves(path: &str, name: &str, role: Role, folder: &FolderView<'_>) -> bool {
     match role {
@@ -219,14 +219,14 @@ pub(crate) fn is_unlisted(path: &str, folder: &FolderView<'_>) -> bool {
     !is_object && is_whole(&folder.all_bytes(path))
 }
 
-/// Whether an object begins with anything of a session.
+/// Tells whether an object begins with anything of a session.
 fn has_session_keys(first: &[u8]) -> bool {
     let members = first_members(first);
     let is_cut_off = !is_whole(first);
     members.iter().any(|(key, _)| super::layout::SESSION_KEYS.contains(&key.as_str())) || is_cut_off
 }
 
-/// The outermost keys in the first bytes of an object, each with its value as
+/// Returns the outermost keys in the first bytes of an object, each with its value as
 /// far as that is complete.
 fn first_members(first: &[u8]) -> Vec<(String, Option<Value<'_>>)> {
     let mut found = Vec::new();

@@ -122,7 +122,7 @@ fn row(number: usize, entry: &Entry) -> Option<Vec<u8>> {
     Some(row.finish())
 }
 
-/// A text or a picture of a person's message.
+/// Returns a text or a picture of a person's message.
 fn part(piece: &Piece) -> Option<Vec<u8>> {
     let mut part = Object::new();
     match piece {

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use crate::adapters::format::Check;
 use crate::adapters::kit::document::{Document, DocumentPiece, Frame};
-use crate::adapters::kit::surgery::Wound;
+use crate::adapters::kit::salvage::DamageKind;
 use crate::json::{self, Dialect, Kind, Style, Value};
 use crate::model::event::EventKind;
 use crate::model::files::{RelPath, SourceFile};
@@ -89,7 +89,7 @@ impl<'a> Reader<'a, '_> {
         self.to.findings.add(FindingCode::NotJson, Location::file(path.to_string()), "not what it should be; kept as damage");
         let mut recipe = RecipeBuilder::default();
         if !bytes.is_empty() {
-            let reason = if std::str::from_utf8(bytes).is_ok() { Wound::NotJson } else { Wound::BadUtf8 };
+            let reason = if std::str::from_utf8(bytes).is_ok() { DamageKind::NotJson } else { DamageKind::BadUtf8 };
             let seq = self.to.put_damage(path, 1, 0, reason.word(), bytes)?;
             recipe.events(seq, seq, |_, _| true);
         }
@@ -98,20 +98,20 @@ impl<'a> Reader<'a, '_> {
     }
 }
 
-/// A file's value as its program reads it; nothing where it cannot.
+/// Returns a file's value as its program reads it; nothing where it cannot.
 fn value(bytes: &[u8], kind: Kind) -> Option<Value<'_>> {
     let text = std::str::from_utf8(bytes).ok()?.as_bytes();
     check(text, DEEPEST).ok().filter(|value| value.kind() == kind)
 }
 
-/// The sessions that the list has rows for, in code point order.
+/// Returns the sessions that the list has rows for, in code point order.
 pub(super) fn named_ids(bytes: &[u8]) -> String {
     let rows = value(bytes, Kind::Array).into_iter().flat_map(Value::elements).filter(|row| row.is_object());
     let ids = rows.filter_map(|row| row.get("session_id")).filter(|id| id.is_string());
     sorted(ids.map(|id| decode(id.text()).into_owned()))
 }
 
-/// The sessions that were deleted for good.
+/// Returns the sessions that were deleted for good.
 pub(super) fn deleted_ids(bytes: &[u8]) -> String {
     let [version, ids] = value(bytes, Kind::Object).map_or([None, None], |list| pick(list, ["version", "ids"]));
     let is_known = version.is_some_and(|version| int(version).as_deref() == Ok("1"));

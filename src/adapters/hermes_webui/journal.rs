@@ -6,7 +6,7 @@
 
 use crate::adapters::format::Check;
 use crate::adapters::kit::mapping::{NoContent, ParentId, Setting};
-use crate::adapters::kit::surgery::{LineEnd, Wound, dissect};
+use crate::adapters::kit::salvage::{DamageKind, LineEnd, dissect};
 use crate::json::{self, Dialect, Member, Separators, Style, Value};
 use crate::model::event::{EventKind, EventRef};
 use crate::model::files::{RelPath, SourceFile};
@@ -20,7 +20,7 @@ use crate::runtimes::python::text::{Span, splitlines, strip};
 
 use super::reader::Reader;
 use super::wire::{JOURNAL_STYLE, RUN, RUN_ORDER, TURN_ORDER};
-use super::write::{self, Line, RUNS, TURNS, push_line, turn_table};
+use super::write::{self, JournalRecord, RUNS, TURNS, push_line, turn_table};
 
 const SALVAGED: &[u8] = br#"{"from":["loader"],"why":"salvaged from a line that cannot be read"}"#;
 const SPLIT: &[u8] = br#"{"from":["loader"],"why":"its reader breaks the line at a character inside it"}"#;
@@ -40,7 +40,7 @@ struct Open {
     line: u64,
     start: usize,
     end: usize,
-    wound: Wound,
+    kind: DamageKind,
 }
 
 /// Bytes that stand for one line of a journal.
@@ -92,7 +92,7 @@ impl<'a> Reader<'a, '_> {
         if let Err(error) = std::str::from_utf8(line.text) {
             let message = "not UTF-8, which makes the whole journal unreadable for the program; kept as damage";
             self.to.findings.add(FindingCode::JournalUnreadable, place(error.valid_up_to()), message);
-            return self.reject(journal, line, Wound::BadUtf8);
+            return self.reject(journal, line, DamageKind::BadUtf8);
         }
         let mut members = Vec::new();
         let error = match json::scan_object(line.text, Dialect::Python, &mut members) {
@@ -107,9 +107,9 @@ impl<'a> Reader<'a, '_> {
             Err(error) => error,
         };
         if json::validate(line.text, Dialect::Python).is_ok() {
-            let sentence = Wound::Rejected.sentence("Hermes WebUI", "it is not an object");
+            let sentence = DamageKind::Rejected.sentence("Hermes WebUI", "it is not an object");
             self.to.findings.add(FindingCode::RejectedRecord, place(0), sentence);
-            return self.reject(journal, line, Wound::Rejected);
+            return self.reject(journal, line, DamageKind::Rejected);
         }
         let end = if line.end.is_empty() { LineEnd::FileEnd } else { LineEnd::Newline };
         let accepts = |record: &[u8]| ["turn_id", "run_id"].iter().any(|key| Value::trusted(record).first(key).is_some());
@@ -122,10 +122,10 @@ impl<'a> Reader<'a, '_> {
                 end: if is_last { line.end } else { b"" },
                 ..line
             };
-            match cut.wound {
-                Some(wound) => {
-                    self.to.findings.add(wound.finding(), place(cut.start), wound.sentence("Hermes WebUI", error.what));
-                    self.reject(journal, piece, wound)?;
+            match cut.damage {
+                Some(kind) => {
+                    self.to.findings.add(kind.finding(), place(cut.start), kind.sentence("Hermes WebUI", error.what));
+                    self.reject(journal, piece, kind)?;
                 }
                 None => {
                     self.close(journal)?;
@@ -137,13 +137,13 @@ impl<'a> Reader<'a, '_> {
         Ok(())
     }
 
-    fn reject(&mut self, journal: &mut Journal<'a>, line: Piece<'a>, wound: Wound) -> Result<(), StreamError> {
+    fn reject(&mut self, journal: &mut Journal<'a>, line: Piece<'a>, kind: DamageKind) -> Result<(), StreamError> {
         let end = line.offset + line.text.len() + line.end.len();
         match &mut journal.damage {
-            Some(open) if open.wound == wound && open.end == line.offset => open.end = end,
+            Some(open) if open.kind == kind && open.end == line.offset => open.end = end,
             _ => {
                 self.close(journal)?;
-                journal.damage = Some(Open { line: line.number, start: line.offset, end, wound });
+                journal.damage = Some(Open { line: line.number, start: line.offset, end, kind });
             }
         }
         Ok(())
@@ -151,7 +151,7 @@ impl<'a> Reader<'a, '_> {
 
     fn close(&mut self, journal: &mut Journal<'a>) -> Result<(), StreamError> {
         if let Some(open) = journal.damage.take() {
-            let seq = self.to.put_damage(journal.path, open.line, open.start, open.wound.word(), &journal.file[open.start..open.end])?;
+            let seq = self.to.put_damage(journal.path, open.line, open.start, open.kind.word(), &journal.file[open.start..open.end])?;
             let kind = journal.kind;
             journal.recipe.events(seq, seq, |end, next| none_between(self.to.events, kind, end, next));
         }
@@ -180,7 +180,7 @@ impl<'a> Reader<'a, '_> {
                 &replaced
             }
         };
-        let given = Line { session: &self.session, run_id: get("run_id"), number: get("seq"), event: get("event") };
+        let given = JournalRecord { session: &self.session, run_id: get("run_id"), number: get("seq"), event: get("event") };
         let setting = Setting { writer: journal.style.escapes, parent: ParentId::Unwritten };
         let mut taken = table.claim(taken_from, setting, &given).unwrap_or_default();
         if is_run {
@@ -213,7 +213,7 @@ impl<'a> Reader<'a, '_> {
         Ok(())
     }
 
-    /// What an event renders to. A transcript that was taken out was compared
+    /// Returns what an event renders to. A transcript that was taken out was compared
     /// row by row, so it is put back as it stood.
     fn rendered_line(&self, event: &EventRef<'_>, style: Style, data: Option<Value<'_>>) -> Vec<u8> {
         let mut out = Vec::new();
@@ -228,7 +228,7 @@ impl<'a> Reader<'a, '_> {
     }
 }
 
-/// Whether no record of this kind and no damage stands between two events.
+/// Tells whether no record of this kind and no damage stands between two events.
 fn none_between(events: &dyn EventSink, kind: EventKind, end: Seq, next: Seq) -> bool {
     (end.number() + 1..next.number()).map(Seq::new).all(|seq| events.kind(seq) != kind && events.kind(seq) != EventKind::Damage)
 }
@@ -237,14 +237,14 @@ fn is_object(text: &[u8]) -> bool {
     std::str::from_utf8(text).is_ok() && json::scan_object(text, Dialect::Python, &mut Vec::new()).is_ok()
 }
 
-/// The journals' own style, unless the first record shows spaces.
+/// Returns the journals' own style, unless the first record shows spaces.
 fn style_of(bytes: &[u8]) -> Style {
     let first = bytes.split(|b| *b == b'\n').take(16).find(|line| is_object(line));
     let spaced = first.and_then(|line| memchr::memmem::find(line, b"\":").map(|at| line.get(at + 2) == Some(&b' ')));
     if spaced == Some(true) { Style { separators: Separators::Spaced, ..JOURNAL_STYLE } } else { JOURNAL_STYLE }
 }
 
-/// Whether `str.splitlines` breaks a text without `\n`.
+/// Tells whether `str.splitlines` breaks a text without `\n`.
 fn breaks(text: &[u8]) -> bool {
     splitlines(text).next().is_some_and(|line| line.end_len > 0)
 }

@@ -34,7 +34,7 @@ pub(crate) enum Role {
     Retired,
 }
 
-/// Whether this can be a session's id: what the program itself allows.
+/// Tells whether this can be a session's id: what the program itself allows.
 pub(crate) fn is_id(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
 }
@@ -44,7 +44,7 @@ fn is_journal_id(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.'))
 }
 
-/// What a file is, by its path below the sessions folder, and whose.
+/// Returns what a file is, by its path below the sessions folder, and whose.
 pub(crate) fn role<'p>(path: &'p str, retired_suffix: &str) -> Option<(Role, &'p str)> {
     if path == INDEX || path.starts_with("_index.tmp.") {
         return Some((if path == INDEX { Role::Index } else { Role::Temporary }, INDEX));
@@ -84,7 +84,7 @@ pub(crate) fn role<'p>(path: &'p str, retired_suffix: &str) -> Option<(Role, &'p
 /// The id of a session whose file has none in its name.
 const UNNAMED: &str = "unnamed";
 
-/// Whether a name is not one that the program gives to something else.
+/// Tells whether a name is not one that the program gives to something else.
 fn is_no_name_of_ours(name: &[u8]) -> bool {
     !name.starts_with(b"_") && memchr::memmem::find(name, b".tmp").is_none() && !name.ends_with(b".migrated")
 }
@@ -135,7 +135,7 @@ impl<'a> Unit<'a> {
     }
 }
 
-/// The name of a run: that of its file.
+/// Returns the name of a run: that of its file.
 pub(crate) fn run_id(path: &RelPath) -> &str {
     let name = path.as_text().and_then(|text| text.rsplit('/').next()).unwrap_or_default();
     name.strip_suffix(".jsonl").unwrap_or(name)

@@ -28,7 +28,7 @@ use crate::runtimes::python::dumps::{Form, push};
 use crate::runtimes::wtf8;
 
 use sidecar::{Rows, Session, rows_on_disk};
-use unit::{Found, Unit};
+use unit::{PathContent, Unit};
 
 const NO_SIDECAR: &str = "no sidecar";
 const BAD_ID: &str = "bad session id";
@@ -38,21 +38,21 @@ const JOURNAL_UNREADABLE: &str = "turn journal cannot be read";
 const TURNS_UNDERIVABLE: &str = "turn states cannot be derived";
 const NO_SUCH_LIST: &str = "no such list";
 
-/// The loader of one session's files, or of a file that serves its folder.
+/// Returns the loader of one session's files, or of a file that serves its folder.
 #[must_use]
 pub fn loader(files: &Files) -> Box<dyn Loader + '_> {
     let unit = Unit::of(files);
     let main = match (unit.id, unit.sidecar) {
         (None, _) => Err(None),
-        (Some(_), Found::Nothing) => Err(Some(NO_SIDECAR)),
-        (Some(_), Found::Bytes(_) | Found::Folder) if !unit.has_safe_id() => Err(Some(BAD_ID)),
-        (Some(_), Found::Bytes(_) | Found::Folder) => Session::load(unit.sidecar).ok_or(Some(SIDECAR_UNREADABLE)),
+        (Some(_), PathContent::Nothing) => Err(Some(NO_SIDECAR)),
+        (Some(_), PathContent::Bytes(_) | PathContent::Folder) if !unit.has_safe_id() => Err(Some(BAD_ID)),
+        (Some(_), PathContent::Bytes(_) | PathContent::Folder) => Session::load(unit.sidecar).ok_or(Some(SIDECAR_UNREADABLE)),
     };
     // A backup is only ever counted or put in the sidecar's place; what it shows
     // is what it would show there.
     let backup = match unit.backup {
-        Found::Nothing => None,
-        Found::Bytes(_) | Found::Folder => Some(Session::load(unit.backup)),
+        PathContent::Nothing => None,
+        PathContent::Bytes(_) | PathContent::Folder => Some(Session::load(unit.backup)),
     };
     Box::new(Hermes { unit, main, backup })
 }
@@ -105,7 +105,7 @@ impl Loader for Hermes<'_> {
 }
 
 impl Hermes<'_> {
-    /// The list that a head stands for, or why there is none to show.
+    /// Returns the list that a head stands for, or why there is none to show.
     fn list(&self, head: &HeadName) -> Result<(&Session<'_>, List), Option<&'static str>> {
         if *head == HeadName::main() {
             return self.main.as_ref().map(|session| (session, List::Messages)).map_err(|error| *error);
@@ -155,7 +155,7 @@ impl Hermes<'_> {
     }
 }
 
-/// A value as words: a string's own text, nothing for null, else JSON.
+/// Returns a value as words: a string's own text, nothing for null, else JSON.
 fn words(value: Value<'_>) -> Option<String> {
     match value.kind() {
         Kind::String => Some(wtf8::readable(&wtf8::decode(value.text()))),
@@ -218,7 +218,7 @@ impl Facts {
     }
 
     fn add_counts(&mut self, unit: &Unit<'_>) {
-        if unit.backup != Found::Nothing {
+        if unit.backup != PathContent::Nothing {
             self.put("live_messages", Some(rows_on_disk(unit.sidecar)));
             self.put("bak_messages", Some(rows_on_disk(unit.backup)));
         }

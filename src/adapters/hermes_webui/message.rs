@@ -45,7 +45,7 @@ pub(super) struct Normal<'a> {
 }
 
 impl<'a> Normal<'a> {
-    /// The normal form of an object.
+    /// Returns the normal form of an object.
     pub(super) fn of(row: Value<'a>, writer: Escapes, hidden: Option<Hidden>) -> Normal<'a> {
         let members: Vec<Member<'a>> = row.all_members();
         let setting = Setting { writer, parent: ParentId::Unwritten };
@@ -65,12 +65,12 @@ impl<'a> Normal<'a> {
         Normal { members, ts, payload, has_a_key_twice: counted.is_some() }
     }
 
-    /// The number of the shape that its keys stand in.
+    /// Returns the number of the shape that its keys stand in.
     pub(super) fn shape(&self, shapes: &mut Shapes) -> usize {
         MESSAGE.shape(&self.members, shapes)
     }
 
-    /// The payload as it stands in the log.
+    /// Returns the payload as it stands in the log.
     pub(super) fn finished(&self, shape: usize) -> Vec<u8> {
         let mut whole = self.payload.clone();
         if shape > 0 {
@@ -80,7 +80,7 @@ impl<'a> Normal<'a> {
         whole
     }
 
-    /// What tells this row from others, order of keys included: as it is, and
+    /// Returns what tells this row from others, order of keys included: as it is, and
     /// as the program sends it to a browser.
     /// Nothing where the row cannot be rendered again.
     pub(super) fn prints(&self) -> Option<Prints> {
@@ -108,7 +108,7 @@ pub(super) struct Prints {
     pub sent: u64,
 }
 
-/// A message's payload without what the program sends to nobody.
+/// Returns a message's payload without what the program sends to nobody.
 pub(super) fn sent_payload(payload: Value<'_>) -> Vec<u8> {
     let mut out = vec![b'{'];
     let mut put = |key: &[u8], value: &[u8]| {
@@ -149,8 +149,8 @@ pub(super) fn render(payload: &[u8], ts: Option<&str>, shapes: &Shapes, style: S
     MESSAGE.render(&rendered, shapes, &Rows, &mut NoIds, mapping::To { style, depth, out })
 }
 
-/// What the program compares two unfinished answers by; `None` for rows that
-/// are none.
+/// Returns what the program compares two unfinished answers by; `None` for rows that
+/// are not.
 pub(super) fn partial_signature(row: Value<'_>) -> Option<Vec<u8>> {
     static PARTIAL: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"_partial"));
     if !row.is_object() || PARTIAL.find(row.text()).is_none() {

@@ -28,7 +28,7 @@ use crate::model::finding::Findings;
 use crate::model::folder::FolderView;
 use crate::model::loaded::Loader;
 use crate::model::shape::{Order, Shapes};
-use crate::model::shown::Shower;
+use crate::model::shown::MessageRenderer;
 use crate::model::stream::{EventSink, RecordRenderer, StreamError};
 use crate::model::turn_terms::{PendingTerms, TurnTerms};
 
@@ -72,7 +72,7 @@ impl Format for HermesWebui {
         write::renderer(holds, style, shapes)
     }
 
-    fn shower(&self, shapes: &[Order]) -> Box<Shower> {
+    fn message_renderer(&self, shapes: &[Order]) -> Box<MessageRenderer> {
         let shapes = Shapes::with_others(wire::MESSAGE.order(), shapes.to_vec());
         Box::new(move |item, line| write::show(item, &shapes, line))
     }

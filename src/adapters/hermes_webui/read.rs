@@ -201,7 +201,7 @@ impl<'a> Reader<'a, '_> {
     }
 }
 
-/// A text, or any other value as JSON.
+/// Returns a text, or any other value as JSON.
 fn shown(value: Value<'_>) -> String {
     if value.is_string() {
         return readable(&decode(value.text()));

@@ -23,7 +23,7 @@ enum Row<'a> {
 }
 
 impl<'a> Reader<'a, '_> {
-    /// A run's data with its transcript put into the tree and named there;
+    /// Returns a run's data with its transcript put into the tree and named there;
     /// `None` where it has none, or one that a path would not give back.
     pub(super) fn transcript(&mut self, journal: &Journal<'a>, data: Option<Value<'a>>) -> Result<Option<Vec<u8>>, StreamError> {
         let Some(data) = data.filter(|data| data.is_object()).filter(|_| journal.style == JOURNAL_STYLE) else { return Ok(None) };
@@ -60,7 +60,7 @@ impl<'a> Reader<'a, '_> {
         Ok(Some([&data.text()[..start], named.as_bytes(), &data.text()[end..]].concat()))
     }
 
-    /// Whether a row is as the program writes it.
+    /// Tells whether a row is as the program writes it.
     fn renders(&mut self, normal: &Normal<'_>, row: Value<'_>) -> bool {
         let shape = normal.shape(&mut self.shapes);
         let ts = Some(normal.ts.as_str()).filter(|ts| !ts.is_empty());

@@ -3,7 +3,7 @@
 
 use crate::adapters::kit::known::Origin;
 use crate::adapters::kit::place::Placing;
-use crate::adapters::kit::surgery::Wound;
+use crate::adapters::kit::salvage::DamageKind;
 use crate::json::{self, Dialect, Style, Value};
 use crate::model::finding::FindingCode;
 use crate::model::heads::{HeadKind, HeadName, HeadOp};
@@ -13,14 +13,14 @@ use crate::model::stream::StreamError;
 
 use super::message::{Hidden, Normal};
 use super::reader::Reader;
-use super::sidecar::{Document, List, Place, Which, escapes_of, no_record_between};
+use super::sidecar::{Document, List, RowTarget, Which, escapes_of, no_record_between};
 use super::wire::{CONTEXT, DOCUMENT_STYLE, MESSAGES};
 use super::write::SIDECARS;
 
 /// How far a broken document has come into the log.
 struct Progress {
     recipe: RecipeBuilder,
-    wound: Wound,
+    kind: DamageKind,
     /// Everything before this place.
     done: usize,
     /// The line that it stands on.
@@ -35,12 +35,12 @@ impl<'a> Reader<'a, '_> {
             self.to.findings.add(FindingCode::BackupUnreadable, place, format!("this backup cannot be read: {why}"));
             self.outcome.failures.insert(which.head(MESSAGES).to_string(), "backup cannot be read".to_owned());
         }
-        let wound = match std::str::from_utf8(bytes) {
-            Err(_) => Wound::BadUtf8,
-            Ok(text) if text.bytes().all(|b| b == 0) => Wound::NulRun,
-            Ok(_) => Wound::NotJson,
+        let kind = match std::str::from_utf8(bytes) {
+            Err(_) => DamageKind::BadUtf8,
+            Ok(text) if text.bytes().all(|b| b == 0) => DamageKind::NulRun,
+            Ok(_) => DamageKind::NotJson,
         };
-        let mut progress = Progress { recipe: RecipeBuilder::default(), wound, done: 0, line: 1 };
+        let mut progress = Progress { recipe: RecipeBuilder::default(), kind, done: 0, line: 1 };
         progress.recipe.line_end("");
         let style = Style { escapes: escapes_of(bytes), ..DOCUMENT_STYLE };
         let mut list: Option<List> = None;
@@ -52,7 +52,7 @@ impl<'a> Reader<'a, '_> {
                 list = Some(self.begin_salvaged(row.list, which, &seen)?);
                 seen.push(row.list);
             }
-            let place = Place { recipe: &mut progress.recipe, style, hidden: Some(Hidden::Salvaged) };
+            let place = RowTarget { recipe: &mut progress.recipe, style, hidden: Some(Hidden::Salvaged) };
             if let Some(list) = &mut list {
                 // The walk over the document has validated it.
                 self.salvaged_row(list, Value::trusted(&bytes[row.start..row.end]), place)?;
@@ -82,14 +82,14 @@ impl<'a> Reader<'a, '_> {
     fn damage(&mut self, document: &Document<'a>, progress: &mut Progress, to: usize) -> Result<(), StreamError> {
         let gap = &document.bytes[progress.done..to];
         if !gap.is_empty() {
-            let seq = self.to.put_damage(document.path, progress.line, progress.done, progress.wound.word(), gap)?;
+            let seq = self.to.put_damage(document.path, progress.line, progress.done, progress.kind.word(), gap)?;
             progress.recipe.events(seq, seq, |end, next| no_record_between(self.to.events, end, next));
             progress.skip(document.bytes, to);
         }
         Ok(())
     }
 
-    fn salvaged_row(&mut self, list: &mut List, row: Value<'a>, place: Place<'_>) -> Result<(), StreamError> {
+    fn salvaged_row(&mut self, list: &mut List, row: Value<'a>, place: RowTarget<'_>) -> Result<(), StreamError> {
         let normal = Normal::of(row, place.style.escapes, place.hidden);
         let seq = match self.known.by_normal(&normal.ts, &normal.payload) {
             Ok(seq) => {
@@ -128,7 +128,7 @@ struct WholeRow {
     end: usize,
 }
 
-/// The whole rows of a broken document's own two lists.
+/// Returns the whole rows of a broken document's own two lists.
 fn whole_rows(bytes: &[u8]) -> Vec<WholeRow> {
     let start = if bytes.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
     let mut walk = Walk { bytes, at: start, rows: Vec::new(), seen: Vec::new() };
@@ -272,14 +272,14 @@ mod tests {
         assert_eq!(
             rows(text),
             [("messages", r#"{"a":1}"#), ("messages", r#"{"b":"]"}"#), ("context_messages", r#"{"c":1}"#)],
-            "seven is no row, and the last one is torn"
+            "seven is not a row, and the last one is torn"
         );
         assert_eq!(rows(r#"[{"messages":[{"no":1}]}"#), []);
         assert_eq!(rows("\u{feff}{\"messages\":[{}]}"), [("messages", "{}")]);
     }
 
     #[test]
-    fn what_stands_behind_a_wound_is_found_again() {
+    fn what_follows_damage_is_found_again() {
         let text = "{\n  \"draft\": {\n    \"messages\": [\n      {\n        \"no\": 1\n  \"messages\": [\n    {\n      \"a\": 1\n    },\n    {\n      \"b\": \u{0}\u{0}\n    },\n    {\n      \"c\": 3\n    }\n  ],\n  \"n\": 01,\n  \"context_messages\": [\n    {\n      \"d\": 4\n    }\n  ]";
         let found = rows(text);
         assert_eq!(
@@ -289,13 +289,13 @@ mod tests {
     }
 
     #[test]
-    fn a_wound_in_every_row_takes_no_longer_than_its_bytes() {
+    fn damage_in_every_row_takes_no_longer_than_its_bytes() {
         let row = "    {\n      \"a\": \u{0}\n    },\n";
         let text = format!("{{\n  \"messages\": [\n{}", row.repeat(200_000));
         let started = std::time::Instant::now();
         assert_eq!(rows(&text), []);
         assert!(started.elapsed().as_secs() < 20, "it takes {:?} for {} bytes", started.elapsed(), text.len());
-        let mut progress = Progress { recipe: RecipeBuilder::default(), wound: Wound::NotJson, done: 0, line: 1 };
+        let mut progress = Progress { recipe: RecipeBuilder::default(), kind: DamageKind::NotJson, done: 0, line: 1 };
         for end in (0..=text.len()).step_by(7) {
             progress.skip(text.as_bytes(), end);
         }

@@ -51,7 +51,7 @@ impl Which {
     }
 }
 
-/// A document, or why it is none.
+/// A document, or why it is not one.
 pub(super) struct Document<'a> {
     pub path: &'a RelPath,
     pub bytes: &'a [u8],
@@ -85,14 +85,14 @@ impl<'a> Document<'a> {
         self.whole.as_ref().ok().and_then(|whole| whole.get(key))
     }
 
-    /// Why the program cannot read it, and where.
+    /// Says why the program cannot read it, and where.
     pub(super) fn fault(&self) -> Option<(Location, &'static str)> {
         let (at, why) = self.whole.as_ref().err()?;
         Some((Location::of_offset(self.path.to_string(), self.bytes, *at), why))
     }
 }
 
-/// Why the program cannot make a session of an object: it takes some members
+/// Says why the program cannot make a session of an object: it takes some members
 /// for paths and some for whole numbers, and others than those make it fail.
 fn refused(whole: &Whole<'_>) -> Option<&'static str> {
     let is_path = |value: Value<'_>| value.is_string() && pathlib::resolved(&decode(value.text())).is_some();
@@ -102,7 +102,7 @@ fn refused(whole: &Whole<'_>) -> Option<&'static str> {
     let optional = ["created_workspace", "worktree_path", "worktree_repo_root"];
     let folders = optional.iter().filter_map(|key| whole.get(key)).filter(|value| is_truthy(*value));
     if !whole.get("workspace").into_iter().chain(folders).all(is_path) {
-        return Some("a folder that is no path");
+        return Some("a folder that is not a path");
     }
     let is_infinite = |value: Value<'_>| int(value) == Err(Exception::Overflow);
     let counts = ["message_count", "post_compression_context_tokens_estimate"];
@@ -118,7 +118,7 @@ pub(super) struct List {
 }
 
 /// What a row is, and where it goes.
-pub(super) struct Place<'r> {
+pub(super) struct RowTarget<'r> {
     pub recipe: &'r mut RecipeBuilder,
     pub style: Style,
     pub hidden: Option<Hidden>,
@@ -147,7 +147,7 @@ impl<'a> Reader<'a, '_> {
                     }
                     let Some(list) = &mut list else { continue };
                     recipe.line_end(&String::from_utf8_lossy(end));
-                    let place = Place { recipe: &mut recipe, style, hidden: None };
+                    let place = RowTarget { recipe: &mut recipe, style, hidden: None };
                     let following = Elements::of_rest(&document.bytes[offset + value.text().len()..]);
                     self.row(list, which, value, place, following)?;
                 }
@@ -185,7 +185,7 @@ impl<'a> Reader<'a, '_> {
         list: &mut List,
         which: Which,
         row: Value<'a>,
-        mut place: Place<'_>,
+        mut place: RowTarget<'_>,
         following: impl Iterator<Item = Value<'a>>,
     ) -> Result<(), StreamError> {
         if !row.is_object() {
@@ -253,8 +253,8 @@ impl<'a> Reader<'a, '_> {
         list.placing.known(seq, self.to.events, &mut self.repeats, &mut ahead)
     }
 
-    /// A row that is no object: the loader keeps it as it is.
-    fn odd_row(&mut self, list: &mut List, row: Value<'a>, place: Place<'_>) -> Result<(), StreamError> {
+    /// A row that is not an object: the loader keeps it as it is.
+    fn odd_row(&mut self, list: &mut List, row: Value<'a>, place: RowTarget<'_>) -> Result<(), StreamError> {
         let mut payload = br#"{"type":"row","data":"#.to_vec();
         json::push_carried_value(row, place.style.escapes, &mut payload);
         payload.push(b'}');
@@ -275,7 +275,7 @@ impl<'a> Reader<'a, '_> {
 
     /// Adds a row to its file's recipe: by its message, by its message in
     /// another shape, or as a residual.
-    pub(super) fn row_piece(&mut self, seq: Seq, row: Value<'a>, place: Place<'_>, shape: Option<usize>) -> Result<(), StreamError> {
+    pub(super) fn row_piece(&mut self, seq: Seq, row: Value<'a>, place: RowTarget<'_>, shape: Option<usize>) -> Result<(), StreamError> {
         let row = row.text();
         if let Some(shape) = shape {
             if self.rendered(seq, place.style, shape) == row {
@@ -305,7 +305,7 @@ impl<'a> Reader<'a, '_> {
         }
     }
 
-    /// What a message renders to in a document. It is made again from the row
+    /// Returns what a message renders to in a document. It is made again from the row
     /// that it was first read from.
     fn rendered(&self, seq: Seq, style: Style, shape: usize) -> Vec<u8> {
         let mut out = Vec::new();
@@ -319,7 +319,7 @@ impl<'a> Reader<'a, '_> {
     }
 }
 
-/// How a document escapes: the program leaves everything raw, but an older
+/// Returns how a document escapes: the program leaves everything raw, but an older
 /// tool may have rewritten it.
 pub(super) fn escapes_of(bytes: &[u8]) -> Escapes {
     let beyond_ascii = |at: usize| {
@@ -330,7 +330,7 @@ pub(super) fn escapes_of(bytes: &[u8]) -> Escapes {
     if is_escaped { Escapes::Ascii } else { Escapes::Utf8 }
 }
 
-/// Whether no record of a document stands between two events.
+/// Tells whether no record of a document stands between two events.
 pub(super) fn no_record_between(events: &dyn EventSink, end: Seq, next: Seq) -> bool {
     let is_record = |kind: EventKind| matches!(kind, EventKind::Message | EventKind::Custom | EventKind::Damage | EventKind::Meta);
     (end.number() + 1..next.number()).map(Seq::new).all(|seq| !is_record(events.kind(seq)))

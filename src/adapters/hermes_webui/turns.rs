@@ -111,7 +111,7 @@ impl<'a> View<'a> {
         self.states = states;
     }
 
-    /// What a load would derive from the journals.
+    /// Returns what a load would derive from the journals.
     pub(super) fn facts(&self) -> Vec<(&'static str, Fact)> {
         let mut facts = Vec::new();
         if let Some(why) = self.fails {
@@ -148,7 +148,7 @@ fn joined(ends: (&str, &str), items: impl Iterator<Item = String>) -> String {
     format!("{}{}{}", ends.0, items.collect::<Vec<_>>().join(","), ends.1)
 }
 
-/// The lines of a journal as Python's `splitlines` has them, blank ones left
+/// Returns the lines of a journal as Python's `splitlines` has them, blank ones left
 /// out, each with the number that an editor would show.
 fn lines(bytes: &[u8]) -> impl Iterator<Item = (u64, &[u8])> {
     Lines::new(bytes, Newlines::Universal)
@@ -165,21 +165,21 @@ fn read(text: &[u8]) -> Read<'_> {
     }
 }
 
-/// A value as JSON of one form, so that equal ones have equal texts.
+/// Returns a value as JSON of one form, so that equal ones have equal texts.
 fn dumps(value: Option<Value<'_>>) -> String {
     let mut out = Vec::new();
     push(value.unwrap_or_default(), Form::Utf8, &mut out);
     String::from_utf8_lossy(&out).into_owned()
 }
 
-/// A text as JSON.
+/// Returns a text as JSON.
 pub(super) fn quoted(text: &[u8]) -> String {
     let mut out = Vec::new();
     push_utf8(text, &mut out);
     String::from_utf8_lossy(&out).into_owned()
 }
 
-/// What the program sums up of its runs, and which of them it cannot read.
+/// Returns what the program sums up of its runs, and which of them it cannot read.
 pub(super) fn run_facts(runs: &[(&RelPath, &SourceFile)]) -> Vec<(&'static str, Fact)> {
     let (mut whole, mut failed) = (Vec::new(), Vec::new());
     for (path, file) in runs {

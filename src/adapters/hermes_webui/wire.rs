@@ -106,7 +106,7 @@ pub(super) const RUN: Table = Table(&[
     ("payload", To("data", Any)),
 ]);
 
-/// The members of a run in a log, behind its kind.
+/// The members of a run in a log, after its kind.
 pub(super) const RUN_ORDER: [&str; 8] = ["kind", "run_id", "source_id", "event", "terminal", "terminal_state", "hidden", "data"];
 
 /// A sidecar. Releases before 0.50.196 wrote their keys in another order.

@@ -22,7 +22,7 @@ pub(super) const RUNS: &str = "runs";
 pub(super) const INDEXES: &str = "index";
 pub(super) const STORES: &str = "store";
 
-/// The renderer for what a file holds.
+/// Returns the renderer for what a file holds.
 pub(super) fn renderer(holds: &str, style: Option<&str>, shapes: &[Order]) -> Option<Box<dyn RecordRenderer>> {
     let shapes = Shapes::with_others(MESSAGE.order(), shapes.to_vec());
     let kind = match holds {
@@ -128,7 +128,7 @@ fn push_row(
     shape: Option<usize>,
     out: &mut Vec<u8>,
 ) -> Result<(), StreamError> {
-    let wrong = || StreamError::log(event.seq, "is no message that can be written");
+    let wrong = || StreamError::log(event.seq, "is not a message that can be written");
     if event.kind != EventKind::Message {
         return Err(wrong());
     }
@@ -139,7 +139,7 @@ fn push_row(
     done.ok_or_else(wrong)
 }
 
-/// A message's payload, said to be in another shape.
+/// Returns a message's payload, said to be in another shape.
 pub(super) fn in_shape(payload: &[u8], shape: usize) -> Vec<u8> {
     let end = match memchr::memmem::rfind(payload, b",\"shape\":") {
         Some(at) if payload[at + 9..].iter().all(|b| b.is_ascii_digit() || *b == b'}') => at,
@@ -159,7 +159,7 @@ pub(super) fn push_data(event: &EventRef<'_>, style: Style, depth: usize, out: &
 }
 
 /// What the surroundings of a journal's line say about it.
-pub(super) struct Line<'l> {
+pub(super) struct JournalRecord<'l> {
     /// The session's id as a JSON text.
     pub session: &'l [u8],
     pub run_id: Option<Value<'l>>,
@@ -167,7 +167,7 @@ pub(super) struct Line<'l> {
     pub event: Option<Value<'l>>,
 }
 
-impl Ids for Line<'_> {
+impl Ids for JournalRecord<'_> {
     fn event(&self, _: &[u8]) -> Option<Seq> {
         None
     }
@@ -190,7 +190,7 @@ impl Ids for Line<'_> {
     }
 }
 
-/// Which table a turn's line is written by.
+/// Returns which table a turn's line is written by.
 pub(super) fn turn_table(state: Option<Value<'_>>) -> &'static Table {
     if state.is_some_and(|state| state.text() == b"\"submitted\"") { &TURN } else { &TURN_PROGRESS }
 }
@@ -199,7 +199,7 @@ pub(super) fn push_line(event: &EventRef<'_>, session: &[u8], shapes: &Shapes, s
     let get = |name: &str| event.value().first(name);
     let table = if event.kind == EventKind::Run { &RUN } else { turn_table(get("state")) };
     let number = get("source_id").map(|id| Value::trusted(mapping::unquoted(id.text())));
-    let mut line = Line { session, run_id: get("run_id"), number, event: get("event") };
+    let mut line = JournalRecord { session, run_id: get("run_id"), number, event: get("event") };
     let rendered = Rendered { payload: event.payload, ts: event.ts, parent: Seq::ROOT, parents: Parents::Unwritten };
     table
         .render(&rendered, shapes, &NoContent, &mut line, mapping::To { style, depth: 0, out })
@@ -210,7 +210,7 @@ pub(super) fn push_line(event: &EventRef<'_>, session: &[u8], shapes: &Shapes, s
 pub(super) const PATH: &str = "$path";
 static PLACE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\"messages\":{\"$path\":"));
 
-/// Where a rendered line names a path in place of a transcript.
+/// Returns where a rendered line names a path in place of a transcript.
 pub(super) fn transcript_place(line: &[u8]) -> Option<(usize, usize)> {
     // Inside a string the quotes would be escaped.
     let open = PLACE.find(line)? + b"\"messages\":".len();

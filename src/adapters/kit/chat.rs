@@ -4,7 +4,7 @@
 use crate::adapters::kit::object::{Object, list};
 use crate::model::export::transcript::{Answer, Body, Piece, text_of};
 
-/// Who says an entry, what it says, and with which pieces a person said it; `None`
+/// Returns who says an entry, what it says, and with which pieces a person said it; `None`
 /// for what is not said: a change of the model, a title.
 pub(in crate::adapters) fn said(entry: &Body) -> Option<(&'static str, String, &[Piece])> {
     Some(match entry {
@@ -16,7 +16,7 @@ pub(in crate::adapters) fn said(entry: &Body) -> Option<(&'static str, String, &
     })
 }
 
-/// All that was thought, as one text.
+/// Returns all that was thought, as one text.
 pub(in crate::adapters) fn thinking(answer: &Answer) -> String {
     let thoughts = answer.pieces.iter().filter_map(|piece| match piece {
         Piece::Thinking { text, .. } => Some(text.as_str()),
@@ -25,7 +25,7 @@ pub(in crate::adapters) fn thinking(answer: &Answer) -> String {
     thoughts.collect::<Vec<_>>().join("\n")
 }
 
-/// The calls of an answer as a JSON list, each with its id under these names;
+/// Returns the calls of an answer as a JSON list, each with its id under these names;
 /// nothing where it has none.
 pub(in crate::adapters) fn calls(answer: &Answer, ids: &[&str]) -> Option<Vec<u8>> {
     let calls = answer.calls().map(|call| {

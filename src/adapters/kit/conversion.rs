@@ -94,7 +94,7 @@ impl<'a, 's> Conversion<'a, 's> {
         self.put_json(EventKind::Damage, &damage)
     }
 
-    /// The count of the residual that keeps a record which `rendered` is not.
+    /// Returns the count of the residual that keeps a record which `rendered` is not.
     pub(in crate::adapters) fn residual(&mut self, of: (Seq, Seq), rendered: &[u8], record: &'a [u8]) -> u32 {
         let residuals = &mut self.residuals;
         let summary = &mut self.summary;
@@ -106,7 +106,7 @@ impl<'a, 's> Conversion<'a, 's> {
         })
     }
 
-    /// The count of the residual that keeps the bytes of one piece of a recipe,
+    /// Returns the count of the residual that keeps the bytes of one piece of a recipe,
     /// which is made of this event and which `rendered` is not.
     pub(in crate::adapters) fn residual_piece(
         &mut self,

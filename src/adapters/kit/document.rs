@@ -80,12 +80,12 @@ impl<'a> Document<'a> {
         Ok(Document { bytes, all, members, lists, facts, start, end })
     }
 
-    /// The value of a member.
+    /// Returns the value of a member.
     pub(in crate::adapters) fn get(&self, key: &str) -> Option<Value<'a>> {
         self.members.iter().find(|member| member.is(key)).map(Member::value)
     }
 
-    /// What stands between its members.
+    /// Returns what stands between its members.
     pub(in crate::adapters) fn separators(&self) -> Separators {
         let inside = &self.bytes[self.start..self.end];
         let colon = memchr::memmem::find(inside, b"\":").and_then(|at| inside.get(at + 2));
@@ -96,12 +96,12 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// The writing style; the escapes are known from the program.
+    /// Returns the writing style; the escapes are known from the program.
     pub(in crate::adapters) fn style(&self, escapes: Escapes) -> Style {
         Style { separators: self.separators(), escapes }
     }
 
-    /// The payload of the event that stands for the frame, without its closing
+    /// Returns the payload of the event that stands for the frame, without its closing
     /// brace; `front` are members of our own.
     pub(in crate::adapters) fn payload(&self, table: &Table, front: &[(&'static str, &str)], writer: Escapes) -> Vec<u8> {
         let mut out = Vec::new();
@@ -111,7 +111,7 @@ impl<'a> Document<'a> {
         out
     }
 
-    /// The pieces of the file.
+    /// Returns the pieces of the file.
     pub(in crate::adapters) fn pieces<'d>(&'d self) -> impl Iterator<Item = DocumentPiece<'a, 'd>> + use<'a, 'd> {
         let (bytes, end) = (self.bytes, self.end);
         let gap = |from: usize, to: usize| (from < to).then(|| DocumentPiece::Gap(&bytes[from..to]));
@@ -130,7 +130,7 @@ impl<'a> Document<'a> {
     }
 }
 
-/// What stands inside one list: white space, and records with what is between
+/// Returns what stands inside one list: white space, and records with what is between
 /// them.
 fn records<'a, 'd>(
     bytes: &'a [u8],
@@ -144,7 +144,7 @@ fn records<'a, 'd>(
     let inside = std::iter::from_fn(move || {
         let (record, members) = elements.next()?;
         let Range { start: offset, end: after } = record.span_in(bytes);
-        // White space behind the last record stands before the frame goes on.
+        // White space after the last record stands before the frame goes on.
         let end = elements.peek().map_or(close, |(next, _)| next.span_in(bytes).start);
         Some(DocumentPiece::Record { list: list.name, offset, value: record, members, end: &bytes[after..end] })
     });
@@ -186,13 +186,13 @@ impl Frame {
         Ok(())
     }
 
-    /// The event that stands for it.
+    /// Returns the event that stands for it.
     pub(in crate::adapters) fn event(&self) -> Seq {
         self.event
     }
 }
 
-/// The parts of a frame.
+/// Returns the parts of a frame.
 fn parts(table: &Table, payload: &[u8], style: Style) -> Vec<Vec<u8>> {
     let mut whole = Vec::new();
     let lists = table.render_frame(payload, To { style, depth: 0, out: &mut whole });
@@ -205,7 +205,7 @@ fn parts(table: &Table, payload: &[u8], style: Style) -> Vec<Vec<u8>> {
     parts
 }
 
-/// What the first part of a frame renders to.
+/// Returns what the first part of a frame renders to.
 pub(in crate::adapters) fn first_part(table: &Table, payload: &[u8], style: Style) -> Vec<u8> {
     parts(table, payload, style).swap_remove(0)
 }

@@ -37,17 +37,17 @@ impl<'a> Known<'a> {
         Known { messages: Vec::new(), by_record: HashTable::new(), by_normal: HashTable::new(), hasher: RandomState::default() }
     }
 
-    /// The hash that a record is looked up by.
+    /// Returns the hash that a record is looked up by.
     pub(in crate::adapters) fn hash(&self, record: &[u8]) -> RecordHash {
         RecordHash(self.hasher.hash_one(record))
     }
 
-    /// The message that a record with these bytes is, in a file with this time.
+    /// Returns the message that a record with these bytes is, in a file with this time.
     pub(in crate::adapters) fn by_record(&self, record: &[u8], file_time: u32) -> Option<Seq> {
         self.by_hash(self.hash(record), record, file_time)
     }
 
-    /// The same, for a record whose hash is known.
+    /// Returns the message that a record is, where its hash is known already.
     pub(in crate::adapters) fn by_hash(&self, hash: RecordHash, record: &[u8], file_time: u32) -> Option<Seq> {
         let found = self.by_record.find(hash.0, |&at| {
             let entry = &self.messages[at as usize];
@@ -56,14 +56,14 @@ impl<'a> Known<'a> {
         found.map(|&at| self.messages[at as usize].seq)
     }
 
-    /// The message with this normal form, or the hash to add it under.
+    /// Returns the message with this normal form, or the hash to add it under.
     pub(in crate::adapters) fn by_normal(&self, ts: &str, payload: &[u8]) -> Result<Seq, NormalHash> {
         let hash = self.hasher.hash_one((ts, payload));
         let found = self.by_normal.find(hash, |&at| self.messages[at as usize].normal == hash);
         found.map(|&at| self.messages[at as usize].seq).ok_or(NormalHash(hash))
     }
 
-    /// The record that a message was first read from, how its file escapes, and
+    /// Returns the record that a message was first read from, how its file escapes, and
     /// the number of the file time that it took.
     pub(in crate::adapters) fn origin(&self, seq: Seq) -> Option<(&'a [u8], Escapes, u32)> {
         let at = self.messages.binary_search_by_key(&seq, |entry| entry.seq).ok()?;

@@ -19,7 +19,7 @@ pub(in crate::adapters) const MEMBERS: &str = "members";
 pub(in crate::adapters) const USUAL: Style = Style { separators: Separators::Indented, escapes: Escapes::Utf8 };
 
 /// Puts each member of a file as an event that says the file's name, the key
-/// and the value; a file that is no object is damage. Returns the members.
+/// and the value; a file that is not an object is damage. Returns the members.
 pub(in crate::adapters) fn read<'a>(
     to: &mut Conversion<'a, '_>,
     path: &'a RelPath,
@@ -87,7 +87,7 @@ fn rendered(payload: Value<'_>, style: Style) -> Vec<u8> {
     out
 }
 
-/// How a file is written, by what follows its first brace and colon.
+/// Returns how a file is written, by what follows its first brace and colon.
 fn style_of(bytes: &[u8]) -> Style {
     let inside = bytes.iter().position(|b| *b == b'{').and_then(|at| bytes.get(at + 1));
     let colon = memchr::memmem::find(bytes, b"\":").and_then(|at| bytes.get(at + 2));
@@ -100,7 +100,7 @@ fn style_of(bytes: &[u8]) -> Style {
     Style { separators, escapes: Escapes::Utf8 }
 }
 
-/// The renderer of such files.
+/// Returns the renderer of such files.
 pub(in crate::adapters) fn renderer(style: Option<&str>) -> Option<Box<dyn RecordRenderer>> {
     Some(Box::new(Members { style: Style::named(style, USUAL)? }))
 }

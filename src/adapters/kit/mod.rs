@@ -13,6 +13,6 @@ pub(in crate::adapters) mod object;
 pub(in crate::adapters) mod part_records;
 pub(in crate::adapters) mod place;
 pub(in crate::adapters) mod rows;
-pub(in crate::adapters) mod surgery;
+pub(in crate::adapters) mod salvage;
 pub(in crate::adapters) mod tree;
 pub(in crate::adapters) mod words;

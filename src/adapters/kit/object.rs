@@ -44,7 +44,7 @@ impl Object {
     }
 }
 
-/// A text as a JSON string.
+/// Returns a text as a JSON string.
 pub(in crate::adapters) fn token(text: &str) -> Vec<u8> {
     let mut token = Vec::with_capacity(text.len() + 2);
     json::push_string(text, &mut token);

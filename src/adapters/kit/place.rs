@@ -1,5 +1,5 @@
-//! Placing a list of messages into the tree: along what is there already as
-//! far as it goes, then repeats of known runs and new messages below.
+//! Places a list of messages in the tree of a log: along existing nodes as long as
+//! they are equal, then as repeats of known runs and new messages below them.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,8 @@ use crate::model::heads::{Head, HeadName, HeadOp, Repeat};
 use crate::model::ids::Seq;
 use crate::model::stream::{EventSink, StreamError};
 
-/// Of the repeats below one node that begin alike, so many are looked at.
+/// How many repeats below one node that begin alike are compared: a hostile source
+/// may have any number of them.
 const MOST_CANDIDATES: usize = 8;
 
 /// The repeats of a log, to be walked again instead of written again.
@@ -35,17 +36,17 @@ impl Repeats {
         self.runs.insert(seq, (first, last));
     }
 
-    /// The last message of a node: its own, or that of its run.
+    /// Returns the last message of a node: its own, or that of its run.
     pub(in crate::adapters) fn last_message(&self, node: Seq) -> Seq {
         self.runs.get(&node).map_or(node, |(_, last)| *last)
     }
 
-    /// The first message of a node.
+    /// Returns the first message of a node.
     pub(in crate::adapters) fn first_message(&self, node: Seq) -> Seq {
         self.runs.get(&node).map_or(node, |(first, _)| *first)
     }
 
-    /// The longest repeat below `parent` whose whole run is what comes next,
+    /// Returns the longest repeat below `parent` whose whole run is what comes next,
     /// and how many messages that is.
     fn matching(&self, events: &dyn EventSink, parent: Seq, ahead: &mut dyn FnMut(usize) -> Option<Seq>) -> Option<(Seq, usize)> {
         let candidates = self.below.get(&(parent, ahead(0)?))?;
@@ -86,22 +87,22 @@ pub(in crate::adapters) struct Placing {
 }
 
 impl Placing {
-    /// A list that makes this head.
+    /// Returns a list that makes this head.
     pub(in crate::adapters) fn for_head(head: HeadName) -> Placing {
         Placing { node: Seq::ROOT, head: Some(head), made: None, shared: true, run: None, covered: 0 }
     }
 
-    /// A list that makes no head: the first one, or that of an event.
+    /// Returns a list that makes no head: the first one, or that of an event.
     pub(in crate::adapters) fn without_head() -> Placing {
         Placing { node: Seq::ROOT, head: None, made: Some(HeadName::main()), shared: true, run: None, covered: 0 }
     }
 
-    /// Where the list has come to, with what is known of it written.
+    /// Returns where the list has come to, with what is known of it written.
     pub(in crate::adapters) fn node(&self) -> Seq {
         self.node
     }
 
-    /// The head that the list's own nodes move, once there is one.
+    /// Returns the head that the list's own nodes move, once there is one.
     pub(in crate::adapters) fn made_head(&self) -> Option<&HeadName> {
         self.made.as_ref()
     }

@@ -72,16 +72,16 @@ pub(in crate::adapters) fn note_left_out(to: &mut Conversion<'_, '_>, path: &Rel
     }
 }
 
-/// The line that was put as it is.
+/// Returns the line that was put as it is.
 pub(in crate::adapters) fn line_of(payload: &[u8]) -> &[u8] {
     payload.strip_prefix(ROW_BEFORE).and_then(|rest| rest.strip_suffix(b"}")).unwrap_or(payload)
 }
 
 /// Renders the row of a fact, in the columns of its table; nothing for an event
-/// that is no row.
+/// that is not a row.
 pub(in crate::adapters) type FactRow = dyn Fn(&EventRef<'_>, &RowsHeader) -> Option<Vec<u8>>;
 
-/// A renderer of rows, some of which are facts of the program.
+/// Returns a renderer of rows, some of which are facts of the program.
 pub(in crate::adapters) fn renderer(fact: Box<FactRow>) -> Box<dyn RecordRenderer> {
     Box::new(Rows { header: None, fact })
 }

@@ -20,7 +20,7 @@ pub(super) struct Older {
     pub today: usize,
 }
 
-/// What an older loader would show, where that is another number of messages
+/// Returns what an older loader would show, where that is another number of messages
 /// than today's.
 pub(super) fn older_shows(scan: &Scan<'_>, judged: &Judged) -> Option<Older> {
     let entries = &scan.entries;

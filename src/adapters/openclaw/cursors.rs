@@ -28,7 +28,7 @@ pub(super) enum Id {
     Null,
     Empty,
     Name(u32),
-    /// What is no text.
+    /// What is not text.
     Other,
 }
 
@@ -60,7 +60,7 @@ impl Ids {
         }
     }
 
-    /// An id that no row has.
+    /// Returns an id that no row has.
     pub(super) fn invent(&mut self) -> Id {
         self.next += 1;
         Id::Name(self.next - 1)
@@ -73,7 +73,7 @@ impl Ids {
 
 /// A row with its ids.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Line {
+pub(super) struct LinkedRow {
     pub row: Row,
     pub id: Id,
     pub parent: Id,
@@ -86,7 +86,7 @@ pub(super) struct Line {
 /// What the pass leaves behind.
 #[derive(Debug)]
 pub(super) struct Cursors {
-    lines: Vec<Line>,
+    lines: Vec<LinkedRow>,
     leaf: Id,
     append: Id,
     /// The last entry of each id.
@@ -104,7 +104,7 @@ pub(super) struct Cursors {
 
 impl Cursors {
     /// Goes over the rows; `count` is how many ids there are.
-    pub(super) fn follow(lines: &[Line], count: usize) -> Cursors {
+    pub(super) fn follow(lines: &[LinkedRow], count: usize) -> Cursors {
         let mut cursors = Cursors {
             lines: lines.to_vec(),
             leaf: Id::Null,
@@ -130,7 +130,7 @@ impl Cursors {
         cursors
     }
 
-    fn entry(&mut self, n: usize, line: &Line) {
+    fn entry(&mut self, n: usize, line: &LinkedRow) {
         let Id::Name(id) = line.id else { return };
         let hangs_on = !line.is_side && line.parent == self.append && self.leaf != self.append;
         if line.parent == Id::Absent || hangs_on {
@@ -146,7 +146,7 @@ impl Cursors {
         }
     }
 
-    fn leaf_row(&mut self, line: &Line) {
+    fn leaf_row(&mut self, line: &LinkedRow) {
         let is_known =
             |id: Id| id == Id::Null || self.entry_of(id).is_some() || (self.link_of(id).is_some() && !self.ignored.contains(&id));
         if is_known(line.target) && (line.append == Id::Absent || is_known(line.append)) {
@@ -182,7 +182,7 @@ impl Cursors {
         }
     }
 
-    /// The id of the entry that an id leads to, past whatever is passed through;
+    /// Returns the id of the entry that an id leads to, past whatever is passed through;
     /// nothing where it leads nowhere, or in a circle.
     fn through(&mut self, id: Id) -> Id {
         let mut way = Vec::new();
@@ -210,7 +210,7 @@ impl Cursors {
         found
     }
 
-    /// Whether an entry can be found by its id.
+    /// Tells whether an entry can be found by its id.
     pub(super) fn is_held(&self, n: usize) -> bool {
         self.lines[n].row == Row::Canonical && self.entry_of(self.lines[n].id) == Some(n)
     }
@@ -219,7 +219,7 @@ impl Cursors {
         self.entry_of(self.leaf)
     }
 
-    /// The entry above each row.
+    /// Returns the entry above each row.
     pub(super) fn wanted(&mut self) -> Vec<Option<usize>> {
         (0..self.lines.len()).map(|n| self.above(n)).collect()
     }
@@ -235,7 +235,7 @@ impl Cursors {
         self.entry_of(id).filter(|above| *above != n || self.is_held(n))
     }
 
-    /// The entry that a compaction keeps first by this name. A row that is no
+    /// Returns the entry that a compaction keeps first by this name. A row that is no
     /// entry stands for the entry above it, or else for one below.
     pub(super) fn kept_by_name(&mut self, compaction: usize, named: Option<Id>) -> Option<usize> {
         let named = named?;
@@ -251,7 +251,7 @@ impl Cursors {
         self.below_on_way(named, parent).or_else(|| self.below(named)).or(parent)
     }
 
-    /// The entry passed last on the way up to a row, by what rows say themselves.
+    /// Returns the entry passed last on the way up to a row, by what rows say themselves.
     fn below_on_way(&self, row: Id, from: Option<usize>) -> Option<usize> {
         let mut passed = HashSet::new();
         let mut last = None;
@@ -271,11 +271,11 @@ impl Cursors {
         None
     }
 
-    /// The first entry that stands below a row with nothing but such rows
+    /// Returns the first entry that stands below a row with nothing but such rows
     /// between.
     fn below(&self, row: Id) -> Option<usize> {
         let mut in_vain = HashSet::new();
-        let mut leads_there = |line: &Line| {
+        let mut leads_there = |line: &LinkedRow| {
             let mut at = line.parent;
             while let Some(next) = self.link_of(at).filter(|_| in_vain.insert(at)) {
                 if at == row {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use crate::adapters::format::{Confidence, Found, RETIRED_SUFFIX, Standing, Stray, UnitClaim};
 use crate::adapters::kit::entries::signs::{self, HostSigns, Looks};
 use crate::json::{self, Dialect, Kind, Member};
-use crate::model::files::{Beside, RelPath, Slice};
+use crate::model::files::{RelPath, SharedFacts, Slice};
 use crate::model::finding::FindingCode;
 use crate::model::folder::{FolderView, Listed, ListedKind};
 use crate::model::jsonl::{Lines, Newlines};
@@ -56,7 +56,7 @@ fn unit(name: &str, files: Vec<RelPath>) -> UnitClaim {
         retires: vec![names::path_of(name)],
         files,
         left_out: Vec::new(),
-        beside: Beside::default(),
+        shared: SharedFacts::default(),
         confidence: Confidence::Sure,
         standing: Standing::Live,
     }
@@ -90,7 +90,7 @@ fn jobs(folder: &FolderView<'_>, direct: &[(String, &Listed)], found: &mut Found
     }
 }
 
-/// Whether a file is the log of a scheduled job.
+/// Tells whether a file is the log of a scheduled job.
 pub(crate) fn is_run_log(first: &[u8], size: u64) -> bool {
     let whole = first.len() as u64 == size;
     let lines = Lines::new(first, Newlines::LineFeed).filter(|line| !js::is_blank(line.text) && (whole || !line.end.is_empty()));
@@ -121,8 +121,8 @@ fn sessions(folder: &FolderView<'_>, direct: &[(String, &Listed)], found: &mut F
         }
         match names::judge(live) {
             Name::Transcript if is_transcript(folder, &path, entry.size) => {
-                let beside = Beside { slices: slices.remove(live).unwrap_or_default(), ..Beside::default() };
-                let claim = UnitClaim { beside, standing, ..unit(live, vec![path]) };
+                let shared = SharedFacts { slices: slices.remove(live).unwrap_or_default(), ..SharedFacts::default() };
+                let claim = UnitClaim { shared, standing, ..unit(live, vec![path]) };
                 units.insert(live.to_owned(), claim);
             }
             Name::CopyOf(own) | Name::ShortenedFrom(own) => joins.push((names::original(live, own), name)),
@@ -184,7 +184,7 @@ fn is_transcript(folder: &FolderView<'_>, path: &RelPath, size: u64) -> bool {
     }
 }
 
-/// Whether every line of a transcript is there to its end.
+/// Tells whether every line of a transcript is there to its end.
 fn is_complete(bytes: &[u8]) -> bool {
     let is_object = |text: &[u8]| json::scan_object(text, Dialect::Strict, &mut Vec::new()).is_ok();
     bytes.ends_with(b"\n") && Lines::new(bytes, Newlines::LineFeed).all(|line| is_object(line.text))
@@ -203,7 +203,7 @@ fn temporary(folder: &FolderView<'_>, name: &str, units: &mut BTreeMap<String, U
     }
 }
 
-/// The store's entries by the transcript they are of.
+/// Returns the store's entries by the transcript they are of.
 fn slices(folder: &FolderView<'_>, direct: &[(String, &Listed)]) -> BTreeMap<String, Vec<Slice>> {
     let mut slices: BTreeMap<String, Vec<Slice>> = BTreeMap::new();
     let store = folder.all_bytes(STORE);

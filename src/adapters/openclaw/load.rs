@@ -31,7 +31,7 @@ mod unit;
 use crate::model::files::Files;
 use crate::model::loaded::Loader;
 
-/// The loader of a unit.
+/// Returns the loader of a unit.
 #[must_use]
 pub fn loader(files: &Files) -> Box<dyn Loader + '_> {
     Box::new(unit::Unit::new(files))

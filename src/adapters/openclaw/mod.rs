@@ -24,7 +24,7 @@ use crate::model::finding::Findings;
 use crate::model::folder::FolderView;
 use crate::model::loaded::Loader;
 use crate::model::shape::{Order, Shapes};
-use crate::model::shown::Shower;
+use crate::model::shown::MessageRenderer;
 use crate::model::stream::{EventSink, RecordRenderer, StreamError};
 
 /// The OpenClaw adapter.
@@ -73,7 +73,7 @@ impl Format for OpenClaw {
         }
     }
 
-    fn shower(&self, shapes: &[Order]) -> Box<Shower> {
+    fn message_renderer(&self, shapes: &[Order]) -> Box<MessageRenderer> {
         let shapes = Shapes::with_others(Order::default(), shapes.to_vec());
         Box::new(move |shown, hand_on| show::show(shown, &shapes, schema::SCHEMA, hand_on))
     }

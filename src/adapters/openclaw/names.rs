@@ -11,8 +11,8 @@ pub(crate) enum Name<'n> {
     Transcript,
     /// A copy of the transcript with this name.
     CopyOf(&'n str),
-    /// The same from before it was shortened: it stands for the transcript where
-    /// nothing else is left.
+    /// A copy of the transcript with this name from before it was shortened: it counts
+    /// as the transcript where nothing else is left.
     ShortenedFrom(&'n str),
     /// A trace, or where it is, of the session whose transcript has this name.
     TraceOf(String),
@@ -61,13 +61,13 @@ pub(crate) fn judge(name: &str) -> Name<'_> {
 
 const SUFFIX: &str = ".jsonl";
 
-/// A transcript's name up to its suffix, and the text after the last such suffix.
+/// Returns a transcript's name up to its suffix, and the text after the last such suffix.
 fn divided(name: &str) -> Option<(&str, &str)> {
     let at = name.rfind(".jsonl.")? + SUFFIX.len();
     Some((&name[..at], &name[at + 1..]))
 }
 
-/// A temporary, which may have been meant for a transcript.
+/// Returns a temporary, which may have been meant for a transcript.
 fn unfinished(name: &str) -> Name<'_> {
     match divided(name) {
         Some((own, mark)) if mark.starts_with("compact.") || mark.starts_with("repair.") => Name::Unfinished(own),
@@ -75,7 +75,7 @@ fn unfinished(name: &str) -> Name<'_> {
     }
 }
 
-/// A transcript's name with a mark after it.
+/// Returns a transcript's name with a mark after it.
 fn marked(name: &str) -> Name<'_> {
     let Some((own, mark)) = divided(name) else { return Name::Other };
     let has_stamp = |word: &str| mark.strip_prefix(word).is_some_and(is_stamp);
@@ -91,7 +91,7 @@ fn marked(name: &str) -> Name<'_> {
     if is_copy { Name::CopyOf(own) } else { Name::Other }
 }
 
-/// The name of the transcript that a copy was made of.
+/// Returns the name of the transcript that a copy was made of.
 pub(crate) fn original(name: &str, own: &str) -> String {
     match name.strip_suffix(SUFFIX).and_then(|base| base.rsplit_once(".checkpoint.")) {
         Some((id, uuid)) if is_uuid(uuid) => format!("{id}.jsonl"),
@@ -109,7 +109,7 @@ fn ends_in_digits(rest: &str, word: &str) -> bool {
     rest.strip_prefix(word).is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// Whether a text is the time in an archive's name: ISO, with `-` for `:`.
+/// Tells whether a text is the time in an archive's name: ISO, with `-` for `:`.
 fn is_stamp(text: &str) -> bool {
     let shape: String = text.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
     matches!(shape.as_str(), "0000-00-00T00-00-00.000Z" | "0000-00-00T00-00-00Z")
@@ -119,7 +119,7 @@ fn is_stamp(text: &str) -> bool {
 /// ones, which no real name holds.
 const BYTES: std::ops::RangeInclusive<u32> = 0x10_ff80..=0x10_ffff;
 
-/// A name as a text that no other name has, so that it can be told apart and put
+/// Returns a name as a text that no other name has, so that it can be told apart and put
 /// together like any other. None for a name that holds such characters itself.
 pub(super) fn as_text(name: &[u8]) -> Option<String> {
     let mut text = String::new();
@@ -133,7 +133,7 @@ pub(super) fn as_text(name: &[u8]) -> Option<String> {
     Some(text)
 }
 
-/// The path with this text.
+/// Returns the path with this text.
 pub(super) fn path_of(text: &str) -> RelPath {
     let mut name = Vec::new();
     for c in text.chars() {
@@ -145,7 +145,7 @@ pub(super) fn path_of(text: &str) -> RelPath {
     RelPath::new(name)
 }
 
-/// The version that a database's header names, where it is one.
+/// Returns the version that a database's header names, where it is one.
 pub(super) fn database_version(first: &[u8]) -> Option<u32> {
     let version = first.starts_with(b"SQLite format 3\0").then(|| first.get(60..64)).flatten()?;
     Some(u32::from_be_bytes(version.try_into().ok()?))
@@ -154,7 +154,7 @@ pub(super) fn database_version(first: &[u8]) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::adapters::openclaw::load::names::{Place, place_of};
+    use crate::adapters::openclaw::load::names::{FileRole, place_of};
 
     #[test]
     fn files_are_told_apart_by_name() {
@@ -271,12 +271,12 @@ mod tests {
         let names = generated_names();
         for name in &names {
             let loaded = match judge(name) {
-                Name::Transcript if name.ends_with(SUFFIX) => Place::Live,
-                Name::Transcript => Place::Archive,
-                Name::ShortenedFrom(_) => Place::Shortened,
-                Name::CopyOf(_) | Name::Unfinished(_) => Place::Copy,
-                Name::TraceOf(_) | Name::Store | Name::Jobs | Name::Lock | Name::Temporary => Place::Beside,
-                Name::Other => Place::Unknown,
+                Name::Transcript if name.ends_with(SUFFIX) => FileRole::Live,
+                Name::Transcript => FileRole::Archive,
+                Name::ShortenedFrom(_) => FileRole::Shortened,
+                Name::CopyOf(_) | Name::Unfinished(_) => FileRole::Copy,
+                Name::TraceOf(_) | Name::Store | Name::Jobs | Name::Lock | Name::Temporary => FileRole::Beside,
+                Name::Other => FileRole::Unknown,
             };
             assert_eq!(place_of(name), loaded, "{name}");
         }

@@ -16,7 +16,7 @@ use crate::model::fact::Fact;
 use crate::model::heads::HeadName;
 use crate::runtimes::javascript as js;
 
-use super::cursors::{Cursors, Id, Ids, Line, Row};
+use super::cursors::{Cursors, Id, Ids, LinkedRow, Row};
 use super::schema::SCHEMA;
 
 /// What the loader makes of a transcript.
@@ -116,12 +116,12 @@ pub(super) fn judge(scan: &Scan<'_>) -> Judged {
     }
 }
 
-/// The rows with their ids; version 1 has none, and each row stands below the
+/// Returns the rows with their ids; version 1 has none, and each row stands below the
 /// one before.
-fn lines(entries: &[Entry<'_>], rows: &[Row], lineage: Lineage, ids: &mut Ids) -> Vec<Line> {
+fn lines(entries: &[Entry<'_>], rows: &[Row], lineage: Lineage, ids: &mut Ids) -> Vec<LinkedRow> {
     let mut previous = Id::Null;
     let mut line = |(entry, row): (&Entry<'_>, &Row)| {
-        let mut line = Line {
+        let mut line = LinkedRow {
             row: *row,
             id: ids.of(entry.id_text.as_deref()),
             parent: ids.of(entry.parent.as_deref()),
@@ -142,7 +142,7 @@ fn lines(entries: &[Entry<'_>], rows: &[Row], lineage: Lineage, ids: &mut Ids) -
     entries.iter().zip(rows).map(&mut line).collect()
 }
 
-/// The entry that each compaction keeps first, where its own id does not say.
+/// Returns the entry that each compaction keeps first, where its own id does not say.
 fn first_kept(entries: &[Entry<'_>], rows: &[Row], cursors: &mut Cursors, ids: &Ids, lineage: Lineage) -> HashMap<usize, usize> {
     let compactions = (0..entries.len()).filter(|n| entries[*n].kind == Record::Compaction && rows[*n] == Row::Canonical);
     let compactions: Vec<usize> = compactions.collect();
@@ -164,18 +164,18 @@ fn first_kept(entries: &[Entry<'_>], rows: &[Row], cursors: &mut Cursors, ids: &
     kept
 }
 
-/// The entry at a place among everything, the header included, or else among
+/// Returns the entry at a place among everything, the header included, or else among
 /// entries alone.
 fn entry_at(rows: &[Row], index: f64) -> Option<usize> {
     let is_index = (1.0..4_294_967_295.0).contains(&index) && index == index.trunc();
-    let behind_header = is_index.then(|| index as usize - 1)?;
+    let after_header = is_index.then(|| index as usize - 1)?;
     let begins_with_header = rows.first() == Some(&Row::Header);
     let listed = |n: &usize| if begins_with_header { *n > 0 } else { rows[*n] != Row::Header };
-    let row = (0..rows.len()).filter(listed).nth(behind_header).filter(|n| rows[*n] == Row::Canonical);
-    row.or_else(|| (0..rows.len()).filter(|n| rows[*n] == Row::Canonical).nth(behind_header))
+    let row = (0..rows.len()).filter(listed).nth(after_header).filter(|n| rows[*n] == Row::Canonical);
+    row.or_else(|| (0..rows.len()).filter(|n| rows[*n] == Row::Canonical).nth(after_header))
 }
 
-/// The nodes that no other hangs below, by their ids.
+/// Returns the nodes that no other hangs below, by their ids.
 fn other_leaves(entries: &[Entry<'_>], cursors: &Cursors, wanted: &[Option<usize>], leaf: Option<usize>) -> BTreeMap<String, usize> {
     let mut has_child = vec![false; entries.len()];
     for n in (0..entries.len()).filter(|n| cursors.is_held(*n)) {
@@ -195,7 +195,7 @@ fn other_leaves(entries: &[Entry<'_>], cursors: &Cursors, wanted: &[Option<usize
 }
 
 impl Judged {
-    /// The way up from an entry as the program goes it, first to last: it stops
+    /// Returns the way up from an entry as the program goes it, first to last: it stops
     /// at an entry that it has passed.
     pub(super) fn way(&self, leaf: Option<usize>) -> Vec<usize> {
         let Some(leaf) = leaf else { return Vec::new() };
@@ -213,12 +213,12 @@ impl Judged {
         way
     }
 
-    /// Whether the log's own tree cannot show the way to an entry.
+    /// Tells whether the log's own tree cannot show the way to an entry.
     pub(super) fn is_round(&self, leaf: usize) -> bool {
         self.circular[leaf] && self.way(Some(leaf)) != forest::path(&self.placed.parents, Some(leaf))
     }
 
-    /// What of a way is shown.
+    /// Returns what of a way is shown.
     pub(super) fn context<'p>(&self, way: &'p [usize], entries: &[Entry<'_>], by_id: &forest::ById<'_>) -> Context<'p> {
         Context::of(way, entries, |compaction| {
             let named =
@@ -227,7 +227,7 @@ impl Judged {
         })
     }
 
-    /// Whether a row is an entry of the tree.
+    /// Tells whether a row is an entry of the tree.
     pub(super) fn is_entry(&self, n: usize) -> bool {
         self.rows[n] == Row::Canonical
     }
@@ -256,7 +256,7 @@ impl<'j, 's, 'a> Failing<'j, 's, 'a> {
         Failing { judged, entries, by_id: forest::by_id(entries, |n| judged.placed.is_named[n]), is_troubled }
     }
 
-    /// Why the branch to this entry cannot be shown.
+    /// Says why the branch to this entry cannot be shown.
     pub(super) fn why(&self, leaf: usize) -> Option<&'static str> {
         if !self.is_troubled[leaf] {
             return None;
@@ -273,7 +273,7 @@ impl<'j, 's, 'a> Failing<'j, 's, 'a> {
     }
 }
 
-/// What the loader knows of a session before it makes messages of it.
+/// Returns what the loader knows of a session before it makes messages of it.
 pub(super) fn state(scan: &Scan<'_>, judged: &Judged) -> BTreeMap<String, Fact> {
     let entries = &scan.entries;
     let known: Vec<&Entry<'_>> = entries.iter().enumerate().filter(|(n, _)| judged.is_entry(*n)).map(|(_, entry)| entry).collect();
@@ -289,7 +289,7 @@ pub(super) fn state(scan: &Scan<'_>, judged: &Judged) -> BTreeMap<String, Fact> 
     facts
 }
 
-/// The model and the thinking level of the active branch.
+/// Returns the model and the thinking level of the active branch.
 pub(super) fn settings(scan: &Scan<'_>, judged: &Judged) -> (Option<String>, Option<Fact>) {
     let way = judged.way(judged.leaf);
     (facts::model(&scan.entries, &way), facts::thinking_level(&scan.entries, &way))

@@ -136,7 +136,7 @@ fn transcript<'a>(mut reader: Reader<'a, '_>, parts: &Parts<'a>) -> Result<ReadS
     reader.trailer()
 }
 
-/// What is left of a session whose transcript is gone.
+/// Returns what is left of a session whose transcript is gone.
 fn remains<'a>(mut reader: Reader<'a, '_>, copies: &[&(&'a RelPath, &'a [u8], String)]) -> Result<ReadSummary, StreamError> {
     reader.to.put_json(EventKind::Session, &Session::new(SessionKind::Orphan, ID, reader.to.files.name()))?;
     let head = HeadName::main();
@@ -203,7 +203,7 @@ fn backup<'a>(reader: &mut Reader<'a, '_>, path: &'a RelPath, bytes: &'a [u8]) -
 
 /// What the session store says of this session.
 fn store_entries(to: &mut Conversion<'_, '_>) -> Result<(), StreamError> {
-    for slice in &to.files.beside().slices {
+    for slice in &to.files.shared_facts().slices {
         let mut payload = b"{\"store\":".to_vec();
         json::push_string(&slice.file.to_string(), &mut payload);
         payload.extend_from_slice(b",\"key\":");

@@ -70,13 +70,13 @@ const RUN_LINES: EntrySchema = EntrySchema { is_record: is_run_line, ..SCHEMA };
 
 const STYLE: Style = EntrySchema::STYLE;
 
-/// Whether an object on a broken line is a line of a run log.
+/// Tells whether an object on a broken line is a line of a run log.
 fn is_run_line(members: &[Member<'_>]) -> bool {
     let is_text = |key: &str| get(members, key).is_some_and(|value| json::kind_of(value) == json::Kind::String);
     is_text("jobId") && is_text("action")
 }
 
-/// Whether an entry is a line of a run log: the first one decides what a file
+/// Tells whether an entry is a line of a run log: the first one decides what a file
 /// is read as.
 pub(super) fn is_run(entry: &Entry<'_>) -> bool {
     with_members(entry, |members| {
@@ -153,7 +153,7 @@ fn render(payload: &[u8], shapes: &Shapes, out: &mut Vec<u8>) -> Option<()> {
     RUN.render(&event, shapes, &NoContent, &mut NoIds, mapping::To { style: STYLE, depth: 0, out })
 }
 
-/// The renderer of run logs.
+/// Returns the renderer of run logs.
 pub(super) fn renderer(shapes: &[Order]) -> Box<dyn RecordRenderer> {
     Box::new(Runs { shapes: Shapes::with_others(Order::default(), shapes.to_vec()) })
 }

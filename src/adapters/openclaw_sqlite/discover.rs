@@ -1,7 +1,7 @@
 //! Which files are an agent's database, and which lie beside it.
 
 use crate::adapters::format::{Confidence, Found, Standing, UnitClaim};
-use crate::model::files::{Beside, RelPath};
+use crate::model::files::{RelPath, SharedFacts};
 use crate::model::finding::FindingCode;
 use crate::model::folder::{FolderView, ListedKind};
 
@@ -75,7 +75,7 @@ fn claim(folder: &FolderView<'_>, name: &[u8]) -> Option<UnitClaim> {
         root: RelPath::new(""),
         files,
         left_out,
-        beside: Beside::default(),
+        shared: SharedFacts::default(),
         retires: Vec::new(),
         confidence: Confidence::Sure,
         standing: Standing::Live,

@@ -232,7 +232,7 @@ fn version(tables: &dyn Tables) -> Result<Option<i64>, LayoutError> {
     Ok(version)
 }
 
-/// The tables with rows that are no part of a session and may hold secrets.
+/// The tables with rows that are not part of a session and may hold secrets.
 fn secrets(tables: &dyn Tables) -> Result<Vec<(String, String)>, LayoutError> {
     let mut names: Vec<String> = Vec::new();
     let query = Query { table: "sqlite_master", columns: &["name"], only: Some(("type", "table")), order: &["name"] };

@@ -23,7 +23,7 @@ use crate::model::finding::Findings;
 use crate::model::folder::FolderView;
 use crate::model::loaded::Loader;
 use crate::model::shape::{Order, Shapes};
-use crate::model::shown::Shower;
+use crate::model::shown::MessageRenderer;
 use crate::model::stream::{EventSink, RecordRenderer, StreamError};
 
 /// The adapter of OpenClaw's databases.
@@ -68,7 +68,7 @@ impl Format for OpenClawSqlite {
         row::renderer(holds, shapes)
     }
 
-    fn shower(&self, shapes: &[Order]) -> Box<Shower> {
+    fn message_renderer(&self, shapes: &[Order]) -> Box<MessageRenderer> {
         let shapes = Shapes::with_others(Order::default(), shapes.to_vec());
         Box::new(move |shown, hand_on| show::show(shown, &shapes, hand_on))
     }

@@ -39,7 +39,7 @@ pub(super) struct Navigation {
     pub(super) leaf: Option<usize>,
     /// The entry that each node hangs below, as the program goes up.
     pub(super) wanted: Vec<Option<usize>>,
-    /// Which entries are nodes: a label of nothing is none.
+    /// Which entries are nodes: a label of nothing is not.
     pub(super) is_node: Vec<bool>,
     names: Names,
 }
@@ -50,7 +50,7 @@ struct Names {
     numbers: HashMap<Vec<u8>, u32>,
     /// The last node of each id.
     node: Vec<Option<usize>>,
-    /// What each row that is no node leads to.
+    /// What each row that is not a node leads to.
     link: Vec<Option<Id>>,
     /// Parents that follow from where the leaf stood.
     logical: Vec<Option<Id>>,
@@ -173,7 +173,7 @@ impl Navigation {
         self.names.node_of(above).filter(|above| *above != n)
     }
 
-    /// The entry that a boundary keeps first. A row that is no node stands for the
+    /// The entry that a boundary keeps first. A row that is not a node stands for the
     /// node above it, or else for one below.
     pub(super) fn first_kept(&mut self, boundary: usize) -> Option<usize> {
         let named = self.lines[boundary].kept?;

@@ -1,7 +1,7 @@
 //! Which files are databases of opencode.
 
 use crate::adapters::format::{Confidence, Found, Standing, UnitClaim};
-use crate::model::files::{Beside, RelPath};
+use crate::model::files::{RelPath, SharedFacts};
 use crate::model::finding::FindingCode;
 use crate::model::folder::{FolderView, ListedKind};
 
@@ -58,7 +58,7 @@ fn claim(folder: &FolderView<'_>, name: &[u8]) -> UnitClaim {
         root: RelPath::new(""),
         files,
         left_out: left_out.into_iter().collect(),
-        beside: Beside::default(),
+        shared: SharedFacts::default(),
         retires: Vec::new(),
         confidence: Confidence::Sure,
         standing: Standing::Live,

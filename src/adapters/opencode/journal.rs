@@ -150,7 +150,7 @@ impl Event {
     fn of(columns: &Columns<'_, '_>) -> Option<Event> {
         let Some(RowValue::Integer(ordinal @ 0..)) = columns.get("seq") else { return None };
         let kind = columns.text("type")?;
-        // A name of ours is none of a column.
+        // A name that this reader gives is never that of a column.
         let is_ours = columns.values.iter().any(|(name, _)| name.starts_with('$'));
         (!is_ours).then_some(Event { id: columns.text("id")?, ordinal, about: About::of(&kind), kind, data: columns.text("data")? })
     }

@@ -14,7 +14,7 @@ pub(super) const PART_IDS: &[&str] = &["id", "sessionID", "messageID"];
 /// What the column of a message or part with its data is called.
 pub(super) const DATA: &str = "data";
 
-/// Why a row is no message or part that the program can show.
+/// Why a row is not a message or part that the program can show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NoRecord {
     /// It has no id that is a text.
@@ -51,7 +51,7 @@ fn object(names: &[&str], ids: &[&str], row: &Columns<'_, '_>) -> Result<Vec<u8>
     let data = match row.get(DATA) {
         Some(RowValue::Text(text)) => decode_utf8(&text).into_owned(),
         Some(RowValue::Blob(_)) => return Err(NoRecord::NotJson),
-        // What is no text is parsed as the text of it, and has no properties.
+        // What is not text is parsed as the text of it, and has no properties.
         Some(RowValue::Null | RowValue::Integer(_) | RowValue::Real(_)) | None => b"{}".to_vec(),
     };
     let data = Value::parse(&data).ok_or(NoRecord::NotJson)?;

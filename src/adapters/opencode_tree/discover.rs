@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::adapters::format::{Confidence, Found, Standing, UnitClaim};
-use crate::model::files::{Beside, RelPath};
+use crate::model::files::{RelPath, SharedFacts};
 use crate::model::folder::{FolderView, ListedKind};
 use crate::runtimes::javascript::Value;
 
@@ -101,14 +101,14 @@ fn is_storage(folder: &FolderView<'_>) -> bool {
     folder.beginning(SESSIONS).any(|(path, entry)| entry.kind == ListedKind::File && is_session(path))
 }
 
-/// The files below the program's own folders, and what each is.
+/// Returns the files below the program's own folders, and what each is.
 fn files<'f>(folder: &FolderView<'f>) -> impl Iterator<Item = (&'f [u8], FileRole<'f>)> {
     let starts = [MESSAGES, PARTS, SESSIONS, DIFFS, TODOS, PROJECTS, MIGRATION];
     let listed: Vec<_> = starts.into_iter().flat_map(|start| folder.beginning(start)).collect();
     listed.into_iter().filter(|(_, entry)| entry.kind == ListedKind::File).map(|(path, _)| (path, FileRole::of(path)))
 }
 
-/// The session that a part says it is of.
+/// Returns the session that a part says it is of.
 fn session_id(folder: &FolderView<'_>, path: &[u8]) -> Option<Vec<u8>> {
     let all = folder.all_bytes(path);
     let id = Value::parse(&all)?.get("sessionID").text()?.into_owned();
@@ -125,14 +125,14 @@ fn claim(id: &[u8], session: Session<'_>) -> UnitClaim {
         root: RelPath::new(""),
         files,
         left_out: Vec::new(),
-        beside: Beside::default(),
+        shared: SharedFacts::default(),
         retires: session.own.map(|own| RelPath::new(live(own))).into_iter().collect(),
         confidence: Confidence::Sure,
         standing: if is_retired { Standing::Retired } else { Standing::Live },
     }
 }
 
-/// What sessions share, and lists of sessions that are gone.
+/// Returns what sessions share, and lists of sessions that are gone.
 fn store(files: Vec<&[u8]>) -> UnitClaim {
     let mut files: Vec<RelPath> = files.into_iter().map(RelPath::new).collect();
     files.sort();
@@ -141,7 +141,7 @@ fn store(files: Vec<&[u8]>) -> UnitClaim {
         root: RelPath::new(""),
         files,
         left_out: Vec::new(),
-        beside: Beside::default(),
+        shared: SharedFacts::default(),
         retires: Vec::new(),
         confidence: Confidence::Sure,
         standing: Standing::Live,

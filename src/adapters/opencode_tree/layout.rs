@@ -60,17 +60,17 @@ impl<'p> FileRole<'p> {
     }
 }
 
-/// A path without the ending of a retired file.
+/// Returns a path without the ending of a retired file.
 pub(super) fn live(path: &[u8]) -> &[u8] {
     path.strip_suffix(RETIRED_SUFFIX.as_bytes()).unwrap_or(path)
 }
 
-/// A file's name without its ending; `None` where it has another ending.
+/// Returns a file's name without its ending; `None` where it has another ending.
 pub(super) fn stem(name: &[u8]) -> Option<&[u8]> {
     name.strip_suffix(b".json").filter(|stem| !stem.is_empty())
 }
 
-/// The two parts of a path that has no more.
+/// Returns the two parts of a path that has no more.
 fn folder_and_name(path: &[u8]) -> Option<(&[u8], &[u8])> {
     let at = memchr::memchr(b'/', path)?;
     let name = &path[at + 1..];

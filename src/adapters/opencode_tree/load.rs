@@ -19,7 +19,7 @@ use crate::runtimes::javascript::{Numbers, Value, printed_raw};
 /// Some file is not JSON.
 const NOT_LOADED: &str = "a file of a message or of a part is not JSON";
 
-/// The loader of one session.
+/// Returns the loader of one session.
 #[must_use]
 pub fn loader(files: &Files) -> Box<dyn Loader + '_> {
     Box::new(Storage::of(files))
@@ -51,7 +51,7 @@ impl<'f> Storage<'f> {
         storage
     }
 
-    /// Every message as one line.
+    /// Returns every message as one line.
     fn lines(&self) -> Option<Vec<Vec<u8>>> {
         let mut lines = Vec::with_capacity(self.messages.len());
         for (key, text) in &self.messages {

@@ -17,7 +17,7 @@ use crate::model::finding::Findings;
 use crate::model::folder::FolderView;
 use crate::model::loaded::Loader;
 use crate::model::shape::Order;
-use crate::model::shown::Shower;
+use crate::model::shown::MessageRenderer;
 use crate::model::stream::{EventSink, RecordRenderer, StreamError};
 
 /// The adapter of opencode's JSON tree.
@@ -52,8 +52,8 @@ impl Format for OpencodeTree {
         write::renderer(holds, style, shapes)
     }
 
-    fn shower(&self, shapes: &[Order]) -> Box<Shower> {
-        part_records::shower(shapes)
+    fn message_renderer(&self, shapes: &[Order]) -> Box<MessageRenderer> {
+        part_records::message_renderer(shapes)
     }
 
     fn loader<'f>(&self, files: &'f Files) -> Box<dyn Loader + 'f> {

@@ -113,7 +113,7 @@ struct Removed<'a> {
     main: BTreeMap<&'a [u8], Seq>,
 }
 
-/// The values of parts.
+/// Returns the values of parts.
 fn values<'p>(parts: &'p [Part<'_>]) -> impl Iterator<Item = Value<'p>> + Clone {
     parts.iter().map(|part| part.value)
 }
@@ -180,7 +180,7 @@ impl<'a> Reader<'a, '_> {
         Ok(())
     }
 
-    /// The messages that have a file, in the order of their names.
+    /// Returns the messages that have a file, in the order of their names.
     fn messages(&mut self, unit: &Unit<'a>) -> Result<Removed<'a>, StreamError> {
         let mut rest: BTreeMap<&'a [u8], (Vec<OneFile<'a>>, &'static str)> =
             unit.parts.iter().map(|(id, parts)| (*id, (parts.clone(), NO_FILE))).collect();
@@ -254,7 +254,7 @@ impl<'a> Reader<'a, '_> {
         self.to.put(EventKind::Message, normal.ts.as_deref(), Some(parent), &decode_utf8(&normal.payload))
     }
 
-    /// The parts of one message that are JSON, by id; the others are damage.
+    /// Returns the parts of one message that are JSON, by id; the others are damage.
     fn parts(&mut self, files: Vec<OneFile<'a>>) -> Result<Vec<Part<'a>>, StreamError> {
         let mut parts = Vec::with_capacity(files.len());
         for file in files {
@@ -348,7 +348,7 @@ impl<'a> Reader<'a, '_> {
     }
 }
 
-/// How a value is written: indented, as the program does, or on one line.
+/// Returns how a value is written: indented, as the program does, or on one line.
 fn style_of(token: &[u8]) -> Style {
     match token.get(1) {
         Some(b'\n') | Some(b']' | b'}') | None => DOCUMENT,

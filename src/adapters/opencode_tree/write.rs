@@ -11,7 +11,7 @@ use crate::model::stream::{LogAccess, RecordRenderer, RecordSink, StreamError};
 
 use super::schema::{DOCUMENT, HOLDS_MESSAGE, HOLDS_PART, HOLDS_SESSION, HOLDS_VALUE, SESSION};
 
-/// The renderer for what a file holds.
+/// Returns the renderer for what a file holds.
 pub(super) fn renderer(holds: &str, style: Option<&str>, shapes: &[Order]) -> Option<Box<dyn RecordRenderer>> {
     if ![HOLDS_MESSAGE, HOLDS_PART, HOLDS_SESSION, HOLDS_VALUE].contains(&holds) {
         return None;

@@ -5,7 +5,7 @@ use std::cell::OnceCell;
 
 use crate::adapters::format::{Confidence, Found, RETIRED_SUFFIX, Standing, Stray, UnitClaim};
 use crate::adapters::kit::entries::signs::{self, HostSigns, Looks};
-use crate::model::files::{Beside, RelPath};
+use crate::model::files::{RelPath, SharedFacts};
 use crate::model::finding::FindingCode;
 use crate::model::folder::{FolderView, ListedKind};
 
@@ -76,20 +76,20 @@ fn unit(name: &[u8], live_name: &[u8], confidence: Confidence, standing: Standin
         root: RelPath::new(""),
         files: vec![RelPath::new(name)],
         left_out: Vec::new(),
-        beside: Beside::default(),
+        shared: SharedFacts::default(),
         retires: vec![RelPath::new(live_name)],
         confidence,
         standing,
     }
 }
 
-/// Whether some file of a folder is a session of pi.
+/// Tells whether some file of a folder is a session of pi.
 fn holds_sessions(folder: &FolderView<'_>) -> bool {
     let mut files = folder.direct().filter(|(name, entry)| entry.kind == ListedKind::File && name.ends_with(SUFFIX));
     files.any(|(name, entry)| matches!(signs::look_at(folder, name, entry.size, &OTHERS), Looks::Session(_)))
 }
 
-/// Whether a name is one that pi gives: a time and an id, as in
+/// Tells whether a name is one that pi gives: a time and an id, as in
 /// `2026-11-15T23-14-50-910Z_01a1e17d-f59d-4370-93ec-e2321818cbc6.jsonl`.
 fn is_named_by_pi(name: &[u8]) -> bool {
     const TIME: &[u8] = b"0000-00-00T00-00-00-000Z_";

@@ -58,7 +58,7 @@ impl Exporter for PiExporter {
     }
 }
 
-/// The folder in which pi keeps the sessions of a working folder.
+/// Returns the folder in which pi keeps the sessions of a working folder.
 fn folder_of(cwd: &str) -> String {
     format!("--{}--", cwd.trim_start_matches(['/', '\\']).replace(['/', '\\', ':'], "-"))
 }

@@ -22,7 +22,7 @@ const NEWEST: f64 = 4.0;
 /// The value that says where a branch ends.
 const TIP: &str = "pi.branch.tip";
 
-/// The version that a file's first record names, where that is such a header.
+/// Returns the version that a file's first record names, where that is such a header.
 pub(super) fn version(entries: &[Entry<'_>]) -> Option<Vec<u8>> {
     let header = entries.first().filter(|entry| entry.is_object())?;
     with_members(header, |members| {
@@ -43,8 +43,8 @@ pub(super) fn split_commits<'a>(scan: &mut Scan<'a>, bytes: &'a [u8]) {
             Piece::Entry(n, end) => match writes(&old[n], bytes) {
                 Some((before, writes)) => {
                     scan.pieces.push(Piece::Gap(before, 1));
-                    for (write, behind) in writes {
-                        scan.pieces.push(Piece::Entry(scan.entries.len(), behind));
+                    for (write, after) in writes {
+                        scan.pieces.push(Piece::Entry(scan.entries.len(), after));
                         scan.entries.push(write);
                     }
                 }
@@ -61,7 +61,7 @@ pub(super) fn split_commits<'a>(scan: &mut Scan<'a>, bytes: &'a [u8]) {
 /// A write, and the bytes up to the next.
 type Write<'a> = (Entry<'a>, &'a [u8]);
 
-/// The writes of a line that is a list of nothing else, and the bytes before the
+/// Returns the writes of a line that is a list of nothing else, and the bytes before the
 /// first.
 fn writes<'a>(entry: &Entry<'a>, bytes: &'a [u8]) -> Option<(&'a [u8], Vec<Write<'a>>)> {
     if entry.value != Value::List || !entry.is_utf8 {
@@ -75,14 +75,14 @@ fn writes<'a>(entry: &Entry<'a>, bytes: &'a [u8]) -> Option<(&'a [u8], Vec<Write
     let line_end = line.offset + line.text.len() + line.end.len();
     let mut writes = Vec::new();
     for (n, (start, end)) in spans.iter().enumerate() {
-        let behind = &bytes[*end..spans.get(n + 1).map_or(line_end, |next| next.0)];
-        let write = Line { text: &bytes[*start..*end], offset: *start, end: behind, ..line };
-        writes.push((entry::read(write, SCHEMA).ok().filter(Entry::is_object)?, behind));
+        let after = &bytes[*end..spans.get(n + 1).map_or(line_end, |next| next.0)];
+        let write = Line { text: &bytes[*start..*end], offset: *start, end: after, ..line };
+        writes.push((entry::read(write, SCHEMA).ok().filter(Entry::is_object)?, after));
     }
     Some((&bytes[line.offset..first], writes))
 }
 
-/// The entry at which the main branch ends: the last that a write says, else the
+/// Returns the entry at which the main branch ends: the last that a write says, else the
 /// last one of all.
 pub(super) fn tip(entries: &[Entry<'_>], by_id: &ById<'_>) -> Option<usize> {
     let named = entries.iter().rev().find_map(|entry| {
@@ -96,7 +96,7 @@ pub(super) fn tip(entries: &[Entry<'_>], by_id: &ById<'_>) -> Option<usize> {
     named.or_else(|| entries.iter().rposition(is_entry))
 }
 
-/// What the header says of a session.
+/// Returns what the header says of a session.
 pub(super) fn described(session: Session, entries: &[Entry<'_>]) -> Session {
     let (Some(version), Some(header)) = (version(entries), entries.first()) else { return session };
     with_members(header, |members| {

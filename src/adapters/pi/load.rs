@@ -26,7 +26,7 @@ use flavour::Flavour;
 use record::{Kind, Records};
 use tree::{Leaf, Tree};
 
-/// The loader of the one session file that a unit consists of.
+/// Returns the loader of the one session file that a unit consists of.
 #[must_use]
 pub fn loader(files: &Files) -> Box<dyn Loader + '_> {
     let bytes = files.iter().find_map(|(_, entry)| match entry {

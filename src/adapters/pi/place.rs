@@ -139,7 +139,7 @@ fn writer_of(scan: &Scan<'_>, version: Option<&[u8]>) -> Writer {
     if number == Some(3.0) && entries.any(is_sign) && is_strict(scan) { Writer::Harness } else { Writer::Pi }
 }
 
-/// Whether the harness would take every line of a file.
+/// Tells whether the harness would take every line of a file.
 fn is_strict(scan: &Scan<'_>) -> bool {
     let is_whole = scan.pieces.iter().all(|piece| matches!(piece, Piece::Entry(..) | Piece::Gap(..)));
     let kind = |members: &[Member<'_>], key: &str| get(members, key).map(json::kind_of);
@@ -198,7 +198,7 @@ fn leaf(entries: &[Entry<'_>], by_id: &ById<'_>, writer: Writer, lineage: Lineag
     if is_null { Leaf::Nowhere } else { Leaf::At(last) }
 }
 
-/// The entries that nothing hangs below, by their ids.
+/// Returns the entries that nothing hangs below, by their ids.
 fn other_leaves(entries: &[Entry<'_>], by_id: &ById<'_>, leaf: Leaf, writer: Writer) -> BTreeMap<String, usize> {
     let mut has_child = vec![false; entries.len()];
     // An id that is an object is like no other.
@@ -248,7 +248,7 @@ impl<'j, 's, 'a> Failing<'j, 's, 'a> {
         Failing { judged, entries, by_id: forest::by_id(entries, |n| judged.placed.is_named[n]), is_troubled }
     }
 
-    /// Why the branch to this entry cannot be shown.
+    /// Says why the branch to this entry cannot be shown.
     pub(super) fn why(&self, leaf: usize) -> Option<&'static str> {
         if self.judged.circular[leaf] {
             return Some(CIRCLE);
@@ -292,7 +292,7 @@ impl<'j, 's, 'a> Failing<'j, 's, 'a> {
         })
     }
 
-    /// What of a path is shown.
+    /// Returns what of a path is shown.
     pub(super) fn context<'p>(&self, path: &'p [usize]) -> Context<'p> {
         Context::of(path, self.entries, |compaction| match self.judged.lineage {
             Lineage::ByLine => self.judged.placed.first_kept.get(&compaction).copied(),
@@ -304,14 +304,14 @@ impl<'j, 's, 'a> Failing<'j, 's, 'a> {
     }
 }
 
-/// Whether a change of tools has a list of them, or a text.
+/// Tells whether a change of tools has a list of them, or a text.
 fn has_tools(entry: &Entry<'_>) -> bool {
     with_members(entry, |members| {
         get(members, "activeToolNames").is_some_and(|names| matches!(json::kind_of(names), Kind::Array | Kind::String))
     })
 }
 
-/// What the loader derives besides messages: the model, and facts by name.
+/// Returns what the loader derives besides messages: the model, and facts by name.
 pub(super) fn derived(scan: &Scan<'_>, judged: &Judged) -> (Option<String>, BTreeMap<String, Fact>) {
     let entries = &scan.entries;
     let path = forest::path(&judged.placed.parents, judged.leaf.entry());
@@ -332,7 +332,7 @@ pub(super) fn derived(scan: &Scan<'_>, judged: &Judged) -> (Option<String>, BTre
     (model, derived)
 }
 
-/// The model at the end of a path in the tutorial, which knows no providers.
+/// Returns the model at the end of a path in the tutorial, which knows no providers.
 fn tutorial_model(entries: &[Entry<'_>], path: &[usize]) -> Option<String> {
     let named = |entry: &Entry<'_>| {
         with_members(entry, |members| {

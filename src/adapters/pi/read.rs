@@ -65,7 +65,7 @@ pub(super) fn read(files: &Files, check: Check, events: &mut dyn EventSink, find
     reader.trailer()
 }
 
-/// The version as the header says it, and whose it is where it is not pi's own.
+/// Returns the version as the header says it, and whose it is where it is not pi's own.
 fn version(judged: &Judged) -> String {
     let version = judged.version.as_deref().unwrap_or("1");
     match judged.writer {
@@ -155,7 +155,7 @@ fn note_oddities(findings: &mut Findings, path: &str, scan: &Scan<'_>, judged: &
     }
     let mut headers = scan.entries.iter().filter(|entry| entry.kind == Record::Header).skip(1);
     if let Some(second) = headers.next() {
-        findings.add(FindingCode::RepeatedHeader, Location::at(path, second.line.number, 1), "a second header, which pi passes over");
+        findings.add(FindingCode::RepeatedHeader, Location::at(path, second.line.number, 1), "a second header, which pi skips");
     }
     for (n, entry) in scan.entries.iter().enumerate() {
         let place = || Location::at(path, entry.line.number, 1);

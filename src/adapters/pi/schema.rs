@@ -98,7 +98,7 @@ static ASSISTANT_MESSAGE: Table = entry!("message", ("message", Open(&ASSISTANT)
 static RESULT_MESSAGE: Table = entry!("message", ("message", Open(&RESULT)));
 static MODEL: Table = entry!("model_change", ("model", To("model", Text)));
 
-/// The tables of the tutorial's records.
+/// Returns the tables of the tutorial's records.
 fn tutorial(record: Record) -> Option<&'static Table> {
     match record {
         Record::Header => Some(&HEADER),

@@ -169,7 +169,7 @@ fn encode_tool_calls(value: Value<'_>, writer: Escapes, list: &mut List<'_>) -> 
     true
 }
 
-/// A tool call in one of the forms that the program has written: its id and
+/// Returns a tool call in one of the forms that the program has written: its id and
 /// type, what is called, and what else follows. `None` for any other.
 fn encode_tool_call(value: Value<'_>, writer: Escapes, out: &mut Vec<u8>) -> Option<()> {
     if !value.is_object() {
@@ -260,12 +260,12 @@ fn decode_tool_call(part: Value<'_>, to: To<'_>) {
     object.close();
 }
 
-/// The part, where it is of this kind.
+/// Returns the part, where it is of this kind.
 fn is<'p>(part: Value<'p>, kind: &str) -> Option<Value<'p>> {
     part.first("type").filter(|found| found.is_str(kind)).map(|_| part)
 }
 
-/// A member of the first part of this kind that has it.
+/// Returns a member of the first part of this kind that has it.
 fn find<'p>(parts: Value<'p>, kind: &str, name: &str) -> Option<Value<'p>> {
     parts.elements().find_map(|part| is(part, kind).and_then(|part| part.first(name)))
 }

@@ -166,7 +166,7 @@ pub(super) fn meta<'a>(members: &[Member<'a>]) -> Result<Meta<'a>, Rejection> {
     Ok(meta)
 }
 
-/// The same for a legacy file.
+/// Decodes the members of a legacy file.
 pub(super) fn legacy<'a>(members: impl Iterator<Item = Member<'a>>, depth: Depth) -> Result<(Legacy<'a>, KeyForm), Rejection> {
     let mut legacy = Legacy {
         key: Text::default(),
@@ -182,13 +182,13 @@ pub(super) fn legacy<'a>(members: impl Iterator<Item = Member<'a>>, depth: Depth
 }
 
 impl Message<'_> {
-    /// Takes away a time that is none, for which the program puts that of the
+    /// Removes a zero time, for which the program puts that of the
     /// load where it reads a whole file. Says whether there was one.
     pub(super) fn forget_zero_time(&mut self) -> bool {
         self.created_at.take_if(|time| time.is_zero()).is_some()
     }
 
-    /// Whether the program leaves this message out: reasoning and nothing else.
+    /// Tells whether the program leaves this message out: reasoning and nothing else.
     pub(super) fn is_thought(&self) -> bool {
         !self.reasoning_content.is_empty()
             && self.role.is("assistant")

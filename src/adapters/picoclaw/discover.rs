@@ -9,7 +9,7 @@ mod strays;
 use std::collections::BTreeMap;
 
 use crate::adapters::format::{Confidence, Found, RETIRED_SUFFIX, Standing, UnitClaim};
-use crate::model::files::{Beside, RelPath};
+use crate::model::files::{RelPath, SharedFacts};
 use crate::model::finding::FindingCode;
 use crate::model::folder::{FolderView, Listed, ListedKind};
 
@@ -68,7 +68,7 @@ pub(super) fn discover(view: &FolderView<'_>, signs: Signs) -> Found {
     found
 }
 
-/// The lines that the program would import a whole file of this name over.
+/// Returns the lines that the program would import a whole file of this name over.
 pub(crate) fn overwritten_by(name: &RelPath, bytes: &[u8], view: &FolderView<'_>) -> Option<RelPath> {
     if role(name.as_bytes()) != Role::Legacy {
         return None;
@@ -89,7 +89,7 @@ fn claim(name: RelPath, confidence: Confidence, standing: Standing) -> UnitClaim
         root: RelPath::new(""),
         files: Vec::new(),
         left_out: Vec::new(),
-        beside: Beside::default(),
+        shared: SharedFacts::default(),
         retires: Vec::new(),
         confidence,
         standing,
@@ -173,7 +173,7 @@ impl Folder {
         }
     }
 
-    /// Whether the sessions here are to be claimed.
+    /// Tells whether the sessions here are to be claimed.
     fn is_ours(&self, view: &FolderView<'_>, signs: Signs) -> bool {
         let is_legacy = |(stem, file): (&RelPath, &LegacyFile), suffix: &str| match file {
             LegacyFile::Ours { .. } => true,

@@ -74,7 +74,7 @@ impl Exporter for PicoclawExporter {
     }
 }
 
-/// What each line cannot keep, by its number; nothing where all is bare.
+/// Returns what each line cannot keep, by its number; nothing where all is bare.
 fn companion(session: &Transcript) -> Option<Vec<u8>> {
     let mut records = Object::new();
     for (n, carried) in session.entries.iter().enumerate().filter_map(|(n, entry)| Some((n, entry.carried.as_ref()?))) {
@@ -134,7 +134,7 @@ fn timestamp(time: Instant) -> String {
     format!("{}Z", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
-/// A message whose pictures are files to the log: their addresses hold them.
+/// Returns a message whose pictures are files to the log: their addresses hold them.
 fn understood(payload: Value<'_>) -> Option<Vec<u8>> {
     let content = payload.first("content")?;
     let is_picture = |part: Value<'_>| {

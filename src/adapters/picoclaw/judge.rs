@@ -50,7 +50,7 @@ pub(super) enum MetaFile {
 }
 
 impl MetaFile {
-    /// The session's key and what else it answers to, where that can be read.
+    /// Returns the session's key and what else it answers to, where that can be read.
     pub(super) fn names(&self) -> Option<(&str, &[String])> {
         match self {
             MetaFile::Ours { key, aliases } | MetaFile::Partial { key, aliases } => Some((key, aliases)),
@@ -58,7 +58,7 @@ impl MetaFile {
         }
     }
 
-    /// Whether it says by itself that it is a session's, no lines being beside it.
+    /// Tells whether it says by itself that it is a session's, no lines being beside it.
     pub(super) fn stands_alone(&self, stem: &RelPath) -> bool {
         match self {
             MetaFile::Ours { .. } | MetaFile::Null | MetaFile::Broken => true,
@@ -67,7 +67,7 @@ impl MetaFile {
         }
     }
 
-    /// Whether the program can do nothing with the session beside it.
+    /// Tells whether the program can do nothing with the session beside it.
     pub(super) fn is_unreadable(&self) -> bool {
         match self {
             MetaFile::Ours { .. } | MetaFile::Partial { .. } | MetaFile::Null | MetaFile::Link => false,
@@ -96,7 +96,7 @@ pub(super) enum LegacyFile {
 }
 
 impl LegacyFile {
-    /// Its key, where it says one.
+    /// Returns its key, where it says one.
     pub(super) fn key(&self) -> Option<&str> {
         match self {
             LegacyFile::Ours { key } | LegacyFile::Renamed { key } | LegacyFile::Imported { key } => {
@@ -106,13 +106,13 @@ impl LegacyFile {
         }
     }
 
-    /// The name that its session has as lines.
+    /// Returns the name that its session has as lines.
     pub(super) fn base(&self, stem: &RelPath) -> RelPath {
         self.key().map_or_else(|| sanitised(stem), sanitised)
     }
 }
 
-/// Whether a name is one of the program's temporaries.
+/// Tells whether a name is one of the program's temporaries.
 pub(super) fn is_temporary(name: &[u8]) -> bool {
     let numbers = |text: &[u8]| !text.is_empty() && text.iter().all(|b| b.is_ascii_digit() || *b == b'-');
     name.strip_prefix(b".tmp-").is_some_and(numbers)
@@ -146,13 +146,13 @@ enum Ending {
     Cut,
 }
 
-/// What the first records say; nothing where there are none.
+/// Returns what the first records say; nothing where there are none.
 fn first_lines(first: &[u8], ending: Ending) -> Option<LinesFile> {
     let mut found = None;
     let mut looked_at = 0;
     for line in Lines::new(first, Newlines::LineFeed).filter(|line| !line.end.is_empty() || ending == Ending::Whole) {
         let mut members = Vec::new();
-        // What is no record, or an empty one, says nothing.
+        // What is not a record, or an empty one, says nothing.
         if json::scan_object(line.text, Dialect::Strict, &mut members).is_err() || members.is_empty() {
             continue;
         }
@@ -229,12 +229,12 @@ pub(super) fn legacy(view: &FolderView<'_>, name: &RelPath, size: u64) -> Legacy
     LegacyFile::Object
 }
 
-/// What the program would make of an object that is no session.
+/// Returns what the program would make of an object that is not a session.
 pub(super) fn object(bytes: &[u8]) -> LegacyFile {
     decoded_key(bytes).map_or(LegacyFile::Other, |key| LegacyFile::Imported { key })
 }
 
-/// Whether an object is a legacy session as the program writes it: its keys and no
+/// Tells whether an object is a legacy session as the program writes it: its keys and no
 /// others, in its order.
 pub(super) fn is_as_written(bytes: &[u8]) -> bool {
     let mut members: Vec<Member<'_>> = Vec::new();
@@ -251,7 +251,7 @@ pub(super) fn is_as_written(bytes: &[u8]) -> bool {
 /// The keys of a legacy session.
 const MEMBERS: [&str; 5] = ["key", "messages", "summary", "created", "updated"];
 
-/// The key that the program would import a legacy file under, empty where only
+/// Returns the key that the program would import a legacy file under, empty where only
 /// its name says one; nothing where it would not. Costs as much as a look at
 /// every message in it.
 pub(super) fn decoded_key(bytes: &[u8]) -> Option<String> {
@@ -265,7 +265,7 @@ pub(super) fn decoded_key(bytes: &[u8]) -> Option<String> {
     }
 }
 
-/// Whether something that is no JSON may be what is left of a session: nothing,
+/// Tells whether something that is not JSON may be what is left of a session: nothing,
 /// or an object whose first key, however much there is of it, is one of its.
 fn begins_like_a_session(bytes: &[u8]) -> bool {
     let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
@@ -283,7 +283,7 @@ fn is_message(element: Value<'_>) -> bool {
     has("role") && has("content")
 }
 
-/// Whether a list is of messages and nothing else.
+/// Tells whether a list is of messages and nothing else.
 fn holds_messages(list: Value<'_>) -> bool {
     let mut elements = list.elements().peekable();
     elements.peek().is_some() && elements.all(is_message)

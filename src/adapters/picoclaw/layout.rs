@@ -45,7 +45,7 @@ const ROLES: [(&str, Role); 7] = [
     (CARRIED, Role::Carried),
 ];
 
-/// What a file is, by its name.
+/// Returns what a file is, by its name.
 pub(crate) fn role(name: &[u8]) -> Role {
     if name.starts_with(b".tmp-") {
         return Role::Companion;
@@ -53,8 +53,8 @@ pub(crate) fn role(name: &[u8]) -> Role {
     ROLES.iter().find(|(suffix, _)| name.ends_with(suffix.as_bytes())).map_or(Role::Companion, |(_, role)| *role)
 }
 
-/// The same with a look at its content. A legacy session whose key ends in
-/// `.meta` has the name of a meta file.
+/// Returns what a file is, by its name and its content: a legacy session whose key ends
+/// in `.meta` has the name of a meta file.
 pub(crate) fn role_by_content(name: &[u8], bytes: &[u8]) -> Role {
     match role(name) {
         Role::Meta if key_before_messages(bytes).is_some() => Role::Legacy,
@@ -63,7 +63,7 @@ pub(crate) fn role_by_content(name: &[u8], bytes: &[u8]) -> Role {
     }
 }
 
-/// The same for a file by itself, which a person may have named as a session: where
+/// Returns what a file by itself is, which a person may have named as a session: where
 /// its name says nothing, it is a legacy session if it begins like one, else lines.
 pub(crate) fn role_alone(name: &[u8], bytes: &[u8]) -> Role {
     let is_known = ROLES.iter().any(|(suffix, _)| name.ends_with(suffix.as_bytes()));
@@ -75,7 +75,7 @@ pub(crate) fn role_alone(name: &[u8], bytes: &[u8]) -> Role {
     }
 }
 
-/// Whether a name is one that the program gives to temporaries.
+/// Tells whether a name is one that the program gives to temporaries.
 fn is_temporary(name: &[u8]) -> bool {
     name.starts_with(b".tmp-")
         || (name.starts_with(b"session-") && name.ends_with(b".tmp"))
@@ -83,7 +83,7 @@ fn is_temporary(name: &[u8]) -> bool {
         || name.ends_with(b".meta.json.tmp")
 }
 
-/// The key of a legacy session that begins as the program writes it, be it whole
+/// Returns the key of a legacy session that begins as the program writes it, be it whole
 /// or cut off.
 pub(crate) fn key_before_messages(first: &[u8]) -> Option<String> {
     let after = |text: &'_ [u8], word: &[u8]| -> Option<usize> {
@@ -104,19 +104,19 @@ pub(crate) fn key_before_messages(first: &[u8]) -> Option<String> {
     (after(&first[at..], b"[").is_some() || after(&first[at..], b"null").is_some()).then(|| Text::of_token(key).decoded().into_owned())
 }
 
-/// A name without the suffix that says what the file is.
+/// Returns a name without the suffix that says what the file is.
 pub(crate) fn stem(name: &[u8]) -> &[u8] {
     ROLES.iter().find_map(|(suffix, _)| name.strip_suffix(suffix.as_bytes())).unwrap_or(name)
 }
 
-/// The name of a legacy file, or of its backup, without what says that it is one:
+/// Returns the name of a legacy file, or of its backup, without what says that it is one:
 /// its key, where it says none.
 pub(crate) fn legacy_stem(name: &[u8]) -> &[u8] {
     let name = name.strip_suffix(b".migrated").unwrap_or(name);
     name.strip_suffix(LEGACY.as_bytes()).unwrap_or(name)
 }
 
-/// The name that picoclaw gives to the files of a key.
+/// Returns the name that picoclaw gives to the files of a key.
 pub(crate) fn sanitised(key: impl AsRef<[u8]>) -> RelPath {
     let plain = |byte: &u8| if matches!(byte, b':' | b'/' | b'\\') { b'_' } else { *byte };
     RelPath::new(key.as_ref().iter().map(plain).collect::<Vec<u8>>())

@@ -2,7 +2,7 @@
 //! first so many no longer count.
 
 use crate::adapters::kit::place::Placing;
-use crate::adapters::kit::surgery::{LineEnd, Wound, dissect};
+use crate::adapters::kit::salvage::{DamageKind, LineEnd, dissect};
 use crate::json::{Dialect, Style};
 use crate::model::event::{Body, Draft, EventKind, Hide, to_log_json};
 use crate::model::files::RelPath;
@@ -109,29 +109,29 @@ impl<'a> Reader<'a, '_> {
             Rejection::NotJson(error) => dissect(text, error.at, end, Dialect::Strict, &Record::is_whole),
             Rejection::TooDeep | Rejection::Type(_) => Vec::new(),
         };
-        let wound = pieces.iter().find_map(|piece| piece.wound).unwrap_or(match rejection {
-            Rejection::NotJson(_) => Wound::Fused,
-            Rejection::TooDeep | Rejection::Type(_) => Wound::Rejected,
+        let kind = pieces.iter().find_map(|piece| piece.damage).unwrap_or(match rejection {
+            Rejection::NotJson(_) => DamageKind::Fused,
+            Rejection::TooDeep | Rejection::Type(_) => DamageKind::Rejected,
         });
-        let salvaged = pieces.iter().filter(|piece| piece.wound.is_none()).count();
-        let mut sentence = wound.sentence("picoclaw", &rejection.because());
+        let salvaged = pieces.iter().filter(|piece| piece.damage.is_none()).count();
+        let mut sentence = kind.sentence("picoclaw", &rejection.because());
         if salvaged > 0 {
             let records = if salvaged == 1 { "a complete record".to_owned() } else { format!("{salvaged} complete records") };
             sentence.push_str(&format!("; {records} on it, lost to picoclaw, can be seen with `everlog replay --salvage`"));
         }
         let place = Location::at(list.path.to_string(), line.number, rejection.at().min(text.len()) as u64 + 1);
-        self.to.findings.add(wound.finding(), place, sentence);
+        self.to.findings.add(kind.finding(), place, sentence);
         let whole = (line.offset, line.offset + text.len() + line.end.len());
         if salvaged == 0 {
-            return damage(&mut self.to, list, line.number, whole, wound);
+            return damage(&mut self.to, list, line.number, whole, kind);
         }
         let last = pieces.len() - 1;
         for (n, piece) in pieces.into_iter().enumerate() {
             let line_end: &[u8] = if n == last { line.end } else { b"" };
-            match piece.wound {
-                Some(wound) => {
+            match piece.damage {
+                Some(kind) => {
                     let to = line.offset + piece.end + line_end.len();
-                    damage(&mut self.to, list, line.number, (line.offset + piece.start, to), wound)?;
+                    damage(&mut self.to, list, line.number, (line.offset + piece.start, to), kind)?;
                 }
                 None => {
                     let bytes = &text[piece.start..piece.end];
@@ -146,7 +146,7 @@ impl<'a> Reader<'a, '_> {
     }
 }
 
-/// A `\r` at the very end of a file belongs to the end of its line too.
+/// Returns a `\r` at the very end of a file belongs to the end of its line too.
 fn without_return(line: Line<'_>) -> Line<'_> {
     match line.text.split_last() {
         Some((b'\r', text)) if line.end.is_empty() => Line { text, end: &line.text[text.len()..], ..line },

@@ -7,7 +7,7 @@ use crate::adapters::format::Check;
 use crate::adapters::kit::conversion::Conversion;
 use crate::adapters::kit::known::{Known, Origin};
 use crate::adapters::kit::place::{Placing, Repeats};
-use crate::adapters::kit::surgery::Wound;
+use crate::adapters::kit::salvage::DamageKind;
 use crate::json::Style;
 use crate::model::event::{Body, Draft, EventKind};
 use crate::model::files::RelPath;
@@ -54,7 +54,7 @@ struct OpenDamage {
     line: u64,
     start: usize,
     end: usize,
-    wound: Wound,
+    kind: DamageKind,
 }
 
 /// A record, and what follows it in its file.
@@ -150,7 +150,7 @@ impl<'a> Messages<'a> {
         Ok(())
     }
 
-    /// The message that a record is, and whether it is a new one.
+    /// Puts a record, and returns its message and whether that is a new one.
     fn put(
         &mut self,
         to: &mut Conversion<'a, '_>,
@@ -189,7 +189,7 @@ impl<'a> Messages<'a> {
         Ok((message, found.is_err()))
     }
 
-    /// What the message that was just looked at renders to in a list.
+    /// Returns what the message that was just looked at renders to in a list.
     fn rendered(&self, message: Seq, list: &List<'_>) -> Vec<u8> {
         let mut out = Vec::new();
         let shaped = self.shape_of.get(&message).map(|shape| self.normal.with_shape(*shape));
@@ -199,7 +199,7 @@ impl<'a> Messages<'a> {
         out
     }
 
-    /// The node that the list has come to, with a number of its own.
+    /// Returns the node that the list has come to, with a number of its own.
     pub(super) fn node(&mut self, to: &mut Conversion<'a, '_>, list: &mut List<'a>) -> Result<Seq, StreamError> {
         list.placing.parent_of_new(to.events, &mut self.repeats)
     }
@@ -230,16 +230,16 @@ pub(super) fn damage<'a>(
     list: &mut List<'a>,
     line: u64,
     (start, end): (usize, usize),
-    wound: Wound,
+    kind: DamageKind,
 ) -> Result<(), StreamError> {
     match &mut list.damage {
-        Some(open) if open.wound == wound && open.end == start => {
+        Some(open) if open.kind == kind && open.end == start => {
             open.end = end;
             Ok(())
         }
         _ => {
             close_damage(to, list)?;
-            list.damage = Some(OpenDamage { line, start, end, wound });
+            list.damage = Some(OpenDamage { line, start, end, kind });
             Ok(())
         }
     }
@@ -247,8 +247,8 @@ pub(super) fn damage<'a>(
 
 /// Writes the damage that is open.
 pub(super) fn close_damage<'a>(to: &mut Conversion<'a, '_>, list: &mut List<'a>) -> Result<(), StreamError> {
-    if let Some(OpenDamage { line, start, end, wound }) = list.damage.take() {
-        let seq = to.put_damage(list.path, line, start, wound.word(), &list.bytes[start..end])?;
+    if let Some(OpenDamage { line, start, end, kind }) = list.damage.take() {
+        let seq = to.put_damage(list.path, line, start, kind.word(), &list.bytes[start..end])?;
         list.recipe.events(seq, seq, |end, next| no_record_between(to.events, end, next));
     }
     Ok(())
@@ -276,7 +276,7 @@ fn note_oddities(to: &mut Conversion<'_, '_>, list: &List<'_>, placed: Placed<'_
     }
 }
 
-/// Whether neither a message nor damage stands between two events.
+/// Tells whether neither a message nor damage stands between two events.
 fn no_record_between(events: &dyn EventSink, end: Seq, next: Seq) -> bool {
     (end.number() + 1..next.number()).map(Seq::new).all(|seq| !matches!(events.kind(seq), EventKind::Message | EventKind::Damage))
 }

@@ -26,14 +26,14 @@ const BAD_LINES: &str = "memory: scan jsonl";
 const BAD_LEGACY: &str = "legacy file cannot be decoded";
 const NO_FILE: &str = "no session file";
 
-/// The loader of one session.
+/// Returns the loader of one session.
 #[must_use]
 pub fn loader(files: &Files) -> Box<dyn Loader + '_> {
     Box::new(Session::new(files))
 }
 
 /// Where the program would look for the messages.
-enum Place<'f> {
+enum MessagesIn<'f> {
     /// In a file of lines, beside which another says what of it counts; either
     /// may be missing.
     Lines { lines: &'f [u8], meta: Option<Result<Meta<'f>, Unread>> },
@@ -47,7 +47,7 @@ enum Place<'f> {
 struct Unread(String);
 
 struct Session<'f> {
-    place: Place<'f>,
+    place: MessagesIn<'f>,
     /// The whole files that were set aside once their messages had moved on, by
     /// the name of their head.
     backups: BTreeMap<String, &'f [u8]>,
@@ -74,22 +74,22 @@ impl<'f> Session<'f> {
             } else if name.ends_with(b".meta.json") && !is_older {
                 meta = Some(bytes);
             } else if let Some(stem) = name.strip_suffix(b".json") {
-                whole = bytes.map(|file| Place::Whole { name: stem, file });
+                whole = bytes.map(|file| MessagesIn::Whole { name: stem, file });
             }
         }
         let place = if lines.is_some() || meta.is_some() {
-            Place::Lines { lines: lines.flatten().unwrap_or_default(), meta: meta.flatten().map(read_meta) }
+            MessagesIn::Lines { lines: lines.flatten().unwrap_or_default(), meta: meta.flatten().map(read_meta) }
         } else {
-            whole.or_else(|| alone(files)).unwrap_or(Place::Nowhere)
+            whole.or_else(|| alone(files)).unwrap_or(MessagesIn::Nowhere)
         };
         Session { place, backups }
     }
 
     fn load_default(&self, show: &mut dyn FnMut(&[u8])) -> LoadOutcome {
         let loaded = match &self.place {
-            Place::Lines { lines, meta } => load_lines(lines, meta.as_ref(), show),
-            Place::Whole { name, file } => load_whole(name, file, show),
-            Place::Nowhere => LoadOutcome { error: Some(NO_FILE.to_owned()), ..LoadOutcome::default() },
+            MessagesIn::Lines { lines, meta } => load_lines(lines, meta.as_ref(), show),
+            MessagesIn::Whole { name, file } => load_whole(name, file, show),
+            MessagesIn::Nowhere => LoadOutcome { error: Some(NO_FILE.to_owned()), ..LoadOutcome::default() },
         };
         LoadOutcome { active: Some(HeadName::main()), ..loaded }
     }
@@ -113,9 +113,9 @@ impl Loader for Session<'_> {
     }
 }
 
-/// A file by itself whose name is none of the program's: a person said that it is a
+/// Returns a file by itself whose name is not one of the program's: a person said that it is a
 /// session.
-fn alone(files: &Files) -> Option<Place<'_>> {
+fn alone(files: &Files) -> Option<MessagesIn<'_>> {
     const OWN: [&[u8]; 6] = [b".json", b".jsonl", b".json.migrated", b".jsonl.migrated", b".jsonl.tmp", b".meta.json.tmp"];
     let (path, file) = files.lone_file()?;
     let name = path.as_bytes();
@@ -125,9 +125,9 @@ fn alone(files: &Files) -> Option<Place<'_>> {
     }
     if legacy::is_begun(&file.bytes) {
         let name = name.strip_suffix(b".migrated").unwrap_or(name);
-        return Some(Place::Whole { name, file: &file.bytes });
+        return Some(MessagesIn::Whole { name, file: &file.bytes });
     }
-    Some(Place::Lines { lines: &file.bytes, meta: None })
+    Some(MessagesIn::Lines { lines: &file.bytes, meta: None })
 }
 
 fn read_meta(text: &[u8]) -> Result<Meta<'_>, Unread> {

@@ -51,7 +51,7 @@ impl<'a> Record<'a> {
         Ok(Record { members: members.to_vec(), message, form: if text == KeyForm::Plain { form } else { KeyForm::Odd } })
     }
 
-    /// Whether a salvaged object is a message, and not some part of one.
+    /// Tells whether a salvaged object is a message, and not some part of one.
     pub(super) fn is_whole(text: &[u8]) -> bool {
         Record::decode(text).is_ok_and(|record| {
             let has = |name: &str| record.members.iter().any(|member| member.name() == name);
@@ -59,7 +59,7 @@ impl<'a> Record<'a> {
         })
     }
 
-    /// Who sees it, if nobody says otherwise.
+    /// Returns who sees it, if nobody says otherwise.
     pub(super) fn sight(&self) -> Sight {
         if self.message.is_thought() { Sight::Hidden("reasoning only") } else { Sight::Shown }
     }

@@ -58,7 +58,7 @@ impl<'v, 'f> Copies<'v, 'f> {
         Copies { view, originals: HashMap::new() }
     }
 
-    /// What of the session `from` stands at the beginning of the session `to`.
+    /// Returns what of the session `from` stands at the beginning of the session `to`.
     pub(super) fn copied(&mut self, from: &RelPath, to: &RelPath) -> Option<Copied> {
         let view = self.view;
         let name = path(to, LINES);
@@ -97,7 +97,7 @@ fn skip_of(view: &FolderView<'_>, stem: &RelPath) -> usize {
     decode_meta(&bytes).ok().and_then(|meta| usize::try_from(meta.skip).ok()).unwrap_or(0)
 }
 
-/// The messages that the program shows of these lines.
+/// Returns the messages that the program shows of these lines.
 fn shown(bytes: &[u8], skip: usize) -> impl Iterator<Item = Shown> {
     let lines = Lines::new(bytes, Newlines::LineFeed).filter(|line| !matches!(line.text, b"" | b"\r"));
     lines.skip(skip).filter_map(|line| {

@@ -183,7 +183,7 @@ impl<'a> Reader<'a, '_> {
 
     fn put_session(&mut self, kind: SessionKind, key: Option<&str>, created: Option<String>) -> Result<(), StreamError> {
         let id = key.map_or_else(|| to_utf8(stem(self.to.files.name_bytes())).into_owned(), str::to_owned);
-        let beside = self.to.files.beside();
+        let beside = self.to.files.shared_facts();
         let (canonical, promoted_from) = (beside.canonical.as_ref(), beside.promoted_from.as_ref());
         let session = Session {
             created,
@@ -195,7 +195,7 @@ impl<'a> Reader<'a, '_> {
         Ok(())
     }
 
-    /// When the session was begun, by the backup of its legacy file: the
+    /// Returns when the session was begun, by the backup of its legacy file: the
     /// program's own migration forgets it.
     fn begun_before(&self, roles: &[FileOf<'a>], key: Option<&str>) -> Option<String> {
         let backups = roles.iter().filter(|(_, _, role)| *role == Role::Backup).filter_map(|(_, bytes, _)| frame_of(bytes));
@@ -223,7 +223,7 @@ impl<'a> Reader<'a, '_> {
     }
 }
 
-/// What stands around the messages of a legacy file, where it is one object.
+/// Returns what stands around the messages of a legacy file, where it is one object.
 fn frame_of(bytes: &[u8]) -> Option<Legacy<'_>> {
     let mut members = Vec::new();
     json::scan_object(bytes, json::Dialect::Strict, &mut members).ok()?;

@@ -41,7 +41,7 @@ impl<'p> Cursor<'p> {
         Some(token)
     }
 
-    /// A string that is not empty.
+    /// Returns a string that is not empty.
     fn some_string(&mut self) -> Option<&'p [u8]> {
         self.string().filter(|token| *token != EMPTY)
     }
@@ -49,7 +49,7 @@ impl<'p> Cursor<'p> {
 
 /// What a message says.
 #[derive(Default)]
-struct Said<'p> {
+struct MessageMembers<'p> {
     role: &'p [u8],
     text: Option<&'p [u8]>,
     reasoning: Option<&'p [u8]>,
@@ -60,10 +60,10 @@ struct Said<'p> {
     tool_calls: Vec<[&'p [u8]; 4]>,
 }
 
-impl<'p> Said<'p> {
+impl<'p> MessageMembers<'p> {
     /// `None` where something in it is not usual.
-    fn of(payload: &'p [u8]) -> Option<Said<'p>> {
-        let mut said = Said::default();
+    fn of(payload: &'p [u8]) -> Option<MessageMembers<'p>> {
+        let mut said = MessageMembers::default();
         let mut at = Cursor { rest: payload };
         at.expect(b"{\"role\":")?;
         said.role = at.string()?;
@@ -110,7 +110,7 @@ impl<'p> Said<'p> {
 
 /// Renders a payload; says whether it could.
 pub(super) fn render(payload: &[u8], ts: Option<&str>, style: Style, depth: usize, out: &mut Vec<u8>) -> bool {
-    let Some(said) = Said::of(payload) else { return false };
+    let Some(said) = MessageMembers::of(payload) else { return false };
     let mut object = Rendering::open(style, depth, out);
     object.value("role", said.role);
     object.value("content", said.text.unwrap_or(EMPTY));
@@ -175,7 +175,7 @@ fn list<T>(object: &mut Rendering<'_>, key: &str, items: &[T], push: &dyn Fn(&T,
     out.push(b']');
 }
 
-/// Whether every escape of a payload is one that Go writes too. Outside of
+/// Tells whether every escape of a payload is one that Go writes too. Outside of
 /// strings there is no backslash, so these are the escapes of its strings. Only
 /// two kinds may be of another's making: `\/`, and some `\u`.
 fn has_own_escapes_only(payload: &[u8]) -> bool {

@@ -2,7 +2,7 @@
 
 use crate::adapters::kit::document::{self, Document, DocumentPiece, Frame};
 use crate::adapters::kit::place::Placing;
-use crate::adapters::kit::surgery::{LineEnd, Wound, dissect};
+use crate::adapters::kit::salvage::{DamageKind, LineEnd, dissect};
 use crate::json::{self, Dialect, Escapes, ScanError};
 use crate::model::files::RelPath;
 use crate::model::finding::FindingCode;
@@ -27,7 +27,7 @@ const SALVAGED: &str = "salvaged from a broken file";
 /// What a legacy file is to the program.
 pub(super) type Decoded<'a> = Option<Legacy<'a>>;
 
-/// A file name as a JSON string of the log.
+/// Returns a file name as a JSON string of the log.
 fn quoted(path: &RelPath) -> String {
     let mut out = Vec::new();
     json::push_string(&path.to_string(), &mut out);
@@ -52,7 +52,7 @@ impl<'a> Reader<'a, '_> {
         let mut recipe = RecipeBuilder::default();
         let Ok(parsed) = Document::parse(bytes, Dialect::Strict, &META) else {
             if !bytes.is_empty() {
-                let seq = self.to.put_damage(path, 1, 0, Wound::NotJson.word(), bytes)?;
+                let seq = self.to.put_damage(path, 1, 0, DamageKind::NotJson.word(), bytes)?;
                 recipe.events(seq, seq, |_, _| false);
             }
             self.to.rebuilt(path, HOLDS_META, None, recipe);
@@ -73,7 +73,7 @@ impl<'a> Reader<'a, '_> {
         Ok(())
     }
 
-    /// A legacy session; `placing` says whose list it is. Returns what the
+    /// Returns a legacy session; `placing` says whose list it is. Returns what the
     /// program makes of what stands around the messages, if it takes the file.
     pub(super) fn legacy_file(
         &mut self,
@@ -84,7 +84,8 @@ impl<'a> Reader<'a, '_> {
         self.parsed_file(path, bytes, Document::parse(bytes, Dialect::Strict, &LEGACY), placing)
     }
 
-    /// The same for a file that was parsed.
+    /// Puts a legacy file that was parsed, and returns the number of its messages and
+    /// what it was decoded to.
     pub(super) fn parsed_file(
         &mut self,
         path: &'a RelPath,
@@ -126,7 +127,7 @@ impl<'a> Reader<'a, '_> {
         let mut list = List::new(path, bytes, style, DEPTH_IN_LEGACY, placing);
         let mut lines = LineCounter::new(bytes);
         let is_text = std::str::from_utf8(bytes).is_ok();
-        // What is no time here may be one in lines with the same bytes.
+        // What is not a time here may be one in lines with the same bytes.
         let may_lack_times = memchr::memmem::find(bytes, b"\"000").is_some();
         for piece in parsed.pieces() {
             match piece {
@@ -149,7 +150,7 @@ impl<'a> Reader<'a, '_> {
                         Err(rejection) => {
                             decoded = None;
                             self.note_rejected(path, line, byte, rejection);
-                            damage(&mut self.to, &mut list, line, (offset, offset + value.text().len() + end.len()), Wound::Rejected)?;
+                            damage(&mut self.to, &mut list, line, (offset, offset + value.text().len() + end.len()), DamageKind::Rejected)?;
                         }
                     }
                 }
@@ -161,7 +162,7 @@ impl<'a> Reader<'a, '_> {
         Ok((len, decoded))
     }
 
-    /// A file with a key twice or in other letters: its messages are put as
+    /// Returns a file with a key twice or in other letters: its messages are put as
     /// the program reads them, and its bytes are kept beside them as a whole.
     fn odd(
         &mut self,
@@ -213,7 +214,7 @@ impl<'a> Reader<'a, '_> {
         Ok((0, decode::legacy(std::iter::empty(), Depth::Frame).ok().map(|(legacy, _)| legacy)))
     }
 
-    /// A file that the program skips. Complete messages in it are kept as
+    /// Returns a file that the program skips. Complete messages in it are kept as
     /// such, hidden from it.
     fn broken(
         &mut self,
@@ -229,30 +230,30 @@ impl<'a> Reader<'a, '_> {
         let mut list = List::new(path, bytes, WHOLE, DEPTH_IN_LEGACY, placing);
         let pieces = dissect(bytes, rejection.at(), LineEnd::FileEnd, Dialect::Strict, &Record::is_whole);
         let ends_early = rejection.at() + 8 >= bytes.len() && bytes.starts_with(b"{");
-        let wound = match rejection {
-            Rejection::NotJson(_) if ends_early => Wound::TornTail,
-            Rejection::NotJson(_) => Wound::NotJson,
-            Rejection::TooDeep | Rejection::Type(_) => Wound::Rejected,
+        let kind = match rejection {
+            Rejection::NotJson(_) if ends_early => DamageKind::TornTail,
+            Rejection::NotJson(_) => DamageKind::NotJson,
+            Rejection::TooDeep | Rejection::Type(_) => DamageKind::Rejected,
         };
-        let salvaged = pieces.iter().filter(|piece| piece.wound.is_none()).count();
-        let what = if wound == Wound::TornTail { "the file was cut off".to_owned() } else { rejection.because() };
+        let salvaged = pieces.iter().filter(|piece| piece.damage.is_none()).count();
+        let what = if kind == DamageKind::TornTail { "the file was cut off".to_owned() } else { rejection.because() };
         let message = match salvaged {
             0 => format!("{what}; kept as damage"),
             1 => format!("{what}; 1 complete message was cut out of it, the rest is kept as damage"),
             n => format!("{what}; {n} complete messages were cut out of it, the rest is kept as damage"),
         };
-        self.to.findings.add(wound.finding(), Location::of_offset(path.to_string(), bytes, rejection.at()), message);
+        self.to.findings.add(kind.finding(), Location::of_offset(path.to_string(), bytes, rejection.at()), message);
         let mut lines = LineCounter::new(bytes);
         let is_separator = |piece: &[u8]| piece.iter().all(|b| matches!(b, b' ' | b'\t' | b'\r' | b'\n' | b','));
         let mut pieces = pieces.into_iter().peekable();
         while let Some(piece) = pieces.next() {
             let (line, byte) = lines.at(piece.start);
-            if piece.wound.is_some() {
-                damage(&mut self.to, &mut list, line, (piece.start, piece.end), wound)?;
+            if piece.damage.is_some() {
+                damage(&mut self.to, &mut list, line, (piece.start, piece.end), kind)?;
                 continue;
             }
-            let behind = pieces.next_if(|next| next.wound.is_some() && is_separator(&bytes[next.start..next.end]));
-            let end = behind.map_or(&[][..], |next| &bytes[next.start..next.end]);
+            let after = pieces.next_if(|next| next.damage.is_some() && is_separator(&bytes[next.start..next.end]));
+            let end = after.map_or(&[][..], |next| &bytes[next.start..next.end]);
             let placed = Placed { bytes: &bytes[piece.start..piece.end], end, line, byte };
             if let Ok(record) = Record::decode(placed.bytes) {
                 self.messages.record(&mut self.to, &mut list, placed, &record, Sight::Hidden(SALVAGED))?;

@@ -65,7 +65,7 @@ pub(super) const LINES: Style = Style { separators: Separators::Compact, escapes
 /// How whole files are written.
 pub(super) const WHOLE: Style = Style { separators: Separators::Indented, escapes: Escapes::Go };
 
-/// The style of a file with these separators. Go never writes `<`, `>` or `&`
+/// Returns the style of a file with these separators. Go never writes `<`, `>` or `&`
 /// as they are, so a file that has one went through another program's hands.
 pub(super) fn style_of(bytes: &[u8], separators: Separators) -> Style {
     let head = &bytes[..bytes.len().min(64 * 1024)];

@@ -11,7 +11,7 @@ use crate::model::stream::{LogAccess, RecordRenderer, RecordSink, StreamError};
 use super::normal::render;
 use super::wire::{DEPTH_IN_LEGACY, HOLDS_LEGACY, HOLDS_LINES, HOLDS_META, LEGACY, LINES, MESSAGE, META, WHOLE};
 
-/// The renderer for what a file holds.
+/// Returns the renderer for what a file holds.
 pub(super) fn renderer(holds: &str, style: Option<&str>, shapes: &[Order]) -> Option<Box<dyn RecordRenderer>> {
     let (usual, table, depth) = match holds {
         HOLDS_LINES => (LINES, None, 0),

@@ -89,7 +89,7 @@ impl Work<'_> {
             for (stones, result) in group.iter().zip(carried.bundles) {
                 match result {
                     Ok(()) => tally.all_gone(stones),
-                    // What is left of a session is none: no later plan would name it.
+                    // What is left of a session is not a session: no later plan would name it.
                     Err(error) if may_go_later(&error) && stones.iter().any(|stone| is_gone(source, stone)) => {
                         tally.cut_short(error.into());
                     }
@@ -120,13 +120,13 @@ impl Work<'_> {
     }
 }
 
-/// Whether a file is what its tombstone makes of it.
+/// Tells whether a file is what its tombstone makes of it.
 pub(super) fn is_gone(source: &Source, stone: &Tombstone) -> bool {
     let now = repairs::current(&path_below(&source.root, &stone.path())).ok().flatten().map(|(bytes, _)| sha256_hex(&bytes));
     now.as_ref() == stone.new.as_ref().map(|new| &new.sha256)
 }
 
-/// Whether what failed is worth another try: not where a file is another now.
+/// Tells whether what failed is worth another try: not where a file is another now.
 fn may_go_later(error: &StoreError) -> bool {
     matches!(error, StoreError::Io { .. } | StoreError::Held { .. })
 }

@@ -1,4 +1,4 @@
-//! From a plan to tombstones: what goes, file by file, proven once more against
+//! From a plan to tombstones: what is removed, file by file, proven once more against
 //! the bytes that are there now.
 
 use jiff::Timestamp;
@@ -8,27 +8,27 @@ use std::path::{Path, PathBuf};
 
 use crate::model::digest::sha256_hex;
 use crate::model::files::RelPath;
-use crate::model::retention::{Edit, Goes, Rule, Share, Stay, StayCode, edited};
+use crate::model::retention::{Edit, Removal, Rule, Share, Stay, StayCode, edited};
 use crate::pipeline::old_bytes::rebuilt;
 use crate::pipeline::source::Source;
 use crate::store::StoreError;
 use crate::store::disk;
 use crate::store::layout::{Store, path_below};
-use crate::store::pruned::{State, Tombstone, spare_name};
+use crate::store::pruned::{SizeAndHash, Tombstone, spare_name};
 use crate::store::repairs;
 
 use super::job::{Copies, PruneJob};
 use super::judged::{Judged, Plan};
 use super::{logs, retired};
 
-/// What goes of one file.
+/// What is removed of one file.
 #[derive(Debug)]
 pub(super) struct Step {
     unit: usize,
     rule: Rule,
     /// Below the unit's folder.
     file: RelPath,
-    /// Nothing where all of it goes.
+    /// Nothing where the file is removed completely.
     edits: Option<Vec<Edit>>,
     sha256: Option<String>,
     parts: u64,
@@ -38,12 +38,12 @@ pub(super) struct Step {
 }
 
 impl Step {
-    /// The file, below the source.
+    /// Returns the file, below the source.
     pub fn path(&self, source: &Source) -> RelPath {
         self.file.below(&source.units[self.unit].found.root)
     }
 
-    /// By which rule how much goes with it.
+    /// How much is removed with it, by rule.
     pub fn counted(&self) -> (Rule, u64) {
         (self.rule, self.parts)
     }
@@ -53,20 +53,20 @@ impl Step {
         let is_first = judged.item.shares.first().is_some_and(|first| first.file == share.file);
         self.parts += if is_first { judged.item.parts } else { 0 };
         self.times.extend(judged.item.own_ns);
-        match (&share.goes, &mut self.edits) {
-            (Goes::Bytes { edits: more, .. }, Some(edits)) => edits.extend(more.iter().cloned()),
-            (Goes::Whole, edits) => *edits = None,
-            (Goes::Bytes { .. }, None) => {}
+        match (&share.removal, &mut self.edits) {
+            (Removal::Bytes { edits: more, .. }, Some(edits)) => edits.extend(more.iter().cloned()),
+            (Removal::Whole, edits) => *edits = None,
+            (Removal::Bytes { .. }, None) => {}
         }
     }
 }
 
-/// The steps of a plan, in bundles: what shares an item or a session goes
+/// Returns the steps of a plan, in bundles: what shares an item or a session goes
 /// together.
 pub(super) fn of(plan: &Plan) -> Vec<Vec<Step>> {
-    // Each unit with the first unit that it goes with.
+    // Each unit with the first unit that it is removed with.
     let mut with: BTreeMap<usize, usize> = BTreeMap::new();
-    for judged in plan.going() {
+    for judged in plan.removals() {
         let firsts: BTreeSet<usize> = judged.units.iter().map(|unit| *with.get(unit).unwrap_or(unit)).collect();
         let Some(first) = firsts.first().copied() else { continue };
         with.values_mut().filter(|at| firsts.contains(at)).for_each(|at| *at = first);
@@ -74,14 +74,14 @@ pub(super) fn of(plan: &Plan) -> Vec<Vec<Step>> {
     }
     let mut bundles: BTreeMap<usize, Vec<Step>> = BTreeMap::new();
     let mut place: BTreeMap<RelPath, (usize, usize)> = BTreeMap::new();
-    for judged in plan.going() {
+    for judged in plan.removals() {
         for ((share, path), unit) in judged.item.shares.iter().zip(judged.files()).zip(judged.owners.iter().copied()) {
             let bundle = with.get(&unit).copied().unwrap_or(unit);
             let steps = bundles.entry(bundle).or_default();
             let (_, at) = *place.entry(path).or_insert_with(|| {
-                let sha256 = match &share.goes {
-                    Goes::Bytes { sha256, .. } => Some(sha256.clone()),
-                    Goes::Whole => None,
+                let sha256 = match &share.removal {
+                    Removal::Bytes { sha256, .. } => Some(sha256.clone()),
+                    Removal::Whole => None,
                 };
                 let (rule, file, lock) = (judged.item.rule, share.file.clone(), share.lock.clone());
                 let step = Step {
@@ -123,7 +123,7 @@ pub(super) struct TombstonePlan<'a> {
 }
 
 impl TombstonePlan<'_> {
-    /// The tombstones of a bundle, if everything in it is still what was planned
+    /// Returns the tombstones of a bundle, if everything in it is still what was planned
     /// and its logs have it: rebuilt from them now, byte for byte. Where that is
     /// given up, those that a log has still name it.
     pub fn stones(&self, bundle: u64, steps: &[Step]) -> Result<Vec<Tombstone>, Stay> {
@@ -152,7 +152,7 @@ impl TombstonePlan<'_> {
         let unreadable = |error: StoreError| Stay::new(StayCode::Unreadable, with_cause(&error));
         let changed = || Stay::new(StayCode::Changed, "it changed since it was looked at");
         let (bytes, meta) = repairs::current(&path_below(&self.source.root, &path)).map_err(unreadable)?.ok_or_else(changed)?;
-        let old = State { bytes: bytes.len() as u64, sha256: sha256_hex(&bytes) };
+        let old = SizeAndHash { bytes: bytes.len() as u64, sha256: sha256_hex(&bytes) };
         let listed = self.source.listing.get(&path).ok_or_else(changed)?;
         let is_as_listed = listed.size == old.bytes && listed.mtime_ns == repairs::time_of(&meta);
         if !is_as_listed || step.sha256.as_ref().is_some_and(|sha256| *sha256 != old.sha256) {
@@ -181,7 +181,7 @@ impl TombstonePlan<'_> {
             last_ns: step.times.last().copied(),
             old,
             edits: if left.is_some() { step.edits.clone().unwrap_or_default() } else { Vec::new() },
-            new: left.map(|left| State { bytes: left.len() as u64, sha256: sha256_hex(&left) }),
+            new: left.map(|left| SizeAndHash { bytes: left.len() as u64, sha256: sha256_hex(&left) }),
             mode: listed.mode,
             owner: Some((meta.uid(), meta.gid())),
             mtime_ns: listed.mtime_ns,
@@ -195,7 +195,7 @@ impl TombstonePlan<'_> {
         })
     }
 
-    /// Where an old file is kept: a second prune of the same name, by another
+    /// Returns where an old file is kept: a second prune of the same name, by another
     /// store, takes another folder.
     fn place_in(&self, trash: &Path, path: &RelPath, bytes: &[u8]) -> PathBuf {
         let names = std::iter::once(self.name.clone()).chain((2_u64..).map(|n| format!("{}.{n}", self.name)));
@@ -207,7 +207,7 @@ impl TombstonePlan<'_> {
         places.find(is_free).unwrap_or_else(|| path_below(trash, path))
     }
 
-    /// Rebuilds what goes of a unit from its log, and names that where it has it.
+    /// Rebuilds from its log what is removed of a unit, and names the log where it has that.
     /// What it lacks, if anything.
     fn prove(&self, unit: usize, stones: &mut [&mut Tombstone]) -> Option<Stay> {
         let log = Store::log_name(&self.source.units[unit].name);
@@ -223,7 +223,7 @@ impl TombstonePlan<'_> {
     }
 }
 
-/// An error of the disk, and why it came to it.
+/// Returns an error of the disk, and why it came to it.
 pub(super) fn with_cause(error: &StoreError) -> String {
     match std::error::Error::source(error) {
         Some(cause) => format!("{error}: {cause}"),
@@ -235,12 +235,12 @@ fn line_ends(bytes: &[u8]) -> u64 {
     memchr::memchr_iter(b'\n', bytes).count() as u64
 }
 
-/// A time as tombstones have it.
+/// Returns a time as tombstones have it.
 fn time_text(ns: i64) -> String {
     Timestamp::from_nanosecond(i128::from(ns)).map(|time| time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()).unwrap_or_default()
 }
 
-/// The name of a prune of this source at this time.
+/// Returns the name of a prune of this source at this time.
 pub(super) fn name_of(source: &Source, now_ns: i64, before: usize) -> String {
     let stamp: String = time_text(now_ns).chars().filter(|c| !matches!(c, '-' | ':')).collect();
     let more = sha256_hex(format!("{} {now_ns} {before}", source.root.display()).as_bytes());

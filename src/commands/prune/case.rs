@@ -12,7 +12,7 @@ use crate::model::digest::sha256_hex;
 use crate::model::files::RelPath;
 use crate::model::finding::{Finding, FindingCode, Severity};
 use crate::model::folder::Listed;
-use crate::model::retention::{Goes, Share, Stay, StayCode, span_text};
+use crate::model::retention::{Removal, Share, Stay, StayCode, span_text};
 use crate::pipeline::old_bytes::rebuilt;
 use crate::pipeline::source::{Source, SourceUnit};
 use crate::pipeline::unchanged::{LogState, Trust, log_state, unchanged};
@@ -63,7 +63,7 @@ pub(super) struct FolderAudit {
 }
 
 impl FolderAudit {
-    /// What is about a unit. That a retired one is not where its folder's list
+    /// Returns what is about a unit. That a retired one is not where its folder's list
     /// and its journals have it is our doing.
     fn of<'a>(&'a self, unit: &'a SourceUnit) -> impl Iterator<Item = &'a AuditItem> {
         let before = self.before.iter().flatten();
@@ -133,7 +133,7 @@ impl<'a> Cases<'a> {
         one.files().find_map(|file| self.lately(self.source.listing.get(&file)?))
     }
 
-    /// Whether a file was written not long ago.
+    /// Tells whether a file was written not long ago.
     fn lately(&self, listed: &Listed) -> Option<Stay> {
         let (idle, age) = (self.job.idle_ns, self.job.now_ns.saturating_sub(listed.mtime_ns));
         match age {
@@ -167,8 +167,8 @@ impl<'a> Cases<'a> {
         Check::of("log", speaks, against)
     }
 
-    /// What a unit's log lacks of a file: believed where size and time are those
-    /// of the proof, else looked up. Before anything goes it is proven anew.
+    /// Returns what a unit's log lacks of a file: believed where size and time are those
+    /// of the proof, else looked up. Before anything is removed it is proven anew.
     fn lacks(&mut self, n: usize, share: &Share, proof: Proof) -> Option<Stay> {
         let unit = self.source.units.get(n)?;
         let known = self.known.entry(n).or_default();
@@ -186,9 +186,9 @@ impl<'a> Cases<'a> {
             Ok(log) => log,
             Err(stay) => return Some(stay.clone()),
         };
-        let now = match &share.goes {
-            Goes::Bytes { sha256, .. } => Some(sha256.clone()),
-            Goes::Whole => {
+        let now = match &share.removal {
+            Removal::Bytes { sha256, .. } => Some(sha256.clone()),
+            Removal::Whole => {
                 let path = path_below(&self.source.root, &share.file.below(&unit.found.root));
                 repairs::current(&path).ok().flatten().map(|(bytes, _)| sha256_hex(&bytes))
             }
@@ -208,7 +208,7 @@ impl<'a> Cases<'a> {
         (*rebuilt != now).then(|| logs::not_rebuilt(self.store, &log_path))
     }
 
-    /// What the audit has against a unit.
+    /// Returns what the audit has against a unit.
     fn audited(&mut self, n: usize) -> Option<Stay> {
         let unit = self.source.units.get(n)?;
         let folder = self.folder.as_ref().map(|(_, audit)| audit);
@@ -228,30 +228,30 @@ impl<'a> Cases<'a> {
 enum Proof {
     /// As it is noted, where size and time are those of the proof.
     Noted,
-    /// Not at all: what goes is rebuilt from it.
+    /// Not at all: what is removed is rebuilt from it.
     Rebuilt,
 }
 
-/// Whether a log is the one of its receipt, and nobody wrote to it since that
+/// Tells whether a log is the one of its receipt, and nobody wrote to it since that
 /// was noted. Damage in its middle leaves its size and its end.
 fn is_as_noted(receipt: &Receipt, receipts: &Receipts, store: &Store) -> bool {
     let log = store.path(&RelPath::from_key(&receipt.log)).symlink_metadata().map(|meta| mtime_ns(&meta)).ok();
     log_state(receipt, store) == LogState::Intact && log.is_some() && log <= receipts.written_ns(&RelPath::from_key(&receipt.unit))
 }
 
-/// Whether a file has the size and time, and as far as it is known the bytes,
+/// Tells whether a file has the size and time, and as far as it is known the bytes,
 /// that were proven.
 fn is_proven(receipt: &Receipt, log_path: &RelPath, share: &Share, listed: &Listed) -> bool {
     receipt.files.iter().find(|file| file.path == log_path.key()).is_some_and(|was| {
-        let same_bytes = match &share.goes {
-            Goes::Bytes { sha256, .. } => was.sha256.as_ref() == Some(sha256),
-            Goes::Whole => was.sha256.is_some(),
+        let same_bytes = match &share.removal {
+            Removal::Bytes { sha256, .. } => was.sha256.as_ref() == Some(sha256),
+            Removal::Whole => was.sha256.is_some(),
         };
         same_bytes && was.size == listed.size && was.mtime_ns == listed.mtime_ns
     })
 }
 
-/// What a conversion of a unit finds: as its receipt has it, or looked for.
+/// Returns what a conversion of a unit finds: as its receipt has it, or looked for.
 fn own_findings(unit: &SourceUnit, source: &Source, receipt: Option<&Receipt>) -> Vec<Finding> {
     let found = retired::findings(unit, source, receipt).unwrap_or_else(|| {
         let same = receipt.and_then(|receipt| unchanged(unit, source, receipt, Trust::SizeAndTime).ok().flatten());
@@ -263,7 +263,7 @@ fn own_findings(unit: &SourceUnit, source: &Source, receipt: Option<&Receipt>) -
         .collect()
 }
 
-/// Whether a finding about a folder is about this unit.
+/// Tells whether a finding about a folder is about this unit.
 fn concerns(unit: &SourceUnit, item: &AuditItem) -> bool {
     let file = RelPath::new(item.finding.location.file.as_bytes());
     if unit.found.files.contains(&file) || unit.found.retires.contains(&file) || unit.found.name == file.below(&unit.found.root) {

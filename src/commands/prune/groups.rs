@@ -19,9 +19,9 @@ pub(super) fn of<S: Borrow<Tombstone>>(bundles: &[Vec<S>]) -> Vec<&[Vec<S>]> {
             bytes += stones.iter().map(|stone| stone.borrow().old.bytes).sum::<u64>();
             files <= FILES && bytes <= BYTES
         });
-        let (group, behind) = rest.split_at(fit.count().max(1));
+        let (group, after) = rest.split_at(fit.count().max(1));
         groups.push(group);
-        rest = behind;
+        rest = after;
     }
     groups
 }

@@ -25,7 +25,7 @@ pub struct PruneJob<'a> {
     pub policy: Policy,
     /// How long a file must not have been written, in nanoseconds.
     pub idle_ns: i64,
-    /// Whether a log must have what goes.
+    /// Whether a log must have what is removed.
     pub copies: Copies,
     /// Where old files are moved instead of being removed.
     pub trash: Option<PathBuf>,
@@ -41,7 +41,7 @@ pub struct PruneJob<'a> {
     pub disk: &'a dyn Disk,
 }
 
-/// Whether a log must have what goes.
+/// Whether a log must have what is removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Copies {
     /// It must, and be proven to.

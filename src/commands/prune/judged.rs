@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::files::RelPath;
-use crate::model::retention::{Item, Rule, Stay};
+use crate::model::retention::{Prunable, Rule, Stay};
 
 /// One thing that was looked at.
 #[derive(Debug)]
@@ -33,7 +33,7 @@ impl Check {
 /// An item and what becomes of it.
 #[derive(Debug)]
 pub(super) struct Judged {
-    pub item: Item,
+    pub item: Prunable,
     /// The folder that its files are below.
     pub folder: RelPath,
     /// The units whose files they are, by their places in the source.
@@ -49,40 +49,40 @@ pub(super) struct Judged {
 }
 
 impl Judged {
-    /// Why it stays; nothing where it goes.
+    /// Says why it stays; nothing where it is removed.
     pub fn stays(&self) -> Option<&Stay> {
         self.checks.iter().find_map(|check| check.against.as_ref())
     }
 
-    /// What it frees.
+    /// Returns what it frees.
     pub fn bytes(&self) -> u64 {
         self.item.shares.iter().map(|share| share.bytes).sum()
     }
 
-    /// Its files, below the source.
+    /// Returns its files, below the source.
     pub fn files(&self) -> impl Iterator<Item = RelPath> {
         self.item.shares.iter().map(|share| share.file.below(&self.folder))
     }
 }
 
-/// What goes and what stays.
+/// What is removed and what stays.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
     pub items: Vec<Judged>,
 }
 
 impl Plan {
-    /// What goes.
-    pub fn going(&self) -> impl Iterator<Item = &Judged> {
+    /// Returns the items that nothing keeps from being removed.
+    pub fn removals(&self) -> impl Iterator<Item = &Judged> {
         self.items.iter().filter(|judged| judged.stays().is_none())
     }
 
-    /// How much goes.
-    pub fn goes(&self) -> Amount {
-        Amount::of(self.going())
+    /// Counts what is removed.
+    pub fn removed_amount(&self) -> Amount {
+        Amount::of(self.removals())
     }
 
-    /// How much stays.
+    /// Returns how much stays.
     pub fn stays(&self) -> Amount {
         Amount::of(self.items.iter().filter(|judged| judged.stays().is_some()))
     }
@@ -91,7 +91,7 @@ impl Plan {
 /// How much of a source: items, and what they are made of.
 #[derive(Debug, Default)]
 pub(super) struct Amount {
-    /// What goes as a whole or not at all.
+    /// What is removed completely or not at all.
     pub items: u64,
     /// Turns, runs, lines and events, by rule.
     pub parts: BTreeMap<Rule, u64>,
@@ -123,12 +123,12 @@ pub(super) struct Depth {
 }
 
 impl Depth {
-    /// Whether an item is to be looked at any further.
+    /// Tells whether an item is to be looked at any further.
     pub fn asks(&self, one: &Judged) -> bool {
         one.stays().is_none() || self.explains(one)
     }
 
-    /// Whether an item is in the file that is to be explained.
+    /// Tells whether an item is in the file that is to be explained.
     pub fn explains(&self, one: &Judged) -> bool {
         one.files().any(|file| Some(&file) == self.explained.as_ref())
     }

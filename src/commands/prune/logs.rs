@@ -27,7 +27,7 @@ pub(super) fn not_rebuilt(store: &Store, file: &RelPath) -> Stay {
 /// The hash of each file that a log has.
 pub(super) type InLog = BTreeMap<RelPath, String>;
 
-/// What a unit's log says that it has.
+/// Returns what a unit's log says that it has.
 pub(super) fn files_of(store: &Store, unit: &RelPath) -> Result<InLog, Stay> {
     let path = store.path(&Store::log_name(unit));
     if !path.is_file() {
@@ -46,13 +46,13 @@ pub(super) fn files_of(store: &Store, unit: &RelPath) -> Result<InLog, Stay> {
     Ok(found)
 }
 
-/// Whether something has what a file was, so that it can be brought back.
+/// Tells whether something has what a file was, so that it can be brought back.
 pub(super) fn has_copy(store: &Store, stone: &Tombstone) -> bool {
     let has_spare = || stone.spare_path(store).ok().flatten().is_some_and(|path| path.is_file());
     stone.log.is_some() || stone.trash.is_some() || has_spare()
 }
 
-/// The files that a log or an earlier log of the same session has, with their
+/// Returns the files that a log or an earlier log of the same session has, with their
 /// hashes.
 pub(super) fn ever_in_log(store: &Store, log: &RelPath) -> BTreeSet<(RelPath, String)> {
     let mut found = BTreeSet::new();
@@ -69,7 +69,7 @@ pub(super) fn ever_in_log(store: &Store, log: &RelPath) -> BTreeSet<(RelPath, St
     found
 }
 
-/// Where the log lies that has what a file was.
+/// Returns where the log lies that has what a file was.
 pub(super) fn place_of(store: &Store, stone: &Tombstone) -> Option<PathBuf> {
     let log = RelPath::from_key(stone.log.as_ref()?);
     let kept = store.earlier(&log, stone.log_sha256.as_deref().unwrap_or_default());

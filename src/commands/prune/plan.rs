@@ -1,4 +1,4 @@
-//! The plan: each item of a source, and whether it goes or why it stays.
+//! The plan: each item of a source, and whether it is removed or why it stays.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,7 +10,7 @@ use crate::maintenance;
 use crate::model::audit::Evidence;
 use crate::model::files::RelPath;
 use crate::model::folder::FolderView;
-use crate::model::retention::{Aged, Due, Item, Outlook, Rule, Settled, Stay, StayCode};
+use crate::model::retention::{Aged, Completion, Due, Prunable, RetentionContext, Rule, Stay, StayCode};
 use crate::pipeline::source::{Source, SourceUnit};
 use crate::store::layout::{Store, path_below};
 use crate::store::listing;
@@ -82,7 +82,7 @@ impl Maker<'_> {
         known.contains(&(path, stone.old.sha256.clone()))
     }
 
-    /// What there is, each with whether it is over.
+    /// Returns what there is, each with whether it has ended.
     fn items(&self, adapter: &'static dyn Format, folder: &RelPath, view: &FolderView<'_>, evidence: &Evidence<'_>) -> Vec<Judged> {
         let (source, asked) = (self.source, &self.job.rules);
         let rules: Vec<Rule> =
@@ -91,9 +91,8 @@ impl Maker<'_> {
         let was_pruned = |path: &RelPath| self.gone.get(&path.below(folder)).is_some_and(|stone| self.is_in_its_log(stone));
         let mut items = match rules.is_empty() {
             true => Vec::new(),
-            false => {
-                maintenance::of(adapter.id()).retention(view, &Outlook { evidence, from: &from, was_pruned: &was_pruned, rules: &rules })
-            }
+            false => maintenance::of(adapter.id())
+                .retention(view, &RetentionContext { evidence, from: &from, was_pruned: &was_pruned, rules: &rules }),
         };
         if asked.contains(&Rule::Retired) {
             items.extend(retired::items(source, adapter, folder));
@@ -102,8 +101,8 @@ impl Maker<'_> {
         items.into_iter().filter_map(|item| self.begin(item, folder, &owners)).collect()
     }
 
-    /// An item and whether it is over; nothing where another one has it.
-    fn begin(&self, item: Item, folder: &RelPath, owners: &BTreeMap<RelPath, usize>) -> Option<Judged> {
+    /// An item and whether it has ended; nothing where another one has it.
+    fn begin(&self, item: Prunable, folder: &RelPath, owners: &BTreeMap<RelPath, usize>) -> Option<Judged> {
         let found: Option<Vec<usize>> = item.shares.iter().map(|share| owners.get(&share.file).copied()).collect();
         // Where not all sessions are meant, others are left alone.
         let owners = found.filter(|owners| !owners.is_empty())?;
@@ -119,25 +118,25 @@ impl Maker<'_> {
     }
 }
 
-/// Which unit each file of a folder is of.
+/// Returns which unit each file of a folder is of.
 fn owners(source: &Source, adapter: &'static dyn Format, folder: &RelPath) -> BTreeMap<RelPath, usize> {
     let is_here = |unit: &SourceUnit| unit.found.root == *folder && unit.found.adapter.id() == adapter.id();
     let units = source.units.iter().enumerate().filter(|(_, unit)| is_here(unit));
     units.flat_map(|(n, unit)| unit.found.files.iter().map(move |file| (file.clone(), n))).collect()
 }
 
-/// Whether it is over, and who says so.
-fn standing(item: &Item, job: &PruneJob<'_>) -> Check {
+/// Tells whether it has ended, and who says so.
+fn standing(item: &Prunable, job: &PruneJob<'_>) -> Check {
     let against = match &item.standing {
-        Ok(Settled::By(who)) => return Check::passed("over", *who),
-        Ok(Settled::OwnWord(who)) if job.copies == Copies::InLogs => return Check::passed("over", *who),
-        Ok(Settled::OwnWord(who)) => Stay::new(StayCode::Unsettled, format!("{who}, and without a log that is not enough")),
+        Ok(Completion::By(who)) => return Check::passed("over", *who),
+        Ok(Completion::OwnWord(who)) if job.copies == Copies::InLogs => return Check::passed("over", *who),
+        Ok(Completion::OwnWord(who)) => Stay::new(StayCode::Unsettled, format!("{who}, and without a log that is not enough")),
         Err(stay) => stay.clone(),
     };
     Check::failed("over", against)
 }
 
-/// An item as a policy sees it.
+/// Returns an item as a policy sees it.
 fn aged(judged: &Judged, source: &Source) -> Aged {
     let written = judged.files().filter_map(|file| source.listing.get(&file)).map(|listed| listed.mtime_ns).max();
     let session = judged.units.first().and_then(|n| source.units.get(*n)).map(|unit| unit.name.clone());
@@ -151,7 +150,7 @@ fn aged(judged: &Judged, source: &Source) -> Aged {
     }
 }
 
-/// What need not be looked at closer. What stays anyway is none of the newest
+/// What need not be looked at closer. What stays anyway is not one of the newest
 /// that are kept, whether it is explained or not.
 fn screen(judged: &mut [Judged], source: &Source, depth: &Depth, job: &PruneJob<'_>) {
     const ABOUT: &str = "due";
@@ -167,7 +166,7 @@ fn screen(judged: &mut [Judged], source: &Source, depth: &Depth, job: &PruneJob<
     }
 }
 
-/// What makes an item due: a policy in these words, unless it has no say.
+/// Returns what makes an item due: a policy in these words, unless it has no say.
 fn why_due(one: &Judged, by_policy: &'static str) -> &'static str {
     match one.item.due {
         Due::ByPolicy => by_policy,

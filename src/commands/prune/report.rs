@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::model::files::RelPath;
-use crate::model::retention::{Goes, Rule, StayCode};
+use crate::model::retention::{Removal, Rule, StayCode};
 use crate::pipeline::source::Source;
 use crate::report::exit::ExitStatus;
 use crate::report::printer::{Form, Printer};
@@ -73,7 +73,7 @@ fn stay_text(parts: &BTreeMap<Rule, u64>) -> String {
     }
 }
 
-/// The command that brings back what just went, or that there is none.
+/// Returns the command that brings back what just went, or that there is none.
 fn way_back(names: &[String], tally: &Tally, source: &Source, job: &PruneJob<'_>) -> String {
     if tally.lost >= tally.files {
         return "it cannot be brought back".to_owned();
@@ -99,14 +99,14 @@ pub(super) fn warn_of_loss(files: usize, out: &Printer) {
 
 /// Prints a plan, or says whether one is overdue.
 pub(super) fn plan(plan: &Plan, cut_short: usize, job: &PruneJob<'_>, out: &Printer) -> ExitStatus {
-    let (goes, stays) = (plan.goes(), plan.stays());
-    let bytes: u64 = plan.going().map(Judged::bytes).sum();
+    let (goes, stays) = (plan.removed_amount(), plan.stays());
+    let bytes: u64 = plan.removals().map(Judged::bytes).sum();
     if cut_short > 0 {
         out.complain("note: a prune was cut short; `--apply` takes back what is half done and plans anew");
     }
     let is_check = job.action == Action::Check;
     if !is_check && job.trash.is_none() {
-        warn_of_loss(plan.going().flat_map(|judged| &judged.given_up).collect::<BTreeSet<_>>().len(), out);
+        warn_of_loss(plan.removals().flat_map(|judged| &judged.given_up).collect::<BTreeSet<_>>().len(), out);
     }
     let (parts, stay) = (parts_text(&goes.parts), stay_text(&stays.parts));
     if out.form() == Form::Json {
@@ -130,22 +130,22 @@ pub(super) fn plan(plan: &Plan, cut_short: usize, job: &PruneJob<'_>, out: &Prin
     if is_check && (goes.items > 0 || cut_short > 0) { ExitStatus::Found } else { ExitStatus::Well }
 }
 
-/// What goes, file by file.
+/// Prints what is removed, file by file.
 fn print_goes(plan: &Plan, out: &Printer) {
-    let mut files: BTreeMap<RelPath, (Rule, u64, u64, &Goes)> = BTreeMap::new();
-    for judged in plan.going() {
+    let mut files: BTreeMap<RelPath, (Rule, u64, u64, &Removal)> = BTreeMap::new();
+    for judged in plan.removals() {
         for (share, file) in judged.item.shares.iter().zip(judged.files()) {
-            let entry = files.entry(file).or_insert((judged.item.rule, 0, 0, &share.goes));
+            let entry = files.entry(file).or_insert((judged.item.rule, 0, 0, &share.removal));
             entry.1 += judged.item.parts;
             entry.2 += share.bytes;
         }
     }
-    for (file, (rule, parts, bytes, goes)) in files {
-        let what = match goes {
-            Goes::Whole => "the whole file".to_owned(),
+    for (file, (rule, parts, bytes, removal)) in files {
+        let what = match removal {
+            Removal::Whole => "the whole file".to_owned(),
             // Nothing is cut out of it.
-            Goes::Bytes { edits, .. } if edits.iter().all(|edit| !edit.put.is_empty()) => "its numbers are rewritten".to_owned(),
-            Goes::Bytes { .. } => text::count(parts, rule.part()),
+            Removal::Bytes { edits, .. } if edits.iter().all(|edit| !edit.put.is_empty()) => "its numbers are rewritten".to_owned(),
+            Removal::Bytes { .. } => text::count(parts, rule.part()),
         };
         out.text(&format!("goes   {}  {what}, {} ({})", visible(&file.to_string()), text::size(bytes), rule.word()));
     }
@@ -225,13 +225,13 @@ pub(super) fn applied(tally: &Tally, source: &Source, job: &PruneJob<'_>, out: &
         out.complain(&text::error(error, None, error.hint().as_deref()));
     }
     if out.form() == Form::Json {
-        let (goes, stays, kept) = (&tally.goes, &tally.stays, tally.kept.len());
+        let (goes, stays, kept) = (&tally.removed, &tally.stays, tally.kept.len());
         out.object(&serde_json::json!({ "pruned": {
             "prune": tally.names.last(), "prunes": tally.names, "goes": goes.items, "parts": goes.parts, "stays": stays.items, "stays_parts": stays.parts,
             "files": tally.files, "bytes": tally.bytes, "kept": kept
         } }));
     }
-    let (parts, stays) = (parts_text(&tally.goes.parts), stay_text(&tally.stays.parts));
+    let (parts, stays) = (parts_text(&tally.removed.parts), stay_text(&tally.stays.parts));
     match tally.names.as_slice() {
         [] => out.summary(&format!("nothing to prune{stays}")),
         // Said even by a quiet run: something is gone.

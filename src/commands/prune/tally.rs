@@ -9,8 +9,8 @@ use super::judged::Amount;
 /// What a prune came to.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
-    /// How much went.
-    pub goes: Amount,
+    /// How much was removed.
+    pub removed: Amount,
     pub files: u64,
     /// Files of sessions that no undo brings back: of one of their files no log
     /// and no trash has the bytes.
@@ -22,15 +22,15 @@ pub(super) struct Tally {
     pub stays: Amount,
     /// What went wrong besides.
     pub failed: Vec<CommandError>,
-    /// Something is half gone, and the next run looks at it again.
+    /// Something is only partly removed, and the next run looks at it again.
     pub is_cut_short: bool,
-    /// The names of the prunes by which something went, this run's last.
+    /// The names of the prunes that removed something, this run's last.
     pub names: Vec<String>,
 }
 
 impl Tally {
     pub fn gone(&mut self, stone: &Tombstone) {
-        self.goes.add(stone.rule, stone.parts);
+        self.removed.add(stone.rule, stone.parts);
         self.files += 1;
         self.bytes += stone.old.bytes - stone.new.as_ref().map_or(0, |new| new.bytes.min(stone.old.bytes));
         if !self.names.contains(&stone.prune) {
@@ -64,7 +64,7 @@ impl Tally {
     }
 }
 
-/// Whether nothing has what a file was.
+/// Tells whether nothing has what a file was.
 pub(super) fn is_lost(stone: &Tombstone) -> bool {
     stone.log.is_none() && stone.trash.is_none()
 }

@@ -125,7 +125,7 @@ fn chosen(pruned: &Pruned, source: &Source, pruner: &Pruner<'_>, wanted: Option<
 /// Said of a prune that has no way back.
 const FOR_EVER: &str = "it was done without a log and without a trash";
 
-/// The files of a prune that a later one took more of, with its tombstone.
+/// Returns the files of a prune that a later one took more of, with its tombstone.
 fn later(pruned: &Pruned, prune: &Prune) -> BTreeMap<String, Tombstone> {
     let own: BTreeSet<(&String, &String)> = prune.files.iter().map(|stone| (&stone.source, &stone.file)).collect();
     let after = pruned.prunes().iter().skip_while(|other| other.name != prune.name).skip(1);
@@ -151,7 +151,7 @@ pub(super) struct Way<'a> {
 type Returning<'s> = Vec<(&'s Tombstone, Vec<u8>)>;
 
 impl<'a> Way<'a> {
-    /// The way back of one prune.
+    /// Returns the way back of one prune.
     pub fn new(source: &'a Source, store: &'a Store, pruned: &Pruned, prune: &Prune, job: &'a PruneJob<'a>) -> Way<'a> {
         let retired = Receipts::load(store).retired().map(|(receipt, _)| receipt.unit).collect();
         let pruner = Pruner { disk: job.disk, root: &source.root, store };
@@ -209,7 +209,7 @@ impl<'a> Way<'a> {
         Ok(())
     }
 
-    /// The old bytes of files, if nothing keeps them from being put back: they
+    /// Returns the old bytes of files, if nothing keeps them from being put back: they
     /// are proven, and the tombstones are such as everlog writes.
     fn returning<'s>(&self, stones: &[&'s Tombstone], bundle: &[&Tombstone]) -> Result<Returning<'s>, CommandError> {
         if let Some((stone, how)) = stones.iter().find_map(|stone| Some((stone, self.stands_before(stone)?))) {
@@ -227,7 +227,7 @@ impl<'a> Way<'a> {
         Ok(files)
     }
 
-    /// What was done since with a file or its session, and is to be taken back
+    /// Returns what was done since with a file or its session, and is to be taken back
     /// first.
     fn stands_before(&self, stone: &Tombstone) -> Option<String> {
         if let Some(later) = self.later.get(&stone.file).filter(|later| logs::has_copy(self.store, later)) {
@@ -245,7 +245,7 @@ impl<'a> Way<'a> {
         CommandError::NotAsLeft { file: stone.path().to_string(), how, log: logs::place_of(self.store, stone) }
     }
 
-    /// An error of the disk, in words for one who wants something back.
+    /// Returns an error of the disk, in words for one who wants something back.
     fn told(&self, stones: &[&Tombstone], error: StoreError) -> CommandError {
         let StoreError::Changed { path } = &error else { return error.into() };
         let is_it = |stone: &&&Tombstone| path_below(&self.source.root, &stone.path()) == *path;

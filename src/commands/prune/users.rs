@@ -30,7 +30,7 @@ impl<'a> Users<'a> {
         Users { source, locks: HeldLocks::now(), running: source.running(), beside }
     }
 
-    /// Why a file is not to be touched now.
+    /// Says why a file is not to be touched now.
     pub fn of(&self, stone: &Tombstone) -> Option<Stay> {
         if let Some((_, Running { process, .. })) = self.running.iter().find(|(folder, _)| is_below(&stone.path(), folder)) {
             return Some(Stay::new(StayCode::WriterRuns, format!("process {process} works on these sessions")));

@@ -8,7 +8,7 @@ use regex_syntax::hir::{Hir, HirKind};
 
 /// What is searched for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Wanted {
+pub enum SearchTerms {
     /// These words, one after the other, with any white space between them.
     Words(String),
     /// What this expression matches.
@@ -49,13 +49,13 @@ impl Pattern {
     ///
     /// # Errors
     /// When it is not a regular expression, with what is wrong.
-    pub fn of(wanted: &Wanted, case: Case) -> Result<Pattern, String> {
+    pub fn of(wanted: &SearchTerms, case: Case) -> Result<Pattern, String> {
         let (source, plain) = match wanted {
-            Wanted::Words(words) => {
+            SearchTerms::Words(words) => {
                 let words: Vec<String> = words.split_whitespace().map(regex::escape).collect();
                 (words.join(r"\s+"), words.join(" "))
             }
-            Wanted::Regex(source) => (source.clone(), source.clone()),
+            SearchTerms::Regex(source) => (source.clone(), source.clone()),
         };
         let ignores_case = match case {
             Case::Smart => !has_capitals(&plain),
@@ -134,22 +134,22 @@ mod tests {
 
     #[test]
     fn lines_are_read_that_may_have_a_match() {
-        let may = |wanted: &Wanted, line: &str| {
+        let may = |wanted: &SearchTerms, line: &str| {
             Pattern::of(wanted, Case::Smart).unwrap().lines.is_none_or(|lines| lines.is_match(line.as_bytes()))
         };
-        let words = |text: &str| Wanted::Words(text.to_owned());
+        let words = |text: &str| SearchTerms::Words(text.to_owned());
         assert!(may(&words("Café au"), r#"{"text":"ein Café\nau lait"}"#));
         assert!(may(&words("café"), r#"{"text":"CAFÉ"}"#));
         assert!(!may(&words("Café"), r#"{"text":"cafe \u001b[0m\n\u0007\u007f\u0085"}"#), "controls are common");
         assert!(may(&words("Café"), r#"{"text":"Caf\u00e9"}"#) && may(&words("abc"), r#"{"text":"\u0061bc"}"#));
         assert!(may(&words("xyz"), r#"{"text":{"$raw":"\"\\ud800\""}}"#));
-        assert!(may(&words("\""), "anything") && may(&Wanted::Regex(r"\d+".to_owned()), "anything"));
-        assert!(Pattern::of(&Wanted::Regex("(".to_owned()), Case::Smart).is_err());
+        assert!(may(&words("\""), "anything") && may(&SearchTerms::Regex(r"\d+".to_owned()), "anything"));
+        assert!(Pattern::of(&SearchTerms::Regex("(".to_owned()), Case::Smart).is_err());
     }
 
     #[test]
     fn a_capital_letter_makes_case_count() {
-        let finds = |text: &str, case| Pattern::of(&Wanted::Words(text.to_owned()), case).unwrap().text.is_match("The Tide  TABLE");
+        let finds = |text: &str, case| Pattern::of(&SearchTerms::Words(text.to_owned()), case).unwrap().text.is_match("The Tide  TABLE");
         assert!(finds("tide table", Case::Smart) && !finds("Tide Table", Case::Smart));
         assert!(finds("Tide Table", Case::Ignored) && !finds("tide", Case::Exact));
         assert!(!has_capitals(r"\Sfoo") && has_capitals(r"\\Sfoo"));

@@ -10,7 +10,7 @@ use crate::api::{Message, MessageKind, Session};
 use crate::commands::nodes::other_branches;
 use crate::commands::replay::Branches;
 use crate::commands::tree_line::words;
-use crate::log::{Item, LogView, Projection, Reach, Salvage};
+use crate::log::{LogView, ProjectedNode, Projection, Reach, Salvage};
 use crate::model::event::EventKind;
 use crate::model::ids::Seq;
 use crate::model::stream::{LogAccess, StreamError};
@@ -78,7 +78,7 @@ pub(super) fn write(view: &mut LogView<Arc<File>>, adapter: &dyn Format, part: P
         writer.mark(&Mark::of(Tint::Damage, format!("✗ {} fails to load this session: {error}", session.format)));
     }
     if let Some(last) = part.last {
-        let shown = |item: &Item| MessageKind::of(view.kind(item.seq)).is_some();
+        let shown = |item: &ProjectedNode| MessageKind::of(view.kind(item.seq)).is_some();
         let skipped = items.iter().filter(|item| shown(item)).count().saturating_sub(last);
         let at = items.iter().enumerate().filter(|(_, item)| shown(item)).nth(skipped).map_or(items.len(), |(at, _)| at);
         let left_out = items.drain(..if skipped > 0 { at } else { 0 }).count();
@@ -145,7 +145,7 @@ fn passed_over(above: &mut u64, writer: &mut dyn Writer) {
 }
 
 /// All that stands on the path to a node.
-fn items(view: &mut LogView<Arc<File>>, node: Seq) -> Result<(Projection, Vec<Item>), StreamError> {
+fn items(view: &mut LogView<Arc<File>>, node: Seq) -> Result<(Projection, Vec<ProjectedNode>), StreamError> {
     let mut projection = Projection::of(view, node, Reach::Path, Salvage::Hidden)?;
     let mut items = Vec::new();
     while let Some(item) = projection.next_item(view)? {
@@ -157,7 +157,7 @@ fn items(view: &mut LogView<Arc<File>>, node: Seq) -> Result<(Projection, Vec<It
 fn item_written(
     view: &mut LogView<Arc<File>>,
     projection: &mut Projection,
-    item: Item,
+    item: ProjectedNode,
     index: &mut u64,
     files: &Files,
     writer: &mut dyn Writer,

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use crate::adapters::format::Format;
 use crate::commands::calls::one_line;
 use crate::log::LogView;
-use crate::log::turns::{Settled, turns};
+use crate::log::turns::{SettledBy, turns};
 use crate::model::event::{Damage, EventKind};
 use crate::model::heads::{HeadKind, HeadName};
 use crate::model::ids::Seq;
@@ -73,7 +73,7 @@ impl Marks {
         let Some(terms) = adapter.turn_terms() else { return Ok(()) };
         for turn in turns(view, &terms)? {
             let is_interrupted = [Some(&turn.state), turn.end.as_ref()].into_iter().flatten().any(|state| state == INTERRUPTED);
-            if !is_interrupted && turn.settled != Settled::Open {
+            if !is_interrupted && turn.settled != SettledBy::Open {
                 continue;
             }
             let state = if is_interrupted { "was interrupted".to_owned() } else { format!("has no end ({})", turn.state) };

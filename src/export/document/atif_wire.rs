@@ -65,7 +65,7 @@ pub(super) struct Step<'a> {
 /// What the format has no member for.
 #[derive(Serialize, Default, PartialEq)]
 pub(super) struct StepExtra<'a> {
-    /// What a step of the system is, where it is no system message.
+    /// What a step of the system is, where it is not a system message.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) kind: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// The runs of a path, found by walking all of it.
+/// Returns the runs of a path, found by walking all of it.
 fn walked(index: &Index, node: Seq) -> Vec<Run> {
     let mut runs: Vec<Run> = Vec::new();
     for seq in index.path(node, usize::MAX).unwrap().nodes {
@@ -25,7 +25,7 @@ impl Dice {
     }
 }
 
-/// A tree with branches, other lines, long gaps, and repeats.
+/// Returns a tree with branches, other lines, long gaps, and repeats.
 fn tree(seed: u64) -> (Index, Vec<Seq>) {
     let mut dice = Dice(seed);
     let mut index = Index::new();

@@ -66,7 +66,7 @@ impl Made {
     }
 }
 
-/// What is shown, in short: number, place unless plain, and the edit's number.
+/// Returns what is shown, in short: number, place unless plain, and the edit's number.
 fn seen(log: &mut LogView<Vec<u8>>, node: Seq, reach: Reach, salvage: Salvage) -> String {
     let mut projection = Projection::of(log, node, reach, salvage).unwrap();
     let mut words = Vec::new();
@@ -223,12 +223,12 @@ fn an_edit_that_a_compaction_or_a_hide_cuts_off_does_not_count() {
     let before = made.edit(edit, 5, "null");
     let kept = made.message(before);
     let compaction = made.compaction(kept, 6);
-    let behind = made.edit(compaction, 7, r#"{"summary":"y"}"#);
+    let after = made.edit(compaction, 7, r#"{"summary":"y"}"#);
     let hide = made.hide(kept, 5);
     let mut log = made.finish();
     assert_eq!(shown(&mut log, kept), "2 3");
     assert_eq!(shown(&mut log, compaction), "7C 6k");
-    assert_eq!(shown(&mut log, behind), "7C~8 6k");
+    assert_eq!(shown(&mut log, after), "7C~8 6k");
     assert_eq!(shown(&mut log, hide), "6");
 }
 
@@ -290,7 +290,7 @@ fn a_checkpoint_says_whether_anything_projects() {
     }
 }
 
-/// Every checkpoint of a log, with the number of its event.
+/// Returns every checkpoint of a log, with the number of its event.
 fn checkpoints(log: &mut LogView<Vec<u8>>) -> Vec<(Seq, Checkpoint)> {
     let all: Vec<Seq> = (1..=log.last().number()).map(Seq::new).filter(|seq| log.kind(*seq) == EventKind::Checkpoint).collect();
     all.into_iter().map(|seq| (seq, serde_json::from_slice(log.event(seq).unwrap().payload).unwrap())).collect()

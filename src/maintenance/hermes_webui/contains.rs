@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use crate::adapters::containment::{Answer, Containment, Found, Judged, NewStore, OldStore, RecordPlace, Rescue, StoreFiles, Verdict};
+use crate::adapters::containment::{Answer, Containment, FoundIn, Judged, NewStore, OldStore, RecordPlace, Rescue, StoreFiles, Verdict};
 use crate::json::{self, Dialect, Value};
 use crate::model::database::{Cell, Query, Tables, TablesError};
 use crate::model::digest::{HalfDigest, half_digest};
@@ -59,7 +59,7 @@ fn database(old: &dyn Tables, new: &dyn Tables, out: &mut dyn FnMut(Judged)) -> 
             Some(_) => Verdict::Renumbered,
             None => Verdict::Missing,
         };
-        let found = if verdict.is_contained() { Found::Live } else { Found::Nowhere };
+        let found = if verdict.is_contained() { FoundIn::Live } else { FoundIn::Nowhere };
         out(Judged { verdict, file: None, place: RecordPlace::Row(id), found, found_in: None, why: Vec::new() });
     })?;
     failed.map_or(Ok(()), Err)
@@ -104,7 +104,7 @@ fn id_of(cell: &Cell) -> i64 {
     }
 }
 
-/// The values of a row with their classes, hashed: a row may be large, and there are
+/// Returns the values of a row with their classes, hashed: a row may be large, and there are
 /// many.
 fn digest(cells: &[Cell]) -> HalfDigest {
     let mut bytes = Vec::new();
@@ -150,7 +150,7 @@ fn sidecars(files: &dyn StoreFiles, tables: &dyn Tables, answer: &mut dyn Answer
                     verdict: Verdict::Unreadable,
                     file,
                     place: RecordPlace::File,
-                    found: Found::Nowhere,
+                    found: FoundIn::Nowhere,
                     found_in: None,
                     why: vec![error.0],
                 });
@@ -164,7 +164,7 @@ fn sidecars(files: &dyn StoreFiles, tables: &dyn Tables, answer: &mut dyn Answer
                 verdict: Verdict::Unreadable,
                 file,
                 place: RecordPlace::File,
-                found: Found::Nowhere,
+                found: FoundIn::Nowhere,
                 found_in: None,
                 why,
             });
@@ -273,7 +273,7 @@ impl Rows {
     }
 
     /// Judges one message of a sidecar.
-    fn judge(&mut self, message: Value<'_>) -> (Verdict, Found, Vec<String>) {
+    fn judge(&mut self, message: Value<'_>) -> (Verdict, FoundIn, Vec<String>) {
         let get = |name: &str| Some(message).filter(|value| value.is_object()).and_then(|value| value.get(name));
         let role = get("role").and_then(Value::as_str).unwrap_or_default().into_owned();
         let text = match get("content") {
@@ -285,14 +285,14 @@ impl Rows {
         if let Some(n) = self.by_text.get_mut(&key).and_then(Vec::pop) {
             self.is_used[n] = true;
             // What the program shows no more is in the database all the same.
-            let found = if self.rows[n].is_active { Found::Live } else { Found::Database };
+            let found = if self.rows[n].is_active { FoundIn::Live } else { FoundIn::Database };
             return (Verdict::Identical, found, Vec::new());
         }
         let time: Option<f64> = get("timestamp").and_then(Value::parse);
         let is_it = |(row, is_used): (&Row, &bool)| !is_used && row.role == key.0 && time.is_some() && row.timestamp == time;
         match self.rows.iter().zip(&self.is_used).any(is_it) {
-            true => (Verdict::Changed, Found::Nowhere, vec!["content".to_owned()]),
-            false => (Verdict::Missing, Found::Nowhere, Vec::new()),
+            true => (Verdict::Changed, FoundIn::Nowhere, vec!["content".to_owned()]),
+            false => (Verdict::Missing, FoundIn::Nowhere, Vec::new()),
         }
     }
 }

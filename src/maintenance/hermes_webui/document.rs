@@ -12,7 +12,7 @@ use crate::runtimes::wtf8::lossy;
 /// CPython gives up on values nested this deep.
 const DEEPEST: usize = 995;
 
-/// One JSON object, or why it is none.
+/// One JSON object, or why it is not one.
 pub(super) struct Document<'a> {
     pub bytes: &'a [u8],
     /// Of equal keys the last counts.
@@ -43,7 +43,7 @@ impl<'a> Document<'a> {
         get(&self.members, key)
     }
 
-    /// A member's text, where it is one.
+    /// Returns a member's text, where it is one.
     pub(super) fn text(&self, key: &str) -> Option<String> {
         self.get(key).and_then(string)
     }
@@ -52,17 +52,17 @@ impl<'a> Document<'a> {
         self.get(key).and_then(number)
     }
 
-    /// Whether a member is there and says something.
+    /// Tells whether a member is there and says something.
     pub(super) fn says(&self, key: &str) -> bool {
         is_true(self.get(key))
     }
 
-    /// The elements of a member that is a list.
+    /// Returns the elements of a member that is a list.
     pub(super) fn elements(&self, key: &str) -> impl Iterator<Item = Value<'a>> + use<'a> {
         self.get(key).into_iter().flat_map(Value::elements)
     }
 
-    /// How many messages the program counts; -1 where it cannot.
+    /// Returns how many messages the program counts; -1 where it cannot.
     pub(super) fn count(&self) -> i64 {
         match self.get("messages") {
             Some(list) if list.is_array() => list.elements().count() as i64,
@@ -71,22 +71,22 @@ impl<'a> Document<'a> {
     }
 }
 
-/// A member's value; of equal keys the last.
+/// Returns a member's value; of equal keys the last.
 pub(super) fn get<'a>(members: &[Member<'a>], key: &str) -> Option<Value<'a>> {
     last_named(members, key)
 }
 
-/// A string's text.
+/// Returns a string's text.
 pub(super) fn string(value: Value<'_>) -> Option<String> {
     value.as_str().map(Cow::into_owned)
 }
 
-/// A number as the program's own arithmetic has it.
+/// Returns a number as the program's own arithmetic has it.
 pub(super) fn number(value: Value<'_>) -> Option<f64> {
     (value.is_number()).then(|| double(value.text()))
 }
 
-/// Whether Python takes a value for true.
+/// Tells whether Python takes a value for true.
 pub(super) fn is_true(value: Option<Value<'_>>) -> bool {
     value.is_some_and(is_truthy)
 }
@@ -96,12 +96,12 @@ pub(super) fn text_of(value: Value<'_>) -> String {
     lossy(&str_or_empty(Some(value))).into_owned()
 }
 
-/// A text with every run of white space made one blank, and none around it.
+/// Returns a text with every run of white space made one blank, and none around it.
 pub(super) fn squeezed(text: &str) -> String {
     text.split(is_space).filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
-/// A prompt without the note about the workspace that is put before it.
+/// Returns a prompt without the note about the workspace that is put before it.
 pub(super) fn without_workspace(text: &str) -> &str {
     match text.strip_prefix("[Workspace::v1: ").and_then(|rest| rest.split_once("]\n")) {
         Some((_, prompt)) => prompt,

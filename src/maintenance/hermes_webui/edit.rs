@@ -64,7 +64,7 @@ impl<'a> Edit<'a> {
         }
     }
 
-    /// The document with all changes.
+    /// Returns the document with all changes.
     pub(super) fn finish(mut self) -> Vec<u8> {
         if let Some(last) = self.document.members.last() {
             let mut text = Vec::new();
@@ -93,7 +93,7 @@ impl<'a> Edit<'a> {
     }
 }
 
-/// A whole object in the program's own style.
+/// Returns a whole object in the program's own style.
 pub(super) fn document(members: &[(&str, Vec<u8>)]) -> Vec<u8> {
     let style = Style { separators: Separators::Indented, escapes: Escapes::Utf8 };
     let mut bytes = Vec::new();
@@ -101,7 +101,7 @@ pub(super) fn document(members: &[(&str, Vec<u8>)]) -> Vec<u8> {
     bytes
 }
 
-/// An object as a compact JSON text.
+/// Returns an object as a compact JSON text.
 pub(super) fn object(members: &[(&str, Vec<u8>)]) -> Vec<u8> {
     let mut out = b"{".to_vec();
     for (n, (key, value)) in members.iter().enumerate() {
@@ -116,14 +116,14 @@ pub(super) fn object(members: &[(&str, Vec<u8>)]) -> Vec<u8> {
     out
 }
 
-/// A text as a JSON string.
+/// Returns a text as a JSON string.
 pub(super) fn quoted(text: &str) -> Vec<u8> {
     let mut out = Vec::new();
     json::push_string(text, &mut out);
     out
 }
 
-/// A value without the white space between its tokens.
+/// Returns a value without the white space between its tokens.
 pub(super) fn compact(value: Value<'_>) -> Vec<u8> {
     let value = value.text();
     let mut out = Vec::with_capacity(value.len());
@@ -144,7 +144,7 @@ pub(super) fn compact(value: Value<'_>) -> Vec<u8> {
     out
 }
 
-/// A number as `json.dumps` writes it.
+/// Returns a number as `json.dumps` writes it.
 pub(super) fn float(number: f64) -> Vec<u8> {
     float_json(number).into_bytes()
 }

@@ -12,7 +12,7 @@ use super::document::Document;
 
 /// One file: its path below the sessions folder, and its entry.
 #[derive(Clone, Copy)]
-pub(super) struct Place<'f> {
+pub(super) struct SessionFile<'f> {
     pub path: &'f str,
     pub listed: &'f Listed,
 }
@@ -20,12 +20,12 @@ pub(super) struct Place<'f> {
 /// The files of one session.
 #[derive(Default)]
 pub(super) struct Files<'f> {
-    pub sidecar: Option<Place<'f>>,
-    pub backup: Option<Place<'f>>,
+    pub sidecar: Option<SessionFile<'f>>,
+    pub backup: Option<SessionFile<'f>>,
     /// Shards in byte order of name, then the single journal of old releases.
-    pub turns: Vec<Place<'f>>,
-    pub runs: Vec<Place<'f>>,
-    pub temporaries: Vec<Place<'f>>,
+    pub turns: Vec<SessionFile<'f>>,
+    pub runs: Vec<SessionFile<'f>>,
+    pub temporaries: Vec<SessionFile<'f>>,
     /// Converted before, and renamed: its program no longer sees it.
     pub is_retired: bool,
     /// A link or something else stands where a file should be.
@@ -34,12 +34,12 @@ pub(super) struct Files<'f> {
 
 impl<'f> Files<'f> {
     /// Everything of it but what an interrupted write left.
-    pub(super) fn all(&self) -> impl Iterator<Item = &Place<'f>> {
+    pub(super) fn all(&self) -> impl Iterator<Item = &SessionFile<'f>> {
         self.sidecar.iter().chain(&self.backup).chain(&self.turns).chain(&self.runs)
     }
 
-    /// The journal of a run.
-    pub(super) fn run(&self, stream: &str) -> Option<&Place<'f>> {
+    /// Returns the journal of a run.
+    pub(super) fn run(&self, stream: &str) -> Option<&SessionFile<'f>> {
         self.runs.iter().find(|place| place.path.rsplit('/').next().and_then(|name| name.strip_suffix(".jsonl")) == Some(stream))
     }
 }
@@ -48,7 +48,7 @@ impl<'f> Files<'f> {
 pub(super) struct Folder<'f> {
     pub view: &'f FolderView<'f>,
     pub sessions: BTreeMap<&'f str, Files<'f>>,
-    pub index: Option<Place<'f>>,
+    pub index: Option<SessionFile<'f>>,
     /// A link, a folder or something else stands where the list should be.
     pub is_index_odd: bool,
     /// Sessions that were deleted for good.
@@ -70,7 +70,7 @@ impl<'f> Folder<'f> {
                 continue;
             }
             folder.is_sessions = true;
-            folder.add(Place { path, listed }, role, id);
+            folder.add(SessionFile { path, listed }, role, id);
         }
         for files in folder.sessions.values_mut() {
             files.turns.sort_by_key(|place| (!place.path.contains('~'), place.path));
@@ -79,7 +79,7 @@ impl<'f> Folder<'f> {
         folder
     }
 
-    fn add(&mut self, place: Place<'f>, role: Role, id: &'f str) {
+    fn add(&mut self, place: SessionFile<'f>, role: Role, id: &'f str) {
         if role == Role::Index {
             self.index = Some(place);
         }
@@ -102,13 +102,13 @@ impl<'f> Folder<'f> {
         }
     }
 
-    /// All bytes of a file.
-    pub(super) fn bytes(&self, place: &Place<'_>) -> Vec<u8> {
+    /// Returns all bytes of a file.
+    pub(super) fn bytes(&self, place: &SessionFile<'_>) -> Vec<u8> {
         Rc::unwrap_or_clone(self.view.all_bytes(place.path))
     }
 }
 
-/// The ids in the list of what was deleted.
+/// Returns the ids in the list of what was deleted.
 fn tombstones(bytes: &[u8]) -> BTreeSet<String> {
     let document = Document::of(bytes);
     if document.number("version").map(f64::trunc) != Some(1.0) {
@@ -117,13 +117,13 @@ fn tombstones(bytes: &[u8]) -> BTreeSet<String> {
     document.elements("ids").map(super::document::text_of).map(|id| id.trim().to_owned()).filter(|id| !id.is_empty()).collect()
 }
 
-/// Whether a session of this id can have a sidecar: journals allow more names,
+/// Tells whether a session of this id can have a sidecar: journals allow more names,
 /// and a database any.
 pub(super) fn can_have_sidecar(id: &str) -> bool {
     matches!(role(&format!("{id}.json"), RETIRED_SUFFIX), Some((Role::Sidecar, named)) if named == id)
 }
 
-/// The process that wrote a shard.
-pub(super) fn writer(place: &Place<'_>) -> Option<u32> {
+/// Returns the process that wrote a shard.
+pub(super) fn writer(place: &SessionFile<'_>) -> Option<u32> {
     place.path.strip_suffix(".jsonl")?.rsplit_once('~')?.1.parse().ok()
 }

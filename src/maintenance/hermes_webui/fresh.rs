@@ -44,7 +44,7 @@ impl Fresh {
         }
     }
 
-    /// The whole file.
+    /// Returns the whole file.
     pub(super) fn text(self) -> Vec<u8> {
         let null = || b"null".to_vec();
         let or = |value: Option<Vec<u8>>, other: &[u8]| value.unwrap_or_else(|| other.to_vec());

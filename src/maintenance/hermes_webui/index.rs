@@ -21,7 +21,7 @@ impl<'a> Row<'a> {
         self.value.all_members()
     }
 
-    /// Which session it is about.
+    /// Returns which session it is about.
     pub(super) fn id(&self) -> Option<String> {
         get(&self.members(), "session_id").and_then(string)
     }
@@ -31,12 +31,12 @@ impl<'a> Row<'a> {
     }
 }
 
-/// Whether a row is of the time of its sidecar; what has none is of no time.
+/// Tells whether a row is of the time of its sidecar; what has none is of no time.
 pub(super) fn is_same_time(row: Option<f64>, sidecar: Option<f64>) -> bool {
     row.unwrap_or(0.0).total_cmp(&sidecar.unwrap_or(0.0)).is_eq()
 }
 
-/// The rows of a list, or where and why it is none.
+/// Returns the rows of a list, or where and why it is not one.
 pub(super) fn rows(bytes: &[u8]) -> Result<Vec<Row<'_>>, (usize, &'static str)> {
     if let Err(error) = std::str::from_utf8(bytes) {
         return Err((error.valid_up_to(), "not UTF-8"));
@@ -107,7 +107,7 @@ const TAKEN: [(&str, &str); 51] = [
     ("[rest]", ""),
 ];
 
-/// The row of a session, as a compact JSON text.
+/// Returns the row of a session, as a compact JSON text.
 pub(super) fn row(id: &str, sidecar: &Document<'_>) -> Vec<u8> {
     let is_pending = sidecar.says("pending_user_message");
     let value = |key: &str, other: &str| sidecar.get(key).map_or_else(|| other.as_bytes().to_vec(), compact);
@@ -164,7 +164,7 @@ fn is_by_user(row: Value<'_>) -> bool {
     row.members().any(|member| member.is("role") && member.value().text() == b"\"user\"")
 }
 
-/// When something was last said: tools and what has no text do not count.
+/// Returns when something was last said: tools and what has no text do not count.
 fn last_message_at(sidecar: &Document<'_>) -> Vec<u8> {
     if sidecar.says("pending_user_message") && sidecar.says("pending_started_at") {
         return sidecar.get("pending_started_at").map(compact).unwrap_or_default();
@@ -183,7 +183,7 @@ fn last_message_at(sidecar: &Document<'_>) -> Vec<u8> {
     last.map_or_else(|| sidecar.get("updated_at").map_or_else(|| b"0".to_vec(), compact), float)
 }
 
-/// How much of the prompt came from the cache, in percent.
+/// Returns how much of the prompt came from the cache, in percent.
 fn cache_hits(sidecar: &Document<'_>) -> Vec<u8> {
     let count = |key: &str| sidecar.number(key).map_or(0.0, f64::trunc);
     let (read, prompt) = (count("cache_read_tokens"), count("input_tokens"));
@@ -201,7 +201,7 @@ pub(super) struct Wanted {
     pub gone: Vec<String>,
 }
 
-/// The list with other rows: those that do not change stay as they stand, and
+/// Returns the list with other rows: those that do not change stay as they stand, and
 /// all are sorted anew, the latest first.
 pub(super) fn rebuilt(old: &[Row<'_>], mut wanted: Wanted) -> Vec<u8> {
     let style = Style { separators: Separators::Indented, escapes: Escapes::Utf8 };

@@ -4,13 +4,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::adapters::hermes_webui::layout::INDEX;
-use crate::model::audit::{AuditItem, Evidence, Mending};
+use crate::model::audit::{AuditItem, Evidence, RepairedBy};
 use crate::model::digest::sha256_hex;
 use crate::model::finding::{FindingCode, Severity};
 use crate::model::location::Location;
 
 use super::document::Document;
-use super::folder::{Files, Folder, Place, can_have_sidecar, writer};
+use super::folder::{Files, Folder, SessionFile, can_have_sidecar, writer};
 use super::rows::{Row, Shown, shown};
 use super::state::{self, Sessions, Word};
 use super::turns::{Event, Journal};
@@ -103,7 +103,7 @@ impl<'f> Judge<'f, '_> {
             } else {
                 let what = "the session's own file is gone; the database still has its messages";
                 let item = item(FindingCode::StateDbMissingSidecar, what);
-                self.add(if can_have_sidecar(&row.id) { item.mendable() } else { item });
+                self.add(if can_have_sidecar(&row.id) { item.repairable() } else { item });
                 self.in_database.insert(row.id);
             }
         }
@@ -126,11 +126,11 @@ impl<'f> Judge<'f, '_> {
         self.temporaries(id, files, &document);
         if files.is_odd {
             // Whoever put a link there knows better where it should lead.
-            self.items[before..].iter_mut().for_each(|item| item.mending = Mending::ByHand);
+            self.items[before..].iter_mut().for_each(|item| item.repaired_by = RepairedBy::Hand);
         }
     }
 
-    fn live(&mut self, id: &'f str, files: &Files<'f>, place: Place<'f>, live: &Document<'_>, backup: Option<&[u8]>) {
+    fn live(&mut self, id: &'f str, files: &Files<'f>, place: SessionFile<'f>, live: &Document<'_>, backup: Option<&[u8]>) {
         let backup = backup.map(Document::of);
         let (live_count, bak_count) = (live.count(), backup.as_ref().map_or(-1, Document::count));
         self.updated.insert(id, live.number("updated_at"));
@@ -148,13 +148,13 @@ impl<'f> Judge<'f, '_> {
         {
             let what = if live_count < 0 { "cannot be read".to_owned() } else { format!("has {live_count} messages") };
             let message = format!("the sidecar {what}, its backup has {bak_count}, and nothing says that it was meant to shrink");
-            let item = AuditItem::new(FindingCode::ShrunkenLive, Location::file(place.path), message).mendable();
+            let item = AuditItem::new(FindingCode::ShrunkenLive, Location::file(place.path), message).repairable();
             self.add(item.text("session_id", id).count("live_messages", live_count).count("bak_messages", bak_count));
         } else if let Some((at, why)) = live.fault {
             let message = format!("Hermes WebUI cannot open this session: {why}");
             let item = AuditItem::new(FindingCode::SidecarUnreadable, Location::of_offset(place.path, live.bytes, at), message);
             let is_known = self.known.with_messages(id).is_some();
-            self.add(if is_known { item.mendable() } else { item }.text("session_id", id));
+            self.add(if is_known { item.repairable() } else { item }.text("session_id", id));
         }
         if let (Some(place), Some((at, why))) = (files.backup, backup.as_ref().and_then(|backup| backup.fault)) {
             let bytes = backup.as_ref().map_or(&[][..], |backup| backup.bytes);
@@ -165,7 +165,7 @@ impl<'f> Judge<'f, '_> {
         }
     }
 
-    fn orphan_backup(&mut self, id: &str, place: Place<'_>, bytes: &[u8]) {
+    fn orphan_backup(&mut self, id: &str, place: SessionFile<'_>, bytes: &[u8]) {
         let backup = Document::of(bytes);
         let count = backup.count();
         let at = |at: usize| Location::of_offset(place.path, bytes, at);
@@ -183,7 +183,7 @@ impl<'f> Judge<'f, '_> {
             let message = format!("the session's own file is gone; this backup has {count} messages");
             let item = AuditItem::new(FindingCode::OrphanBackup, Location::file(place.path), message);
             match state::word_of(self.evidence, id) {
-                Word::Known => item.mendable(),
+                Word::Known => item.repairable(),
                 Word::Unsure => item,
                 Word::Deleted => {
                     let message =
@@ -211,7 +211,7 @@ impl<'f> Judge<'f, '_> {
             // A database that knows nothing of it says that it was deleted.
             let journal = Journal::read(files.turns.iter().map(|place| (place.path, self.folder.bytes(place))));
             let has_prompts = can_have_sidecar(id) && journal.prompts().next().is_some();
-            if has_prompts && state::word_of(self.evidence, id) == Word::Known { item.mendable() } else { item }
+            if has_prompts && state::word_of(self.evidence, id) == Word::Known { item.repairable() } else { item }
         };
         self.add(item.text("session_id", id));
     }
@@ -219,9 +219,9 @@ impl<'f> Judge<'f, '_> {
     fn journals(&mut self, id: &str, files: &Files<'f>, live: &Document<'_>) {
         let journal = Journal::read(files.turns.iter().map(|place| (place.path, self.folder.bytes(place))));
         let pending = live.text("pending_user_message").filter(|prompt| !prompt.is_empty());
-        let is_mendable = pending.is_some() && plan::can_be_mended(live);
-        let stream = live.text("active_stream_id").filter(|stream| is_mendable && !stream.is_empty());
-        let runs = |place: &Place<'_>| writer(place).is_some_and(|pid| (self.evidence.still_runs)(pid, place.listed.mtime_ns));
+        let is_repairable = pending.is_some() && plan::can_be_repaired(live);
+        let stream = live.text("active_stream_id").filter(|stream| is_repairable && !stream.is_empty());
+        let runs = |place: &SessionFile<'_>| writer(place).is_some_and(|pid| (self.evidence.still_runs)(pid, place.listed.mtime_ns));
         let is_over = plan::is_over(self.evidence, live.number("pending_started_at").filter(|at| *at > 0.0));
         let is_running = pending.is_some() && (!is_over || files.turns.iter().any(runs));
         for bad in &journal.malformed {
@@ -240,9 +240,9 @@ impl<'f> Judge<'f, '_> {
             let rows: Vec<Row> = live.elements("messages").map(Row::of).collect();
             let lost = plan::lost(&journal, live);
             let seen = Seen { id, files, live_messages: live.count(), rows: &rows, journal: &journal, lost: &lost };
-            let mended = stream.as_ref().map(|_| plan::shown_again(self.folder, self.evidence, files, &journal, live.bytes));
+            let repaired = stream.as_ref().map(|_| plan::shown_again(self.folder, self.evidence, files, &journal, live.bytes));
             let rows: Vec<Row> =
-                mended.iter().flat_map(|bytes| Document::of(bytes).elements("messages").map(Row::of).collect::<Vec<_>>()).collect();
+                repaired.iter().flat_map(|bytes| Document::of(bytes).elements("messages").map(Row::of).collect::<Vec<_>>()).collect();
             let then = Seen { rows: &rows, lost: &[], ..seen };
             for (turn, event) in journal.latest() {
                 let waits = if stream.as_ref() == Some(&event.stream) { Waits::Here } else { Waits::No };
@@ -254,7 +254,7 @@ impl<'f> Judge<'f, '_> {
                         // What the repair leaves may still be a turn without an end.
                         let left = self.turn(&then, turn, event, Waits::No);
                         let is_better = left.is_none_or(|left| left.finding.severity < item.finding.severity);
-                        item.mending = if is_better { Mending::Possible } else { Mending::ByHand };
+                        item.repaired_by = if is_better { RepairedBy::Everlog } else { RepairedBy::Hand };
                         is_said |= is_better;
                     }
                     self.add(item);
@@ -266,16 +266,16 @@ impl<'f> Judge<'f, '_> {
                 let message = "a turn is running, or began a moment ago";
                 AuditItem::new(FindingCode::SessionLive, Location::file(place.path), message)
             } else {
-                let message = "a prompt waits in the sidecar for a run that is over";
+                let message = "a prompt waits in the sidecar for a run that has ended";
                 let item = AuditItem::new(FindingCode::StalePendingTurn, Location::file(place.path), message);
                 let can_be_asked = state::active_messages(self.evidence, live.text("profile").as_deref(), id).is_some();
-                if is_mendable && can_be_asked { item.mendable() } else { item }
+                if is_repairable && can_be_asked { item.repairable() } else { item }
             };
             self.add(item.text("session_id", id));
         }
     }
 
-    /// What is left open of one turn.
+    /// Returns what is left open of one turn.
     fn turn(&self, seen: &Seen<'_, 'f>, turn: &str, event: &Event, waits: Waits) -> Option<AuditItem> {
         let place = Location::at(&event.path, event.line, 1);
         let said = |item: AuditItem| item.text("session_id", seen.id).text("turn_id", turn).text("event", &event.event);
@@ -288,7 +288,7 @@ impl<'f> Judge<'f, '_> {
             let message = "a prompt was submitted, and the transcript does not have it";
             let item = AuditItem::new(FindingCode::TurnJournalPendingTurn, place, message);
             let is_lost = seen.lost.iter().any(|lost| lost.turn == turn) && !self.has_ended(seen.files, &event.stream);
-            let item = if is_lost { item.mendable() } else { item };
+            let item = if is_lost { item.repairable() } else { item };
             return Some(said(item).count("live_messages", seen.live_messages).count("bak_messages", -1));
         }
         let visible = shown(seen.rows, &event.stream, seen.journal.submitted(turn));
@@ -354,7 +354,7 @@ impl<'f> Judge<'f, '_> {
         let Some(place) = self.folder.index else {
             if !self.updated.is_empty() {
                 let message = "there is no list of the sessions; the program makes a new one when it starts";
-                self.add(AuditItem::new(FindingCode::IndexMissing, Location::file(INDEX), message).mendable());
+                self.add(AuditItem::new(FindingCode::IndexMissing, Location::file(INDEX), message).repairable());
             }
             return;
         };
@@ -364,7 +364,7 @@ impl<'f> Judge<'f, '_> {
             Err((at, why)) => {
                 let message = format!("the list of sessions cannot be read: {why}");
                 let item = AuditItem::new(FindingCode::IndexUnreadable, Location::of_offset(place.path, &bytes, at), message);
-                self.add(item.mendable());
+                self.add(item.repairable());
                 Vec::new()
             }
         };
@@ -375,7 +375,7 @@ impl<'f> Judge<'f, '_> {
             let is_known_elsewhere = self.elsewhere.contains(&id);
             let item = |code, message: &str| {
                 let item = AuditItem::new(code, at.clone(), message).text("session_id", &id);
-                if is_known_elsewhere { item } else { item.mendable() }
+                if is_known_elsewhere { item } else { item.repairable() }
             };
             match self.updated.get(id.as_str()) {
                 None if self.folder.deleted.contains(&id) => {}
@@ -384,7 +384,7 @@ impl<'f> Judge<'f, '_> {
                     let mut item = item(FindingCode::IndexMissingFile, "the list names a session whose file is gone");
                     if !self.known.unreadable.is_empty() {
                         // It may bring the file back.
-                        item.mending = Mending::ByHand;
+                        item.repaired_by = RepairedBy::Hand;
                     }
                     self.add(item.count("live_messages", -1).count("bak_messages", -1));
                 }
@@ -397,7 +397,7 @@ impl<'f> Judge<'f, '_> {
         for (id, count) in self.counts.clone().into_iter().filter(|(id, _)| !listed.contains(*id)) {
             let message = "the list of sessions does not name this one";
             let item = AuditItem::new(FindingCode::IndexMissingEntry, Location::file(format!("{id}.json")), message);
-            let item = if count < 0 || self.elsewhere.contains(id) { item } else { item.mendable() };
+            let item = if count < 0 || self.elsewhere.contains(id) { item } else { item.repairable() };
             self.add(item.text("session_id", id).count("live_messages", count).count("bak_messages", -1));
         }
     }

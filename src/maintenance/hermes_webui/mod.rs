@@ -8,9 +8,9 @@ mod folder;
 mod fresh;
 mod index;
 mod judge;
-mod mend;
 mod output;
 mod plan;
+mod recovery;
 mod retention;
 mod rows;
 mod run_end;
@@ -29,7 +29,7 @@ use crate::model::database::{DatabaseMessage, Tables, TablesError};
 use crate::model::finding::{Finding, FindingCode};
 use crate::model::folder::FolderView;
 use crate::model::repair::Repairs;
-use crate::model::retention::{Item, Outlook, Rule};
+use crate::model::retention::{Prunable, RetentionContext, Rule};
 
 /// Audit, repair and retention of Hermes WebUI.
 pub(super) struct HermesWebuiMaintenance;
@@ -67,7 +67,7 @@ impl Maintenance for HermesWebuiMaintenance {
         &[Rule::TurnJournal, Rule::RunJournal]
     }
 
-    fn retention(&self, folder: &FolderView<'_>, outlook: &Outlook<'_>) -> Vec<Item> {
+    fn retention(&self, folder: &FolderView<'_>, outlook: &RetentionContext<'_>) -> Vec<Prunable> {
         retention::items(&folder::Folder::of(folder), outlook)
     }
 
@@ -111,7 +111,7 @@ const IN_JOURNALS: [FindingCode; 7] = [
     FindingCode::RecordSplit,
 ];
 
-/// Whether the audit says better what a conversion would find.
+/// Tells whether the audit says better what a conversion would find.
 fn covers(finding: &Finding) -> bool {
     EVERYWHERE.contains(&finding.code)
         || (IN_JOURNALS.contains(&finding.code) && finding.location.file.starts_with(TURNS))

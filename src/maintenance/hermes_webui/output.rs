@@ -12,7 +12,7 @@ use super::runs::{each_event, payload};
 
 /// A row of recovered output.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Said {
+pub(super) struct RecoveredOutput {
     pub content: String,
     pub reasoning: String,
     pub at: Option<f64>,
@@ -34,7 +34,7 @@ struct Card {
 /// The output of one run.
 #[derive(Debug, Default)]
 pub(super) struct Output {
-    pub rows: Vec<Said>,
+    pub rows: Vec<RecoveredOutput>,
     cards: Vec<Card>,
 }
 
@@ -61,7 +61,7 @@ impl Output {
         }
     }
 
-    /// The tool cards, for a transcript in which the rows begin at this place.
+    /// Returns the tool cards, for a transcript in which the rows begin at this place.
     pub(super) fn cards(&self, first_row: usize, stream: &str) -> Vec<Vec<u8>> {
         self.cards.iter().map(|card| card.text(first_row, stream)).collect()
     }
@@ -145,7 +145,7 @@ impl Reading {
         let (text, reasoning) = (std::mem::take(&mut self.text), std::mem::take(&mut self.reasoning));
         let (content, reasoning) = (strip_str(&text).to_owned(), strip_str(&reasoning).to_owned());
         if !content.is_empty() || !reasoning.is_empty() {
-            self.output.rows.push(Said { content, reasoning, at: self.began.take() });
+            self.output.rows.push(RecoveredOutput { content, reasoning, at: self.began.take() });
         }
     }
 
@@ -153,7 +153,7 @@ impl Reading {
         self.flush();
         if self.output.rows.is_empty() {
             // A run may begin with a tool: its card needs a row to hang below.
-            self.output.rows.push(Said { content: String::new(), reasoning: String::new(), at });
+            self.output.rows.push(RecoveredOutput { content: String::new(), reasoning: String::new(), at });
         }
         let name = get(payload, "name").map(text_of).filter(|name| !name.is_empty()).unwrap_or_else(|| "tool".to_owned());
         let args = get(payload, "args").filter(|args| args.is_object());

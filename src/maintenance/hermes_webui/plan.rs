@@ -9,13 +9,13 @@ use crate::model::audit::{AuditItem, Evidence};
 use crate::model::files::RelPath;
 use crate::model::finding::FindingCode;
 use crate::model::location::Location;
-use crate::model::repair::{Change, Reason, Repairs};
+use crate::model::repair::{FileRepair, Reason, Repairs};
 
 use super::document::{Document, is_true};
 use super::edit::{compact, float};
-use super::folder::{Files, Folder, Place, can_have_sidecar, writer};
+use super::folder::{Files, Folder, SessionFile, can_have_sidecar, writer};
 use super::fresh::Fresh;
-use super::mend::{self, Prompt};
+use super::recovery::{self, Prompt};
 use super::rows::Row;
 use super::state::{self, Rows, Sessions, Word};
 use super::turns::{Event, Journal};
@@ -29,7 +29,7 @@ const GRACE: f64 = 30.0;
 /// Plans the repair of a folder.
 pub(super) fn plan(folder: &Folder<'_>, evidence: &Evidence<'_>) -> Repairs {
     let shards = folder.sessions.values().flat_map(|files| &files.turns);
-    let runs = |place: &&Place<'_>| writer(place).is_some_and(|pid| (evidence.still_runs)(pid, place.listed.mtime_ns));
+    let runs = |place: &&SessionFile<'_>| writer(place).is_some_and(|pid| (evidence.still_runs)(pid, place.listed.mtime_ns));
     if let Some(place) = shards.into_iter().find(runs) {
         // It may have any session in memory, and write it over what is repaired.
         let message = "the process that writes this journal still runs: nothing here is touched until it ends";
@@ -48,13 +48,13 @@ pub(super) fn plan(folder: &Folder<'_>, evidence: &Evidence<'_>) -> Repairs {
     planner.repairs
 }
 
-/// What becomes of a sidecar when the turns that it lacks are shown again.
+/// Returns what becomes of a sidecar when the turns that it lacks are shown again.
 pub(super) fn shown_again(folder: &Folder<'_>, evidence: &Evidence<'_>, files: &Files<'_>, journal: &Journal, sidecar: &[u8]) -> Vec<u8> {
     let stamp = evidence.stamp_ns as f64 / 1e9;
     let planner = Planner { folder, evidence, stamp, known: Sessions::default(), repairs: Repairs::default() };
-    let mut mended = Mended { bytes: sidecar.to_vec(), why: Vec::new(), is_held_back: false };
-    planner.turns(files, journal, &mut mended);
-    mended.bytes
+    let mut repaired = RepairedSidecar { bytes: sidecar.to_vec(), why: Vec::new(), is_held_back: false };
+    planner.turns(files, journal, &mut repaired);
+    repaired.bytes
 }
 
 struct Planner<'f, 'e> {
@@ -67,14 +67,14 @@ struct Planner<'f, 'e> {
 }
 
 /// A sidecar on its way to be repaired.
-struct Mended {
+struct RepairedSidecar {
     bytes: Vec<u8>,
     why: Vec<Reason>,
     /// Whether something waits for a database that cannot be read.
     is_held_back: bool,
 }
 
-impl Mended {
+impl RepairedSidecar {
     fn add(&mut self, code: FindingCode, what: impl Into<String>, bytes: Vec<u8>) {
         self.bytes = bytes;
         self.why.push(Reason { code, what: what.into() });
@@ -87,16 +87,16 @@ impl Planner<'_, '_> {
             return;
         }
         let live = files.sidecar.map(|place| self.folder.bytes(&place));
-        let mut mended = Mended { bytes: live.clone().unwrap_or_default(), why: Vec::new(), is_held_back: false };
+        let mut repaired = RepairedSidecar { bytes: live.clone().unwrap_or_default(), why: Vec::new(), is_held_back: false };
         let journal = Journal::read(files.turns.iter().map(|place| (place.path, self.folder.bytes(place))));
-        self.restore(id, files, live.as_deref(), &journal, &mut mended);
-        self.turns(files, &journal, &mut mended);
-        if mended.is_held_back {
+        self.restore(id, files, live.as_deref(), &journal, &mut repaired);
+        self.turns(files, &journal, &mut repaired);
+        if repaired.is_held_back {
             let message = "not repaired: the database beside the sessions cannot be read, and may know better";
             let place = Location::file(format!("{id}.json"));
             self.repairs.left.push(AuditItem::new(FindingCode::StateDbUnreadable, place, message).text("session_id", id));
         }
-        if mended.why.is_empty() {
+        if repaired.why.is_empty() {
             return;
         }
         if let Some(place) = files.all().find(|place| self.is_fresh(place)) {
@@ -105,17 +105,17 @@ impl Planner<'_, '_> {
             return;
         }
         let path = RelPath::new(format!("{id}.json"));
-        self.repairs.changes.push(Change { path, bytes: mended.bytes, why: mended.why });
+        self.repairs.changes.push(FileRepair { path, bytes: repaired.bytes, why: repaired.why });
     }
 
     /// A time in the future says nothing about now.
-    fn is_fresh(&self, place: &Place<'_>) -> bool {
+    fn is_fresh(&self, place: &SessionFile<'_>) -> bool {
         (0..QUIET_NS).contains(&(self.evidence.now_ns - place.listed.mtime_ns))
     }
 
     /// Brings back a sidecar that is gone, unreadable or shrunken: from its
     /// backup, else from the database, else from its journals.
-    fn restore(&self, id: &str, files: &Files<'_>, live: Option<&[u8]>, journal: &Journal, mended: &mut Mended) {
+    fn restore(&self, id: &str, files: &Files<'_>, live: Option<&[u8]>, journal: &Journal, repaired: &mut RepairedSidecar) {
         let sidecar = live.map(Document::of);
         let is_readable = sidecar.as_ref().is_some_and(|sidecar| sidecar.fault.is_none());
         if sidecar.is_none() && self.folder.deleted.contains(id) {
@@ -128,13 +128,13 @@ impl Planner<'_, '_> {
             match &sidecar {
                 Some(sidecar) if count > sidecar.count() && !shrink::is_intended(sidecar, &backup) => {
                     let what = format!("put back its backup, which has {count} messages instead of {}", sidecar.count().max(0));
-                    return mended.add(FindingCode::ShrunkenLive, what, bytes);
+                    return repaired.add(FindingCode::ShrunkenLive, what, bytes);
                 }
                 None if count >= 0 => match state::word_of(self.evidence, id) {
                     Word::Known => {
-                        return mended.add(FindingCode::OrphanBackup, format!("put back its backup, which has {count} messages"), bytes);
+                        return repaired.add(FindingCode::OrphanBackup, format!("put back its backup, which has {count} messages"), bytes);
                     }
-                    Word::Unsure => mended.is_held_back = true,
+                    Word::Unsure => repaired.is_held_back = true,
                     Word::Deleted => {}
                 },
                 _ => {}
@@ -148,22 +148,22 @@ impl Planner<'_, '_> {
             let tables = self.evidence.tables_of(row.profile.as_deref());
             if let Some(Ok(messages)) = tables.map(|tables| state::messages(tables, id, Rows::All)) {
                 let what = format!("make it again from the {} messages that the database has of it", messages.len());
-                mended.add(code, what, Fresh::of(row, &messages).text());
+                repaired.add(code, what, Fresh::of(row, &messages).text());
             }
             return;
         }
         // A database that knows nothing of a session says that it was deleted.
         if sidecar.is_none() && files.backup.is_none() && journal.prompts().next().is_some() {
             match state::word_of(self.evidence, id) {
-                Word::Known => self.journals_alone(id, files, journal, mended),
-                Word::Unsure => mended.is_held_back = true,
+                Word::Known => self.journals_alone(id, files, journal, repaired),
+                Word::Unsure => repaired.is_held_back = true,
                 Word::Deleted => {}
             }
         }
     }
 
     /// Every prompt that the journals have, with what its run put out.
-    fn journals_alone(&self, id: &str, files: &Files<'_>, journal: &Journal, mended: &mut Mended) {
+    fn journals_alone(&self, id: &str, files: &Files<'_>, journal: &Journal, repaired: &mut RepairedSidecar) {
         let submitted: Vec<&Event> = journal.prompts().collect();
         let (Some(first), Some(last)) = (submitted.first(), submitted.last()) else { return };
         let fresh = Fresh {
@@ -178,18 +178,18 @@ impl Planner<'_, '_> {
             bytes = self.shown_again(&bytes, files, &prompt_of(event));
         }
         let what = format!("make it again from the {} prompts that its turn journal has, and what came of them", submitted.len());
-        mended.add(FindingCode::OrphanJournal, what, bytes);
+        repaired.add(FindingCode::OrphanJournal, what, bytes);
     }
 
     fn shown_again(&self, sidecar: &[u8], files: &Files<'_>, prompt: &Prompt) -> Vec<u8> {
         let run = files.run(&prompt.stream).map(|place| self.folder.bytes(place));
-        mend::recovered(&Document::of(sidecar), prompt, run.as_deref(), self.stamp)
+        recovery::recovered(&Document::of(sidecar), prompt, run.as_deref(), self.stamp)
     }
 
-    /// Ends the waiting for a turn that is over, and shows prompts that only a
+    /// Ends the waiting for a turn that has ended, and shows prompts that only a
     /// journal has.
-    fn turns(&self, files: &Files<'_>, journal: &Journal, mended: &mut Mended) {
-        let bytes = mended.bytes.clone();
+    fn turns(&self, files: &Files<'_>, journal: &Journal, repaired: &mut RepairedSidecar) {
+        let bytes = repaired.bytes.clone();
         let sidecar = Document::of(&bytes);
         if sidecar.fault.is_some() {
             return;
@@ -200,28 +200,28 @@ impl Planner<'_, '_> {
                 Some(_) => FindingCode::TurnJournalInterruptedTurn,
                 None => FindingCode::StalePendingTurn,
             };
-        if let Some(prompt) = Prompt::waiting(&sidecar).filter(|prompt| can_be_mended(&sidecar) && is_over(self.evidence, prompt.at)) {
+        if let Some(prompt) = Prompt::waiting(&sidecar).filter(|prompt| can_be_repaired(&sidecar) && is_over(self.evidence, prompt.at)) {
             let id = sidecar.text("session_id").unwrap_or_default();
             let Some(messages) = state::active_messages(self.evidence, sidecar.text("profile").as_deref(), &id) else {
                 // It may have the answer that would be said to be missing.
-                mended.is_held_back = true;
+                repaired.is_held_back = true;
                 return;
             };
-            match mend::merged(&sidecar, &prompt, &messages, self.stamp) {
+            match recovery::merged(&sidecar, &prompt, &messages, self.stamp) {
                 Some(bytes) => {
-                    mended.add(code(&prompt), "take over what the database has of the turn it waits for, and wait no more", bytes)
+                    repaired.add(code(&prompt), "take over what the database has of the turn it waits for, and wait no more", bytes)
                 }
                 None => {
                     let what = "show the prompt it waits for, what came of it, and that it was cut short; and wait no more";
-                    mended.add(code(&prompt), what, self.shown_again(&bytes, files, &prompt));
+                    repaired.add(code(&prompt), what, self.shown_again(&bytes, files, &prompt));
                 }
             }
         }
-        for event in lost(journal, &Document::of(&mended.bytes.clone())) {
+        for event in lost(journal, &Document::of(&repaired.bytes.clone())) {
             if files.run(&event.stream).and_then(|place| runs::end_state(&self.folder.bytes(place))).is_none() {
-                let bytes = self.shown_again(&mended.bytes, files, &prompt_of(event));
+                let bytes = self.shown_again(&repaired.bytes, files, &prompt_of(event));
                 let what = format!("show the prompt of turn {}, which only the journal has, and that it was cut short", event.turn);
-                mended.add(FindingCode::TurnJournalPendingTurn, what, bytes);
+                repaired.add(FindingCode::TurnJournalPendingTurn, what, bytes);
             }
         }
     }
@@ -251,7 +251,7 @@ impl Planner<'_, '_> {
         let mut wanted = index::Wanted::default();
         // Names that a row may have: those of files, and those that files claim.
         let mut there = BTreeSet::new();
-        let changed: BTreeMap<&str, &Change> = self.repairs.changes.iter().filter_map(|change| Some((stem(change)?, change))).collect();
+        let changed: BTreeMap<&str, &FileRepair> = self.repairs.changes.iter().filter_map(|change| Some((stem(change)?, change))).collect();
         let on_disk = self.folder.sessions.iter().filter(|(_, files)| files.sidecar.is_some() || files.is_odd).map(|(id, _)| *id);
         for id in on_disk.chain(changed.keys().copied()).collect::<BTreeSet<&str>>() {
             there.insert(id.to_owned());
@@ -267,7 +267,7 @@ impl Planner<'_, '_> {
             }
             let claimed = sidecar.text("session_id").unwrap_or_else(|| id.to_owned());
             if claimed != id {
-                // The program would list it under a name that is no file's.
+                // The program would list it under a name that is not a file's.
                 there.insert(claimed);
                 continue;
             }
@@ -292,12 +292,12 @@ impl Planner<'_, '_> {
             return self.repairs.left.push(AuditItem::new(FindingCode::SessionLive, Location::file(place.path), message));
         }
         let bytes = index::rebuilt(&old, wanted);
-        self.repairs.changes.push(Change { path: RelPath::new(INDEX), bytes, why });
+        self.repairs.changes.push(FileRepair { path: RelPath::new(INDEX), bytes, why });
     }
 }
 
-/// The session that a changed file is of.
-fn stem(change: &Change) -> Option<&str> {
+/// Returns the session that a changed file is of.
+fn stem(change: &FileRepair) -> Option<&str> {
     change.path.as_text()?.strip_suffix(".json")
 }
 
@@ -311,15 +311,15 @@ fn prompt_of(event: &Event) -> Prompt {
     }
 }
 
-/// Whether a turn that began at this time can have been given up by now.
+/// Tells whether a turn that began at this time can have been given up by now.
 pub(super) fn is_over(evidence: &Evidence<'_>, began: Option<f64>) -> bool {
     let age = evidence.now_ns as f64 / 1e9 - began.unwrap_or(0.0);
     !(0.0..GRACE).contains(&age)
 }
 
-/// Whether rows may be added to a sidecar: to a list, and to none that was
+/// Tells whether rows may be added to a sidecar: to a list, and to none that was
 /// rotated away and goes on elsewhere.
-pub(super) fn can_be_mended(sidecar: &Document<'_>) -> bool {
+pub(super) fn can_be_repaired(sidecar: &Document<'_>) -> bool {
     !sidecar.says("pre_compression_snapshot") && sidecar.count() >= 0
 }
 
@@ -329,7 +329,7 @@ pub(super) fn can_be_mended(sidecar: &Document<'_>) -> bool {
 pub(super) fn lost<'j>(journal: &'j Journal, sidecar: &Document<'_>) -> Vec<&'j Event> {
     let marks = ["truncation_watermark", "truncation_boundary", "clear_generation", "intentional_shrink_generation"];
     let is_marked = |key: &str| sidecar.get(key).is_some_and(|value| !value.is_null());
-    if journal.fails || sidecar.fault.is_some() || !can_be_mended(sidecar) || marks.into_iter().any(is_marked) {
+    if journal.fails || sidecar.fault.is_some() || !can_be_repaired(sidecar) || marks.into_iter().any(is_marked) {
         return Vec::new();
     }
     let rows: Vec<Row> = sidecar.elements("messages").map(Row::of).collect();

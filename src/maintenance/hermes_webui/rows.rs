@@ -50,7 +50,7 @@ impl Row {
 pub(super) enum Shown {
     /// Nothing.
     Nothing,
-    /// The prompt, and nothing behind it.
+    /// The prompt, and nothing after it.
     Prompt,
     /// The prompt and an answer.
     Answer,
@@ -58,7 +58,7 @@ pub(super) enum Shown {
     Interruption,
 }
 
-/// What a transcript shows of a turn with this prompt and run.
+/// Returns what a transcript shows of a turn with this prompt and run.
 pub(super) fn shown(rows: &[Row], stream: &str, prompt: Option<&Event>) -> Shown {
     let is_prompt = |row: &Row| {
         row.role == "user"
@@ -74,9 +74,9 @@ pub(super) fn shown(rows: &[Row], stream: &str, prompt: Option<&Event>) -> Shown
             None => Shown::Nothing,
         };
     };
-    let behind = rows[from + 1..].iter().take_while(|row| row.role != "user");
+    let after = rows[from + 1..].iter().take_while(|row| row.role != "user");
     let mut found = Shown::Prompt;
-    for row in behind.filter(|row| row.role == "assistant") {
+    for row in after.filter(|row| row.role == "assistant") {
         if row.is_error {
             return Shown::Interruption;
         }

@@ -1,5 +1,5 @@
 //! How a run ended, from the end of its journal: most of a journal is output,
-//! and need not be read to know that it is over.
+//! and need not be read to know that it has ended.
 
 use crate::json::Value;
 
@@ -17,7 +17,7 @@ pub(super) struct RunEnd {
 }
 
 impl RunEnd {
-    /// Whether it ended as it should.
+    /// Tells whether it ended as it should.
     pub(super) fn is_completed(&self) -> bool {
         matches!(self.state.as_deref(), Some("completed" | "tool_limit_reached"))
     }
@@ -47,7 +47,7 @@ fn head(line: &[u8]) -> Option<Head> {
     }
     let mut head = Head::default();
     // Not validated: a closing line holds a whole transcript, and nothing after the
-    // head is looked at. A line that is no object has no member that matters.
+    // head is looked at. A line that is not an object has no member that matters.
     for member in Value::trusted(line).members() {
         match member.name().as_ref() {
             "run_id" => head.run = text_of(member.value()),
@@ -63,7 +63,7 @@ fn head(line: &[u8]) -> Option<Head> {
     Some(head)
 }
 
-/// Looks at a run's journal from behind; `from` reads from an offset to the end.
+/// Looks at a run's journal from its end; `from` reads from an offset to the end.
 pub(super) fn run_end(run: &str, size: u64, from: &dyn Fn(u64) -> Vec<u8>) -> RunEnd {
     let mut window = FIRST_WINDOW;
     loop {

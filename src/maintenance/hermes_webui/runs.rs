@@ -23,7 +23,7 @@ pub(super) fn each_event(bytes: &[u8], mut take: impl FnMut(&[json::Member<'_>])
     }
 }
 
-/// How a run ended; nothing where it has not.
+/// Returns how a run ended; nothing where it has not.
 pub(super) fn end_state(bytes: &[u8]) -> Option<String> {
     let (mut end, mut stream_end) = (None, None);
     each_event(bytes, |members| {
@@ -37,7 +37,7 @@ pub(super) fn end_state(bytes: &[u8]) -> Option<String> {
     end.or(stream_end)
 }
 
-/// The payload of an event, where it is an object.
+/// Returns the payload of an event, where it is an object.
 pub(super) fn payload<'a>(members: &[json::Member<'a>]) -> Vec<json::Member<'a>> {
     get(members, "payload").filter(|value| value.is_object()).map(Value::all_members).unwrap_or_default()
 }

@@ -4,7 +4,7 @@ use crate::json::Value;
 
 use super::document::{Document, get, is_true, number, text_of};
 
-/// Whether the live file says that its shrinking was intended and the backup
+/// Tells whether the live file says that its shrinking was intended and the backup
 /// is from before. Where in doubt it was not: to restore is the lesser evil.
 pub(super) fn is_intended(live: &Document<'_>, backup: &Document<'_>) -> bool {
     live.fault.is_none()
@@ -12,7 +12,7 @@ pub(super) fn is_intended(live: &Document<'_>, backup: &Document<'_>) -> bool {
         && (was_cleared(live, backup) || was_compressed(live, backup) || another(live, backup, "intentional_shrink_generation"))
 }
 
-/// Whether the live file bears a mark of this name that the backup does not.
+/// Tells whether the live file bears a mark of this name that the backup does not.
 fn another(live: &Document<'_>, backup: &Document<'_>, key: &str) -> bool {
     let mark = live.text(key).filter(|mark| !mark.is_empty());
     mark.is_some() && backup.text(key) != mark

@@ -35,7 +35,7 @@ pub(super) fn messages(tables: &dyn Tables) -> Result<Vec<DatabaseMessage>, Tabl
     Ok(found)
 }
 
-/// A prompt without the note about uploads that the WebUI puts behind it in the
+/// Returns a prompt without the note about uploads that the WebUI puts after it in the
 /// database; in its own files they stand in a member of their own.
 fn without_uploads(prompt: &str) -> &str {
     match prompt.rfind("\n\n[Attached files: ").filter(|_| prompt.ends_with(']')) {
@@ -44,7 +44,7 @@ fn without_uploads(prompt: &str) -> &str {
     }
 }
 
-/// The texts of a list of parts, one after the other. What is not such a list
+/// Returns the texts of a list of parts, one after the other. What is not such a list
 /// is a text itself.
 pub(super) fn texts_of_list(list: &str) -> String {
     // What follows the list is left out.

@@ -14,7 +14,7 @@ use super::edit::{compact, float, object, quoted};
 pub(super) struct Column<'a>(&'a Cell);
 
 impl Column<'_> {
-    /// Whether Python takes it for true.
+    /// Tells whether Python takes it for true.
     pub(super) fn says(&self) -> bool {
         match self.0 {
             Cell::Null => false,
@@ -56,7 +56,7 @@ pub(super) struct SessionRow {
 }
 
 impl SessionRow {
-    /// A column, where the table has it.
+    /// Returns a column, where the table has it.
     pub(super) fn column(&self, name: &str) -> Option<Column<'_>> {
         self.cells.get(name).map(Column)
     }
@@ -95,7 +95,7 @@ pub(super) enum Word {
     Unsure,
 }
 
-/// What all databases together say of a session.
+/// Returns what all databases together say of a session.
 pub(super) fn word_of(evidence: &Evidence<'_>, id: &str) -> Word {
     let words: Vec<Word> = evidence
         .databases()
@@ -121,7 +121,7 @@ fn word_in(tables: &dyn Tables, id: &str) -> Word {
     tables.rows(&query, &mut |_| word = Word::Known).map_or(Word::Unsure, |()| word)
 }
 
-/// The messages that a profile's database has of a session and that count;
+/// Returns the messages that a profile's database has of a session and that count;
 /// nothing where it cannot be read, and may have any.
 pub(super) fn active_messages(evidence: &Evidence<'_>, profile: Option<&str>, id: &str) -> Option<Vec<Message>> {
     match evidence.database_of(profile) {
@@ -156,13 +156,13 @@ impl Sessions {
         all
     }
 
-    /// The session of this id, where its messages are there too.
+    /// Returns the session of this id, where its messages are there too.
     pub(super) fn with_messages(&self, id: &str) -> Option<&SessionRow> {
         self.rows.iter().find(|row| row.id == id && row.messages > 0)
     }
 }
 
-/// The sessions of the WebUI in one database, the latest first.
+/// Returns the sessions of the WebUI in one database, the latest first.
 fn sessions(tables: &dyn Tables) -> Result<Vec<SessionRow>, TablesError> {
     let known = tables.columns("sessions");
     if !has(&known, &["id", "source"]) {
@@ -184,7 +184,7 @@ fn sessions(tables: &dyn Tables) -> Result<Vec<SessionRow>, TablesError> {
     Ok(rows)
 }
 
-/// How many messages of a session the database has; none where that is unsure.
+/// Returns how many messages of a session the database has; none where that is unsure.
 fn messages_of(tables: &dyn Tables, id: &str) -> usize {
     if !has(&tables.columns("messages"), &["session_id", "role", "content"]) {
         return 0;
@@ -226,7 +226,7 @@ impl Message {
         self.timestamp.as_ref()
     }
 
-    /// The row that the program makes of it for a sidecar that is gone.
+    /// Returns the row that the program makes of it for a sidecar that is gone.
     fn plain_members(&self) -> Vec<(&'static str, Vec<u8>)> {
         let mut members = vec![("role", quoted(&self.role)), ("content", self.content.clone())];
         members.extend(self.timestamp.clone().map(|timestamp| ("timestamp", timestamp)));
@@ -241,7 +241,7 @@ impl Message {
         object(&members)
     }
 
-    /// The row that the program makes of it for a sidecar that lacks it.
+    /// Returns the row that the program makes of it for a sidecar that lacks it.
     pub(super) fn full_row(&self) -> Vec<u8> {
         let mut members = self.plain_members();
         members.extend(self.more.iter().cloned());
@@ -263,7 +263,7 @@ pub(super) enum Rows {
     Active,
 }
 
-/// The messages of a session.
+/// Returns the messages of a session.
 pub(super) fn messages(tables: &dyn Tables, id: &str, which: Rows) -> Result<Vec<Message>, TablesError> {
     let known = tables.columns("messages");
     if !has(&known, &["session_id", "role", "content"]) {
@@ -302,7 +302,7 @@ pub(super) fn messages(tables: &dyn Tables, id: &str, which: Rows) -> Result<Vec
     Ok(found)
 }
 
-/// A text that is JSON, as a value.
+/// Returns a text that is JSON, as a value.
 fn parsed(text: &str) -> Option<Vec<u8>> {
     let text = text.trim().as_bytes();
     json::validate(text, Dialect::Python).ok().map(|scan| compact(scan.value))

@@ -24,7 +24,7 @@ pub(super) struct Event {
 }
 
 impl Event {
-    /// Whether the turn ends here.
+    /// Tells whether the turn ends here.
     pub(super) fn is_end(&self) -> bool {
         matches!(self.event.as_str(), "completed" | "interrupted")
     }
@@ -87,7 +87,7 @@ impl Journal {
         }
     }
 
-    /// The last event of each turn, by turn.
+    /// Returns the last event of each turn, by turn.
     pub(super) fn latest(&self) -> BTreeMap<&str, &Event> {
         // Sorted by time: a later event is never an earlier one's.
         self.events.iter().filter(|event| !event.turn.is_empty()).map(|event| (event.turn.as_str(), event)).collect()
@@ -115,12 +115,12 @@ impl Journal {
         ends.into_values().filter(|ends| ends.len() > 1).filter_map(|ends| ends.last().copied()).collect()
     }
 
-    /// Every prompt that was submitted.
+    /// Returns every prompt that was submitted.
     pub(super) fn prompts(&self) -> impl Iterator<Item = &Event> {
         self.events.iter().filter(|event| event.event == "submitted" && !event.content.is_empty())
     }
 
-    /// The prompt of a turn.
+    /// Returns the prompt of a turn.
     pub(super) fn submitted(&self, turn: &str) -> Option<&Event> {
         self.prompts().find(|event| event.turn == turn)
     }

@@ -20,7 +20,7 @@ const NAMED: usize = 3;
 
 /// The records of one session of the tree, by what the database says of them.
 #[derive(Debug, Default)]
-struct Session {
+struct SessionCoverage {
     /// Its own file, else the first file of it.
     file: String,
     /// Whether the database has a row of it.
@@ -72,8 +72,8 @@ fn session_ids(tables: &dyn Tables) -> Result<BTreeSet<String>, TablesError> {
     Ok(ids)
 }
 
-/// The sessions of the tree, each of its records judged.
-fn sessions(view: &FolderView<'_>, tables: &dyn Tables, ids: &BTreeSet<String>) -> Result<BTreeMap<String, Session>, TablesError> {
+/// Returns the sessions of the tree, each of its records judged.
+fn sessions(view: &FolderView<'_>, tables: &dyn Tables, ids: &BTreeSet<String>) -> Result<BTreeMap<String, SessionCoverage>, TablesError> {
     let files = || view.entries().filter(|(_, entry)| entry.kind == ListedKind::File);
     let of_file = |path: &[u8]| record(&RelPath::new(path)).map(|(_, record)| record);
     let mut session_of: BTreeMap<String, String> = BTreeMap::new();
@@ -82,7 +82,7 @@ fn sessions(view: &FolderView<'_>, tables: &dyn Tables, ids: &BTreeSet<String>) 
             session_of.insert(id, session);
         }
     }
-    let mut sessions: BTreeMap<String, Session> = BTreeMap::new();
+    let mut sessions: BTreeMap<String, SessionCoverage> = BTreeMap::new();
     for (path, _) in files() {
         let Some(record) = of_file(path) else { continue };
         let bytes = view.all_bytes(path);
@@ -119,8 +119,8 @@ fn sessions(view: &FolderView<'_>, tables: &dyn Tables, ids: &BTreeSet<String>) 
     Ok(sessions)
 }
 
-impl Session {
-    /// What is to be said of it, if the two are not the same.
+impl SessionCoverage {
+    /// Returns what is to be said of it, if the two are not the same.
     fn item(&self, id: &str) -> Option<AuditItem> {
         if self.contained == self.records {
             return None;

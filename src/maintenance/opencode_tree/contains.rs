@@ -2,7 +2,7 @@
 //! migration: a message or part is a row whose `data` is the file as JavaScript
 //! prints it, without the ids that are columns; other files are rows by field.
 
-use crate::adapters::containment::{Answer, Containment, Found, Judged, NewStore, OldStore, RecordPlace, Rescue, Verdict};
+use crate::adapters::containment::{Answer, Containment, FoundIn, Judged, NewStore, OldStore, RecordPlace, Rescue, Verdict};
 use crate::model::database::{Cell, Query, Tables, TablesError};
 use crate::model::files::RelPath;
 use crate::runtimes::javascript::{Type, Value, push_string, stringify};
@@ -56,7 +56,7 @@ impl Containment for TreeInDatabase {
                 Ok(bytes) => judge(&record, bytes, new.tables)?,
                 Err(error) => Judgement { verdict: Verdict::Unreadable, why: vec![error.0.clone()] },
             };
-            let (found, found_in) = if judged.verdict.is_contained() { (Found::Live, None) } else { elsewhere(&below, new, bytes.ok()) };
+            let (found, found_in) = if judged.verdict.is_contained() { (FoundIn::Live, None) } else { elsewhere(&below, new, bytes.ok()) };
             if let Some(rescuer) = &mut rescuer
                 && matches!(judged.verdict, Verdict::Missing | Verdict::Changed)
             {
@@ -75,14 +75,14 @@ impl Containment for TreeInDatabase {
     }
 }
 
-/// Where a file is besides the database: the tree that later versions leave beside it.
-fn elsewhere(below: &str, new: NewStore<'_>, bytes: Option<Vec<u8>>) -> (Found, Option<String>) {
+/// Returns where a file is besides the database: the tree that later versions leave beside it.
+fn elsewhere(below: &str, new: NewStore<'_>, bytes: Option<Vec<u8>>) -> (FoundIn, Option<String>) {
     let path = format!("storage/{below}");
     let is_there = bytes.is_some() && new.state.read(&RelPath::new(&path)) == bytes;
-    if is_there { (Found::StateFolder, Some(path)) } else { (Found::Nowhere, None) }
+    if is_there { (FoundIn::StateFolder, Some(path)) } else { (FoundIn::Nowhere, None) }
 }
 
-/// What the database says of one record of the tree.
+/// Returns what the database says of one record of the tree.
 pub(super) fn verdict(record: &Record, bytes: &[u8], tables: &dyn Tables) -> Result<Verdict, TablesError> {
     judge(record, bytes, tables).map(|judged| judged.verdict)
 }

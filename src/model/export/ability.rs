@@ -5,7 +5,7 @@
 pub enum Ability {
     /// System messages, wherever they stand.
     SystemMessages,
-    /// Notes of a program among the messages, which are no system messages.
+    /// Notes of a program among the messages, which are not system messages.
     Notes,
     /// Thinking of a model, whoever made it.
     Thinking,

@@ -103,7 +103,7 @@ codes! {
     CwdInvented "cwd_invented" [] "The session needs a folder and has none: it is `/`.",
     EditApplied "edit_applied" [] "The log has an edit: its result is exported.",
     EmptyLeftOut "empty_left_out" [Text Presence Role Order Time Model Usage Cost StopReason Marks Thinking Signature Name] "A blank text or message, which providers refuse, is left out.",
-    EntryDropped "entry_dropped" [Presence] "An entry of the program or of an extension, which is no message, is left out.",
+    EntryDropped "entry_dropped" [Presence] "An entry of the program or of an extension, which is not a message, is left out.",
     ErrorDropped "error_dropped" [Error Text Presence Role Time Model Usage Cost StopReason] "What failed is left out.",
     ErrorFlagLost "error_flag_lost" [ErrorFlags] "That a tool failed is not said, but for its answer.",
     FileAsText "file_as_text" [Media Text Order] "A file is a text that names it.",

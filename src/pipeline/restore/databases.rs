@@ -21,7 +21,7 @@ use crate::store::layout::{LOG_SUFFIX, path_below};
 use crate::store::restored::{Expected, RestoreFolder, Standing};
 
 use super::error::RestoreError;
-use super::plan::{LogPlan, Planned, What};
+use super::plan::{EntryKind, LogPlan, Planned};
 
 /// The logs that have rows of one database, by number, each with its entry.
 type Parts<'p> = Vec<(usize, &'p Planned)>;
@@ -53,7 +53,7 @@ impl Databases<'_> {
         let mut databases: BTreeMap<&RelPath, Parts<'_>> = BTreeMap::new();
         for (n, plan) in self.plans.iter().enumerate().filter(|(n, _)| is_well(*n)) {
             for entry in plan.iter().flat_map(|plan| &plan.entries) {
-                if let What::Rows { .. } = entry.what {
+                if let EntryKind::Rows { .. } = entry.what {
                     databases.entry(&entry.path).or_default().push((n, entry));
                 }
             }
@@ -155,7 +155,7 @@ fn not_built(log: &LogFile, error: BuildError) -> RestoreError {
     }
 }
 
-/// The log of what belongs to no session: the folder of a session's log has its name.
+/// Returns the log of what belongs to no session: the folder of a session's log has its name.
 fn schema_log(log: &LogFile) -> LogFile {
     let folder = log.path.parent().unwrap_or(&log.path);
     let mut path = folder.as_os_str().to_owned();

@@ -28,7 +28,7 @@ use super::error::RestoreError;
 pub(super) struct Stores(BTreeMap<PathBuf, (Store, BTreeMap<String, Receipt>)>);
 
 impl Stores {
-    /// The stores of these logs.
+    /// Returns the stores of these logs.
     ///
     /// # Errors
     /// When something else stands where a file of a store belongs.
@@ -46,7 +46,7 @@ impl Stores {
         Ok(Stores(stores))
     }
 
-    /// The store of a log, and the receipt that says which permissions and
+    /// Returns the store of a log, and the receipt that says which permissions and
     /// times its files had.
     pub(super) fn get(&self, log: &LogFile) -> (Option<&Store>, Option<&Receipt>) {
         let Some((store, receipts)) = Store::of_log(&log.path).and_then(|store| self.0.get(store.root())) else { return (None, None) };
@@ -61,14 +61,14 @@ impl Stores {
 pub(super) struct Planned {
     pub(super) seq: Seq,
     pub(super) path: RelPath,
-    pub(super) what: What,
+    pub(super) what: EntryKind,
     /// The permissions and the time that its receipt has.
     pub(super) was: Option<(u32, i64)>,
 }
 
 /// What an entry is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum What {
+pub(super) enum EntryKind {
     File {
         size: u64,
         sha256: String,
@@ -83,14 +83,14 @@ pub(super) enum What {
     },
 }
 
-impl What {
-    fn of(plan: FilePlan) -> Result<What, StreamError> {
+impl EntryKind {
+    fn of(plan: FilePlan) -> Result<EntryKind, StreamError> {
         let missing = |what| StreamError::log(plan.seq, what);
         Ok(match plan.entry.kind {
-            FileKind::Folder => What::Folder,
-            FileKind::Rows => What::Rows { size: plan.entry.size.ok_or_else(|| missing("does not say how long the rows are"))? },
-            FileKind::Link => What::Link { target: plan.target.unwrap_or_default() },
-            FileKind::File => What::File {
+            FileKind::Folder => EntryKind::Folder,
+            FileKind::Rows => EntryKind::Rows { size: plan.entry.size.ok_or_else(|| missing("does not say how long the rows are"))? },
+            FileKind::Link => EntryKind::Link { target: plan.target.unwrap_or_default() },
+            FileKind::File => EntryKind::File {
                 size: plan.entry.size.ok_or_else(|| missing("does not say how long the file is"))?,
                 sha256: plan.entry.sha256.clone().ok_or_else(|| missing("does not say the hash of the file"))?,
             },
@@ -99,10 +99,10 @@ impl What {
 
     pub(super) fn expected(&self) -> Expected<'_> {
         match self {
-            What::File { size, sha256 } => Expected::File { size: *size, sha256 },
-            What::Link { target } => Expected::Link(target),
+            EntryKind::File { size, sha256 } => Expected::File { size: *size, sha256 },
+            EntryKind::Link { target } => Expected::Link(target),
             // A database has other bytes than the rows that are put into it.
-            What::Folder | What::Rows { .. } => Expected::Folder,
+            EntryKind::Folder | EntryKind::Rows { .. } => Expected::Folder,
         }
     }
 }
@@ -142,7 +142,7 @@ impl LogPlan {
             // with that name has now.
             let was = looks.get(plan.path.key().as_str()).filter(|was| was.sha256 == plan.entry.sha256);
             let was = was.map(|was| (was.mode, was.mtime_ns));
-            entries.push(Planned { seq, path: plan.path.below(&inside), was, what: What::of(plan).map_err(stream)? });
+            entries.push(Planned { seq, path: plan.path.below(&inside), was, what: EntryKind::of(plan).map_err(stream)? });
         }
         if let Some(refused) = refused_path(&mut view).map_err(stream)? {
             return Err(RestoreError::Unrestorable { path: log.path.clone(), what: refused.what });
@@ -155,13 +155,13 @@ impl LogPlan {
         Ok(LogPlan { entries, is_own, written_ns, kind: view.session.kind, seal: view.seal().clone() })
     }
 
-    /// How many bytes it needs that are not there yet.
+    /// Returns how many bytes it needs that are not there yet.
     pub(super) fn needs(&self, folder: &RestoreFolder<'_>) -> u64 {
         let own = self.entries.iter().zip(&self.is_own).filter(|(_, is_own)| **is_own).map(|(entry, _)| entry);
         let sizes = own.filter_map(|entry| match &entry.what {
-            What::File { size, .. } if !folder.seems_there(&entry.path, *size) => Some(*size),
-            What::Rows { size } => Some(*size),
-            What::File { .. } | What::Link { .. } | What::Folder => None,
+            EntryKind::File { size, .. } if !folder.seems_there(&entry.path, *size) => Some(*size),
+            EntryKind::Rows { size } => Some(*size),
+            EntryKind::File { .. } | EntryKind::Link { .. } | EntryKind::Folder => None,
         });
         sizes.fold(0, u64::saturating_add)
     }
@@ -190,18 +190,18 @@ struct Contested {
 
 /// Which log each path comes from, where several contain it.
 #[derive(Debug)]
-pub(super) struct Settled {
+pub(super) struct PathOwners {
     contested: Vec<Contested>,
 }
 
 /// Decides which log each path comes from: the one whose receipt has the newest
 /// file there. The same bytes are one file.
-pub(super) fn settle(logs: &[LogFile], plans: &mut [Option<LogPlan>]) -> Settled {
+pub(super) fn settle(logs: &[LogFile], plans: &mut [Option<LogPlan>]) -> PathOwners {
     let mut by_path: BTreeMap<&RelPath, Vec<(usize, usize)>> = BTreeMap::new();
     for (log, plan) in plans.iter().enumerate() {
         for (n, entry) in plan.iter().flat_map(|plan| plan.entries.iter().enumerate()) {
             // Each log of a database has other rows of it.
-            if let What::Rows { .. } = entry.what {
+            if let EntryKind::Rows { .. } = entry.what {
                 continue;
             }
             by_path.entry(&entry.path).or_default().push((log, n));
@@ -227,10 +227,10 @@ pub(super) fn settle(logs: &[LogFile], plans: &mut [Option<LogPlan>]) -> Settled
             plan.is_own[*n] = false;
         }
     }
-    Settled { contested }
+    PathOwners { contested }
 }
 
-impl Settled {
+impl PathOwners {
     /// Hands the paths of logs that could not be restored to the next newest log
     /// that has them: a damaged log must not keep an intact one's file back.
     /// Returns the numbers of the logs that have got more to restore, each with a

@@ -19,13 +19,13 @@ pub enum Rejection {
 }
 
 impl Rejection {
-    /// A value of the wrong type for what has this name.
+    /// Returns a value of the wrong type for what has this name.
     #[must_use]
     pub fn wrong_type(name: &'static str) -> Rejection {
         Rejection::Type(Some(name))
     }
 
-    /// Where in the text it shows.
+    /// Returns where in the text it shows.
     #[must_use]
     pub fn at(self) -> usize {
         match self {
@@ -34,7 +34,7 @@ impl Rejection {
         }
     }
 
-    /// The reason, as part of a sentence.
+    /// Returns the reason, as part of a sentence.
     #[must_use]
     pub fn because(self) -> String {
         match self {
@@ -70,7 +70,7 @@ impl<'a> Accepted<'a> {
         Accepted { value, form: KeyForm::Plain }
     }
 
-    /// Its kind.
+    /// Returns its kind.
     #[must_use]
     pub fn kind(&self) -> Kind {
         self.value.kind()

@@ -36,8 +36,8 @@ impl<'a> Iterator for ScanLines<'a> {
             self.rest = b"";
             return Some(Err(TokenTooLong));
         }
-        let (line, behind) = self.rest.split_at(len);
-        self.rest = behind.get(1..).unwrap_or_default();
+        let (line, after) = self.rest.split_at(len);
+        self.rest = after.get(1..).unwrap_or_default();
         Some(Ok(line.strip_suffix(b"\r").unwrap_or(line)))
     }
 }

@@ -13,7 +13,7 @@ pub trait Source<'a>: Sized {
     /// Why a text cannot be decoded.
     type Error;
 
-    /// The first byte of the next value.
+    /// Returns the first byte of the next value.
     fn peek(&self) -> u8;
 
     /// Passes a value which begins as `null` does.
@@ -34,10 +34,10 @@ pub trait Source<'a>: Sized {
     /// Passes an array; `each` must pass one element.
     fn array(&mut self, each: impl FnMut(&mut Self) -> Result<(), Self::Error>) -> Result<(), Self::Error>;
 
-    /// The error of a value that is not of the type of its field.
+    /// Returns the error of a value that is not of the type of its field.
     fn wrong_type(&self) -> Self::Error;
 
-    /// The error with the field that it happened in, if it names none yet.
+    /// Returns the error with the field that it happened in, if it names none yet.
     fn in_field(error: Self::Error, _field: &'static str) -> Self::Error {
         error
     }
@@ -69,13 +69,13 @@ pub enum KeyForm {
     Odd,
 }
 
-/// The field that a key, given with its quotes, is read into.
+/// Returns the field that a key, given with its quotes, is read into.
 pub(super) fn find_field(keys: &[&str], token: &[u8]) -> Option<(usize, KeyForm)> {
     let inner = token.get(1..token.len().saturating_sub(1)).unwrap_or_default();
     if let Some(field) = keys.iter().position(|key| key.as_bytes() == inner) {
         return Some((field, KeyForm::Plain));
     }
-    // Only an escape or a letter in another case makes a key of what is none.
+    // Only an escape or a letter in another case makes a key of what is not one.
     if inner.iter().all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase() && *byte != b'\\') {
         return None;
     }
@@ -99,7 +99,7 @@ impl<'a, S: Source<'a>> Decode<'a, S> for i64 {
             return from.null();
         }
         let digits = from.number()?;
-        // A fraction or an exponent makes a number that is no integer, even in `1.0`.
+        // A fraction or an exponent makes a number that is not an integer, even in `1.0`.
         *self = std::str::from_utf8(digits).ok().and_then(|digits| digits.parse().ok()).ok_or_else(|| from.wrong_type())?;
         Ok(())
     }
@@ -139,7 +139,7 @@ impl<'a, S: Source<'a>> Decode<'a, S> for Raw<'a> {
     }
 }
 
-/// A slice. A shorter list only hides the elements behind its end: a longer one
+/// A slice. A shorter list only hides the elements after its end: a longer one
 /// that comes later finds them again, and is read into them.
 #[derive(Debug, Clone)]
 pub struct Slice<T> {
@@ -155,7 +155,7 @@ impl<T> Default for Slice<T> {
 }
 
 impl<T> Slice<T> {
-    /// The elements up to the slice's length.
+    /// Returns the elements up to the slice's length.
     #[must_use]
     pub fn items(&self) -> &[T] {
         self.backing.get(..self.len).unwrap_or_default()

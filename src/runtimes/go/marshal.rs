@@ -8,7 +8,7 @@ pub trait Marshal {
     /// Appends the value.
     fn marshal(&self, out: &mut Vec<u8>);
 
-    /// Whether `omitempty` leaves it out. A struct is never empty.
+    /// Tells whether `omitempty` leaves it out. A struct is never empty.
     fn is_empty(&self) -> bool {
         false
     }
@@ -96,7 +96,7 @@ impl<'o> Object<'o> {
     }
 }
 
-/// Whether a text begins with a `\u` escape that `json.Marshal` writes: one of
+/// Tells whether a text begins with a `\u` escape that `json.Marshal` writes: one of
 /// five characters, or a control character that has no shorter escape.
 #[must_use]
 pub fn is_marshal_escape(text: &[u8]) -> bool {

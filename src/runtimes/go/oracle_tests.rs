@@ -20,7 +20,7 @@ fn rows(table: &str, at_least: usize) -> Vec<Vec<Value>> {
     rows
 }
 
-/// The bytes of a cell.
+/// Returns the bytes of a cell.
 fn bytes(cell: &Value) -> Vec<u8> {
     match cell["hex"].as_str() {
         Some(hex) => (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap()).collect(),
@@ -32,7 +32,7 @@ fn shown(bytes: &[u8]) -> String {
     bytes.escape_ascii().to_string()
 }
 
-/// What the scanner says of a text's syntax, in the words of the tables.
+/// Returns what the scanner says of a text's syntax, in the words of the tables.
 fn syntax(text: &[u8]) -> &'static str {
     let mut scanner = Scanner::new(text);
     let is_valid = scanner.skip().and_then(|_| scanner.end()).is_ok();
@@ -199,7 +199,7 @@ record! {
     }
 }
 
-/// The cells of a row behind the input.
+/// Returns the cells of a row after the input.
 fn cells(outer: Outer<'_>) -> Vec<Value> {
     let Outer { name, note, count, when, start, raw, tags, must, inner, items } = outer;
     let mut line = Vec::new();

@@ -35,7 +35,7 @@ pub struct Series {
 }
 
 impl<'a> Scanner<'a> {
-    /// The start of a text, white space passed.
+    /// Returns the start of a text, white space passed.
     #[must_use]
     pub fn new(text: &'a [u8]) -> Scanner<'a> {
         let mut scanner = Scanner { text, at: 0, depth: 0 };
@@ -43,7 +43,7 @@ impl<'a> Scanner<'a> {
         scanner
     }
 
-    /// The byte that is next, 0 at the end. A zero byte is never right outside
+    /// Returns the byte that is next, 0 at the end. A zero byte is never right outside
     /// of a string, so that the two need not be told apart.
     #[must_use]
     pub fn peek(&self) -> u8 {
@@ -56,8 +56,8 @@ impl<'a> Scanner<'a> {
         if self.at == self.text.len() { Ok(()) } else { Err(Invalid) }
     }
 
-    /// Whether the text ends where more of a value is expected. Go finds that out
-    /// by reading a space behind the end: a number, a word or an escape that is cut
+    /// Tells whether the text ends where more of a value is expected. Go finds that out
+    /// by reading a space after the end: a number, a word or an escape that is cut
     /// off is another error, because no space may stand in it. That is why the
     /// methods go back to the start of a word or number that they refuse, and to
     /// the backslash of an escape.
@@ -105,7 +105,7 @@ impl<'a> Scanner<'a> {
         Ok(Series { close, is_fresh: true })
     }
 
-    /// Steps to the next key or element, or out of the series behind its last.
+    /// Steps to the next key or element, or out of the series after its last.
     pub fn more(&mut self, series: &mut Series) -> Result<bool, Invalid> {
         self.pass_space();
         let was_fresh = std::mem::replace(&mut series.is_fresh, false);
@@ -166,7 +166,7 @@ impl<'a> Scanner<'a> {
         if self.peek() == b'-' {
             self.at += 1;
         }
-        // A zero in front stands alone: a digit behind it is then out of place.
+        // A zero in front stands alone: a digit after it is then out of place.
         if self.peek() == b'0' {
             self.at += 1;
         } else {
@@ -264,7 +264,7 @@ struct Escape {
     spelling: TokenEscapes,
 }
 
-/// The escape that begins at a backslash, if it is one.
+/// Returns the escape that begins at a backslash, if it is one.
 fn escape_at(text: &[u8], at: usize) -> Option<Escape> {
     match text.get(at + 1)? {
         b'"' | b'\\' | b'b' | b'f' | b'n' | b'r' | b't' => Some(Escape { end: at + 2, spelling: TokenEscapes::Marshalled }),
@@ -337,7 +337,7 @@ pub fn unmarshal<'a, T: Decode<'a, Scanner<'a>> + Default>(text: &'a [u8]) -> Re
     Ok(value)
 }
 
-/// Whether [`UNEXPECTED_END`](super::UNEXPECTED_END) is the error that this text gives.
+/// Tells whether [`UNEXPECTED_END`](super::UNEXPECTED_END) is the error that this text gives.
 #[must_use]
 pub fn ends_too_soon(text: &[u8]) -> bool {
     Scanner::new(text).ends_too_soon()

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-/// The text of these bytes, with one U+FFFD for every byte that is no part of
+/// Returns the text of these bytes, with one U+FFFD for every byte that is not a part of
 /// valid UTF-8. Most other languages write one for a whole cut character.
 #[must_use]
 pub fn to_utf8(bytes: &[u8]) -> Cow<'_, str> {
@@ -17,7 +17,7 @@ pub fn to_utf8(bytes: &[u8]) -> Cow<'_, str> {
     Cow::Owned(text)
 }
 
-/// Whether `encoding/json` takes this byte for white space between tokens.
+/// Tells whether `encoding/json` takes this byte for white space between tokens.
 #[must_use]
 pub fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
@@ -30,7 +30,7 @@ pub fn is_white_space(character: char) -> bool {
     character.is_whitespace()
 }
 
-/// Whether a key of an object is read into the field of this name, which has
+/// Tells whether a key of an object is read into the field of this name, which has
 /// small ASCII letters only. Beyond ASCII, two letters fold to one of those.
 #[must_use]
 pub fn matches_key(name: &str, key: &str) -> bool {

@@ -36,7 +36,7 @@ impl Default for Text<'_> {
 }
 
 impl<'a> Text<'a> {
-    /// The string of a validated token, quotes included.
+    /// Returns the string of a validated token, quotes included.
     #[must_use]
     pub fn of_token(token: &'a [u8]) -> Text<'a> {
         Text { token, escapes: TokenEscapes::Unknown }
@@ -46,7 +46,7 @@ impl<'a> Text<'a> {
         Text { token, escapes }
     }
 
-    /// The token as it stands in the source, quotes included.
+    /// Returns the token as it stands in the source, quotes included.
     #[must_use]
     pub fn token(&self) -> &'a [u8] {
         self.token
@@ -56,13 +56,13 @@ impl<'a> Text<'a> {
         self.token.get(1..self.token.len().saturating_sub(1)).unwrap_or_default()
     }
 
-    /// Whether it has no characters.
+    /// Tells whether it has no characters.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.token.len() <= 2
     }
 
-    /// The characters. A byte that is not UTF-8 and half a surrogate pair become
+    /// Returns the characters. A byte that is not UTF-8 and half a surrogate pair become
     /// U+FFFD, each by itself.
     #[must_use]
     pub fn decoded(&self) -> Cow<'a, str> {
@@ -82,20 +82,20 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// The characters, where there are some.
+    /// Returns the characters, where there are some.
     #[must_use]
     pub fn non_empty(&self) -> Option<String> {
         (!self.is_empty()).then(|| self.decoded().into_owned())
     }
 
-    /// Whether it says this.
+    /// Tells whether it says this.
     #[must_use]
     pub fn is(&self, text: &str) -> bool {
         let is_literal = |byte: &u8| byte.is_ascii() && *byte != b'\\';
         self.inner() == text.as_bytes() || (!self.inner().iter().all(is_literal) && self.decoded() == text)
     }
 
-    /// Whether `strings.TrimSpace` leaves nothing of it.
+    /// Tells whether `strings.TrimSpace` leaves nothing of it.
     #[must_use]
     pub fn is_blank(&self) -> bool {
         match self.inner() {
@@ -106,7 +106,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// Whether `json.Marshal` writes it as it stands in the source.
+    /// Tells whether `json.Marshal` writes it as it stands in the source.
     fn is_marshalled(&self) -> bool {
         const CLOSER_LOOK: ByteSet<3> = ByteSet::of([b'<', b'>', b'&']).and_non_ascii();
         let inner = self.inner();
@@ -148,7 +148,7 @@ fn has_marshal_escapes_only(inner: &[u8]) -> bool {
     first_other >= inner.len()
 }
 
-/// Whether all that is not escaped may stand so: it is UTF-8, and holds nothing
+/// Tells whether all that is not escaped may stand so: it is UTF-8, and holds nothing
 /// that `json.Marshal` escapes.
 fn is_marshalled_raw(inner: &[u8]) -> bool {
     let is_separator = |at: usize| matches!(inner.get(at + 1..at + 3), Some([0x80, 0xa8 | 0xa9]));

@@ -13,7 +13,7 @@ pub struct Time {
 }
 
 impl Default for Time {
-    /// A time that was never set.
+    /// Returns a time that was never set.
     fn default() -> Time {
         Time { date: [1, 1, 1], clock: [0; 3], nanos: 0, offset: 0 }
     }
@@ -81,7 +81,7 @@ impl Time {
         push_digits(self.offset.unsigned_abs() % 60, 2, out);
     }
 
-    /// The same as a text.
+    /// Returns the time as Go prints it in JSON.
     #[must_use]
     pub fn text(&self) -> String {
         let mut out = Vec::with_capacity(40);
@@ -89,7 +89,7 @@ impl Time {
         String::from_utf8(out).unwrap_or_default()
     }
 
-    /// The same, of a time that was set.
+    /// Returns the time as a text, unless it is Go's zero time.
     #[must_use]
     pub fn non_zero(&self) -> Option<String> {
         (!self.is_zero()).then(|| self.text())
@@ -113,15 +113,15 @@ fn push_digits(number: u32, len: u32, out: &mut Vec<u8>) {
 
 /// Takes a number of exactly so many digits.
 fn number(rest: &mut &[u8], len: usize) -> Option<u32> {
-    let (digits, behind) = rest.split_at_checked(len)?;
+    let (digits, after) = rest.split_at_checked(len)?;
     let value = digits.iter().try_fold(0, |sum, byte| byte.is_ascii_digit().then(|| sum * 10 + u32::from(byte - b'0')))?;
-    *rest = behind;
+    *rest = after;
     Some(value)
 }
 
 fn mark(rest: &mut &[u8], mark: u8) -> Option<()> {
-    let (first, behind) = rest.split_first()?;
-    *rest = behind;
+    let (first, after) = rest.split_first()?;
+    *rest = after;
     (*first == mark).then_some(())
 }
 

@@ -27,7 +27,7 @@ pub enum Key<'a> {
 }
 
 impl<'a> Key<'a> {
-    /// The key of a value.
+    /// Returns the key of a value.
     #[must_use]
     pub fn of(value: Option<impl Into<Value<'a>>>) -> Key<'a> {
         let Some(value) = value.map(Into::into) else { return Key::Undefined };
@@ -43,7 +43,7 @@ impl<'a> Key<'a> {
     }
 }
 
-/// The canonical JSON text of a value that is the same wherever it
+/// Returns the canonical JSON text of a value that is the same wherever it
 /// is: equal texts are equal [`Key`]s. A missing value has the empty text,
 /// objects and arrays have none.
 ///

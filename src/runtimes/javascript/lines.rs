@@ -1,6 +1,6 @@
 //! `text.split("\n")`: lines end at a line feed alone.
 
-/// The lines of a text with their offsets. The text after the last line feed is
+/// Returns the lines of a text with their offsets. The text after the last line feed is
 /// a line too, unless it is empty.
 pub fn lines(text: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     let mut at = 0;
@@ -13,7 +13,7 @@ pub fn lines(text: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     })
 }
 
-/// The text up to its first line feed.
+/// Returns the text up to its first line feed.
 #[must_use]
 pub fn first_line(text: &[u8]) -> &[u8] {
     let len = memchr::memchr(b'\n', text).unwrap_or(text.len());

@@ -2,7 +2,7 @@
 
 use super::space::trim;
 
-/// The double that a number token of JSON stands for; a number that is too
+/// Returns the double that a number token of JSON stands for; a number that is too
 /// large is infinite.
 #[must_use]
 pub fn number(token: &[u8]) -> f64 {
@@ -24,7 +24,7 @@ pub(super) fn push_number(number: f64, out: &mut Vec<u8>) {
     }
 }
 
-/// The place in an array that a number token names as its key, if it names one.
+/// Returns the place in an array that a number token names as its key, if it names one.
 #[must_use]
 pub fn array_index(token: &[u8]) -> Option<usize> {
     let number = number(token);
@@ -56,7 +56,7 @@ pub fn parse_number(text: &[u8]) -> f64 {
     }
 }
 
-/// The value of digits with so many bits each, rounded to the nearest double and
+/// Returns the value of digits with so many bits each, rounded to the nearest double and
 /// in case of a tie to the even one.
 fn binary_digits(digits: &[u8], bits: u32) -> f64 {
     /// From here on another digit would not fit.

@@ -36,7 +36,7 @@ fn double(bits: &str) -> f64 {
     f64::from_bits(u64::from_str_radix(bits, 16).unwrap())
 }
 
-/// The bits of a double, all NaNs being one.
+/// Returns the bits of a double, all NaNs being one.
 fn bits(number: f64) -> u64 {
     if number.is_nan() { f64::NAN.to_bits() } else { number.to_bits() }
 }

@@ -5,14 +5,14 @@ use std::collections::HashMap;
 /// The largest name that is an array index; larger numbers are plain names.
 const LAST_INDEX: u64 = u32::MAX as u64 - 1;
 
-/// The array index that a name stands for: digits without a leading zero.
+/// Returns the array index that a name stands for: digits without a leading zero.
 fn index_of(name: &[u8]) -> Option<u64> {
     let is_canonical = matches!(name, b"0" | [b'1'..=b'9', ..]) && name.len() <= 10 && name.iter().all(u8::is_ascii_digit);
     let index = || name.iter().fold(0, |sum, digit| sum * 10 + u64::from(digit - b'0'));
     is_canonical.then(index).filter(|index| *index <= LAST_INDEX)
 }
 
-/// The order in which an engine lists properties that were assigned under these
+/// Returns the order in which an engine lists properties that were assigned under these
 /// names one after the other: array indices first, by size, then all others as
 /// they first came. Of equal names the first decides the place and the last the
 /// value, so the answer holds the position of the last. Nothing where the order
@@ -34,7 +34,7 @@ pub(super) fn order(names: &[&[u8]]) -> Option<Vec<usize>> {
     Some(first.iter().filter_map(|name| last.get(name).copied()).collect())
 }
 
-/// Whether two of the names are equal.
+/// Tells whether two of the names are equal.
 fn has_equal(names: &[&[u8]]) -> bool {
     /// Up to so many names, comparing each with each costs less than hashing.
     const FEW: usize = 16;

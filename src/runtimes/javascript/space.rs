@@ -1,6 +1,6 @@
 //! White space: what `String.prototype.trim` removes.
 
-/// The length in bytes of the white space character at the start of a text, or
+/// Returns the length in bytes of the white space character at the start of a text, or
 /// 0. Bytes that are not UTF-8 decode to U+FFFD, which is not white space.
 fn space_at_start(text: &[u8]) -> usize {
     match text {
@@ -15,7 +15,7 @@ fn space_at_start(text: &[u8]) -> usize {
     }
 }
 
-/// The length in bytes of the white space character at the end of a text, or 0.
+/// Returns the length in bytes of the white space character at the end of a text, or 0.
 ///
 /// A lead byte starts a character no matter what stands before it, so looking
 /// from the end finds the same characters as decoding from the start.
@@ -43,14 +43,14 @@ pub fn trim_start(mut text: &[u8]) -> &[u8] {
     text
 }
 
-/// Whether `trim` leaves nothing of a text. The answer for a line of a session
+/// Tells whether `trim` leaves nothing of a text. The answer for a line of a session
 /// is nearly always known after one byte.
 #[must_use]
 pub fn is_blank(text: &[u8]) -> bool {
     text.first().is_none_or(|first| !first.is_ascii_graphic()) && trim(text).is_empty()
 }
 
-/// Whether JavaScript takes a character for white space or a line end. The byte
+/// Tells whether JavaScript takes a character for white space or a line end. The byte
 /// order mark counts, U+0085 does not.
 #[must_use]
 pub fn is_space(c: char) -> bool {

@@ -91,7 +91,7 @@ enum Instead {
     Double(f64),
 }
 
-/// The double to print in the place of a number token; nothing where the token
+/// Returns the double to print in the place of a number token; nothing where the token
 /// stays as it is.
 fn number_instead(token: &[u8], numbers: Numbers) -> Option<Instead> {
     if is_short_integer(token) || is_short_decimal(token) {
@@ -109,12 +109,12 @@ fn number_instead(token: &[u8], numbers: Numbers) -> Option<Instead> {
 /// every number of so many digits comes back from a double unchanged.
 const EXACT_DIGITS: usize = 15;
 
-/// Whether a token is an integer that is surely printed as it stands.
+/// Tells whether a token is an integer that is surely printed as it stands.
 fn is_short_integer(token: &[u8]) -> bool {
     token.len() <= EXACT_DIGITS && token != b"-0" && token.iter().skip(1).all(u8::is_ascii_digit) && (token[0] != b'-' || token.len() > 1)
 }
 
-/// Whether a token with a point is surely printed as it stands: few digits, no
+/// Tells whether a token with a point is surely printed as it stands: few digits, no
 /// zero at the end, and not so small that it gets an exponent.
 fn is_short_decimal(token: &[u8]) -> bool {
     let size = token.strip_prefix(b"-").unwrap_or(token);

@@ -15,7 +15,7 @@ pub fn decode_utf8(bytes: &[u8]) -> Cow<'_, [u8]> {
     }
 }
 
-/// A string as the program writes it to a UTF-8 file: every lone surrogate
+/// Returns a string as the program writes it to a UTF-8 file: every lone surrogate
 /// becomes U+FFFD.
 #[must_use]
 pub fn lossy(text: &[u8]) -> String {
@@ -32,7 +32,7 @@ pub fn lossy(text: &[u8]) -> String {
     out
 }
 
-/// Whether a string holds half of a surrogate pair without the other half.
+/// Tells whether a string holds half of a surrogate pair without the other half.
 #[must_use]
 pub fn has_lone_surrogate(text: &[u8]) -> bool {
     std::str::from_utf8(text).is_err()

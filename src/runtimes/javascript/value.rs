@@ -43,32 +43,32 @@ impl<'a> Value<'a> {
         validate(text, Dialect::Strict).ok().map(|scan| Value(Some(scan.value)))
     }
 
-    /// The value of a text that was validated before. It may be empty, and white
+    /// Returns the value of a text that was validated before. It may be empty, and white
     /// space may be around the value.
     #[must_use]
     pub fn accepted(text: impl Into<json::Value<'a>>) -> Value<'a> {
         Value(Some(text.into().text().trim_ascii()).filter(|text| !text.is_empty()).map(json::Value::trusted))
     }
 
-    /// The value, unless it is `undefined`.
+    /// Returns the value, unless it is `undefined`.
     #[must_use]
     pub fn value(self) -> Option<json::Value<'a>> {
         self.0
     }
 
-    /// The text of the value; empty where it is `undefined`.
+    /// Returns the text of the value; empty where it is `undefined`.
     #[must_use]
     pub fn token(self) -> &'a [u8] {
         self.defined().unwrap_or_default()
     }
 
-    /// The text of the value, unless it is `undefined`.
+    /// Returns the text of the value, unless it is `undefined`.
     #[must_use]
     pub fn defined(self) -> Option<&'a [u8]> {
         self.0.map(json::Value::text)
     }
 
-    /// Its type.
+    /// Returns its type.
     #[must_use]
     pub fn type_of(self) -> Type {
         let Some(value) = self.0 else { return Type::Undefined };
@@ -82,13 +82,13 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Whether `value === undefined`.
+    /// Tells whether `value === undefined`.
     #[must_use]
     pub fn is_undefined(self) -> bool {
         self.0.is_none()
     }
 
-    /// Whether `value == null`.
+    /// Tells whether `value == null`.
     #[must_use]
     pub fn is_nullish(self) -> bool {
         matches!(self.type_of(), Type::Undefined | Type::Null)
@@ -100,31 +100,31 @@ impl<'a> Value<'a> {
         self.0.is_some_and(is_truthy)
     }
 
-    /// The double, if it is a number.
+    /// Returns the double, if it is a number.
     #[must_use]
     pub fn number(self) -> Option<f64> {
         self.0.filter(|value| value.is_number()).map(|value| number(value.text()))
     }
 
-    /// The characters in WTF-8, if it is a string.
+    /// Returns the characters in WTF-8, if it is a string.
     #[must_use]
     pub fn text(self) -> Option<Cow<'a, [u8]>> {
         self.0.filter(|value| value.is_string()).map(|value| wtf8::decode(value.text()))
     }
 
-    /// Whether `value === text`.
+    /// Tells whether `value === text`.
     #[must_use]
     pub fn is(self, text: &str) -> bool {
         self.0.is_some_and(|value| is_text(value, text))
     }
 
-    /// The string with U+FFFD for lone surrogates, if it is a string.
+    /// Returns the string with U+FFFD for lone surrogates, if it is a string.
     #[must_use]
     pub fn lossy(self) -> Option<String> {
         self.text().map(|text| lossy(&text))
     }
 
-    /// The members of an object as they stand in the text, repeated keys
+    /// Returns the members of an object as they stand in the text, repeated keys
     /// included; none of anything else.
     pub fn members(self) -> impl Iterator<Item = Member<'a>> {
         self.0.unwrap_or_default().members()
@@ -169,13 +169,13 @@ pub fn pick<'a, const N: usize>(members: impl IntoIterator<Item = impl Borrow<Me
     found
 }
 
-/// The property of this name of an object; of equal names the last counts.
+/// Returns the property of this name of an object; of equal names the last counts.
 #[must_use]
 pub fn member<'a>(object: impl Into<json::Value<'a>>, name: &str) -> Option<&'a [u8]> {
     object.into().members().filter(|member| is_key(member.key(), name)).last().map(|member| member.value().text())
 }
 
-/// Whether a key token, quotes included, spells this name.
+/// Tells whether a key token, quotes included, spells this name.
 #[must_use]
 pub fn is_key(key: &[u8], name: &str) -> bool {
     let inner = key.get(1..key.len().saturating_sub(1)).unwrap_or_default();
@@ -185,7 +185,7 @@ pub fn is_key(key: &[u8], name: &str) -> bool {
     inner == name.as_bytes() || (may_be_escaped() && inner.contains(&b'\\') && *wtf8::decode(key) == *name.as_bytes())
 }
 
-/// Whether a value is this string.
+/// Tells whether a value is this string.
 #[must_use]
 pub fn is_text<'v>(value: impl Into<json::Value<'v>>, text: &str) -> bool {
     let value = value.into();

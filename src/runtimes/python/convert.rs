@@ -83,7 +83,7 @@ pub fn int_of_text(text: &[u8]) -> Result<String, Exception> {
     decimal(&ascii_number(text).ok_or(Exception::Value)?)
 }
 
-/// An integer as `str()` writes it.
+/// Returns an integer as `str()` writes it.
 fn decimal(text: &str) -> Result<String, Exception> {
     let (sign, digits) = match text.strip_prefix('-') {
         Some(digits) => ("-", digits),
@@ -98,7 +98,7 @@ fn decimal(text: &str) -> Result<String, Exception> {
     }
 }
 
-/// A number in a string, in ASCII: digits of any script become those of ASCII,
+/// Returns a number in a string, in ASCII: digits of any script become those of ASCII,
 /// white space around it and single underscores between digits are removed.
 fn ascii_number(text: &[u8]) -> Option<String> {
     let mut ascii = String::new();

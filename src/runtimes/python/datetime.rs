@@ -14,7 +14,7 @@ pub struct DateTime {
 }
 
 impl DateTime {
-    /// When a file was last written: `datetime.fromtimestamp(st_mtime, tz=utc)`.
+    /// Returns when a file was last written: `datetime.fromtimestamp(st_mtime, tz=utc)`.
     #[must_use]
     pub fn of_mtime(mtime_ns: i64) -> DateTime {
         const BILLION: i64 = 1_000_000_000;

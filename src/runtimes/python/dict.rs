@@ -78,25 +78,25 @@ impl<'a> Dict<'a> {
         }
     }
 
-    /// Whether it has no entries.
+    /// Tells whether it has no entries.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// How many entries it has.
+    /// Returns how many entries it has.
     #[must_use]
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// The value of a string key.
+    /// Returns the value of a string key.
     #[must_use]
     pub fn get(&self, key: &[u8]) -> Option<Value<'_>> {
         self.texts.get(key).and_then(|at| self.entries.get(*at)).map(|(_, value)| Value::trusted(value))
     }
 
-    /// The entries whose keys are strings.
+    /// Returns the entries whose keys are strings.
     pub fn texts(&self) -> impl Iterator<Item = (&[u8], Value<'_>)> {
         self.entries.iter().filter_map(|(key, value)| match key {
             Key::Text(text) => Some((text.as_slice(), Value::trusted(value))),
@@ -104,13 +104,13 @@ impl<'a> Dict<'a> {
         })
     }
 
-    /// Whether all keys are strings.
+    /// Tells whether all keys are strings.
     #[must_use]
     pub fn has_only_text_keys(&self) -> bool {
         self.texts.len() == self.entries.len()
     }
 
-    /// Its text as JSON, keys as `json.dumps` turns them into strings.
+    /// Returns its text as JSON, keys as `json.dumps` turns them into strings.
     #[must_use]
     pub fn to_json(&self) -> Vec<u8> {
         let mut out = vec![b'{'];
@@ -164,7 +164,7 @@ impl Key {
     }
 }
 
-/// The two values of what `dict()` takes for a pair: a list of two, an object
+/// Returns the two values of what `dict()` takes for a pair: a list of two, an object
 /// of two keys, or a string of two characters.
 fn pair(value: Value<'_>) -> Result<[Cow<'_, [u8]>; 2], Exception> {
     let parts: Vec<Cow<'_, [u8]>> = match value.kind() {

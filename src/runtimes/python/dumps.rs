@@ -270,19 +270,19 @@ impl<'p> Pass<'p> {
     }
 }
 
-/// The first place from here on that is neither blank nor a comma or colon.
+/// Returns the first place from here on that is neither blank nor a comma or colon.
 fn next_token(text: &[u8], start: usize) -> usize {
     let rest = text.get(start..).unwrap_or_default();
     start + rest.iter().take_while(|b| matches!(b, b' ' | b'\t' | b'\n' | b'\r' | b',' | b':')).count()
 }
 
-/// Where the number or word that starts here ends.
+/// Returns where the number or word that starts here ends.
 fn scalar_end(text: &[u8], start: usize) -> usize {
     let rest = text.get(start..).unwrap_or_default();
     start + rest.iter().take_while(|b| !matches!(b, b',' | b']' | b'}' | b' ' | b'\t' | b'\n' | b'\r')).count().max(1)
 }
 
-/// The member whose key stands here.
+/// Returns the member whose key stands here.
 fn member_at(text: &[u8], key: usize) -> MemberSpan {
     let key_end = token_end(text, key);
     MemberSpan { key, key_end, value: next_token(text, key_end) }
@@ -338,7 +338,7 @@ fn key_token<'v>(value: &'v [u8], member: &MemberSpan) -> &'v [u8] {
 /// Objects of more members are searched for equal keys by hashing.
 const FEW: usize = 16;
 
-/// Whether a `dict` would have other members than these, or another order.
+/// Tells whether a `dict` would have other members than these, or another order.
 fn needs_rearranging(value: &[u8], members: &[MemberSpan], form: Form) -> bool {
     if members.len() < 2 {
         return false;
@@ -356,7 +356,7 @@ fn needs_rearranging(value: &[u8], members: &[MemberSpan], form: Form) -> bool {
     !keys.iter().all(|key| seen.insert(key.as_ref())) || (form == Form::SortedRepr && !keys.is_sorted())
 }
 
-/// The members as a `dict` has them, the last value of equal keys in the place
+/// Returns the members as a `dict` has them, the last value of equal keys in the place
 /// of the first, unless they are in this order already.
 fn rearranged(value: &[u8], members: &[MemberSpan], form: Form) -> Option<Vec<MemberSpan>> {
     if !needs_rearranging(value, members, form) {

@@ -24,7 +24,7 @@ pub enum Exception {
 }
 
 impl Exception {
-    /// The name of its class.
+    /// Returns the name of its class.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

@@ -96,7 +96,7 @@ impl Clock {
         count + 1
     }
 
-    /// The moment on a day. Hour 24 is midnight of the next day.
+    /// Returns the moment on a day. Hour 24 is midnight of the next day.
     fn on(mut self, day: Day) -> Result<DateTime, Exception> {
         let ends_a_day = self.hour == 24;
         if ends_a_day {
@@ -118,13 +118,13 @@ impl Clock {
     }
 }
 
-/// A date that Python's `datetime` can hold, which begins with the year 1.
+/// Returns a date that Python's `datetime` can hold, which begins with the year 1.
 fn date(year: i64, month: i64, day: i64) -> Option<Date> {
     let (year, month, day) = (i16::try_from(year).ok()?, i8::try_from(month).ok()?, i8::try_from(day).ok()?);
     if year < 1 { None } else { Date::new(year, month, day).ok() }
 }
 
-/// A slice as Python cuts one: what lies after the end is not there.
+/// Returns a slice as Python cuts one: what lies after the end is not there.
 fn cut(text: &[u8], from: usize, to: usize) -> &[u8] {
     text.get(from..to.min(text.len())).unwrap_or_default()
 }
@@ -213,7 +213,7 @@ fn uncommon_date(text: &[u8]) -> Result<(Day, usize), Exception> {
     Ok((Day::Date(week_date(year, week, day)?), at))
 }
 
-/// A day of an ISO week. Every year has 53 weeks here, as `dateutil` counts; the
+/// Returns a day of an ISO week. Every year has 53 weeks here, as `dateutil` counts; the
 /// last one may reach into the next year.
 fn week_date(year: i64, week: i64, day: i64) -> Result<Date, Exception> {
     if !(1..54).contains(&week) || !(1..8).contains(&day) {
@@ -225,7 +225,7 @@ fn week_date(year: i64, week: i64, day: i64) -> Result<Date, Exception> {
     plus_days(fourth, monday + (week - 1) * 7 + day - 1).ok_or(Exception::Overflow)
 }
 
-/// A zone's minutes east of UTC.
+/// Returns a zone's minutes east of UTC.
 fn zone(text: &[u8]) -> Result<i64, Exception> {
     if let b"Z" | b"z" = text {
         return Ok(0);

@@ -55,14 +55,14 @@ fn is_white_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
 }
 
-/// The text without the white space that JSON allows around a value.
+/// Returns the text without the white space that JSON allows around a value.
 fn without_white_space(text: &[u8]) -> &[u8] {
     let start = text.iter().position(|b| !is_white_space(*b)).unwrap_or(text.len());
     let end = text.iter().rposition(|b| !is_white_space(*b)).map_or(start, |last| last + 1);
     text.get(start..end).unwrap_or_default()
 }
 
-/// The first limit that a text exceeds, if the text is valid as far as it goes.
+/// Returns the first limit that a text exceeds, if the text is valid as far as it goes.
 fn first_limit(text: &[u8], too_deep: usize) -> Option<Failure> {
     let (mut depth, mut at) = (0_usize, 0);
     while let Some(byte) = text.get(at) {
@@ -92,7 +92,7 @@ fn first_limit(text: &[u8], too_deep: usize) -> Option<Failure> {
     None
 }
 
-/// Where the number that starts here ends, and how many digits it has if it is
+/// Returns where the number that starts here ends, and how many digits it has if it is
 /// an integer. A point or an exponent without digits is not part of a number.
 fn number_end(text: &[u8], start: usize) -> (usize, usize) {
     let digits = |from: usize| text.get(from..).unwrap_or_default().iter().take_while(|b| b.is_ascii_digit()).count();

@@ -23,13 +23,13 @@ pub enum Sign {
     Plus,
 }
 
-/// Whether a number token is an integer for Python.
+/// Tells whether a number token is an integer for Python.
 #[must_use]
 pub fn is_integer(token: &[u8]) -> bool {
     token.iter().all(|b| b.is_ascii_digit() || *b == b'-')
 }
 
-/// The double of a number token. An integer that no double can hold becomes
+/// Returns the double of a number token. An integer that no double can hold becomes
 /// infinite here, where Python's `float()` would raise.
 #[must_use]
 pub fn double(token: &[u8]) -> f64 {
@@ -38,7 +38,7 @@ pub fn double(token: &[u8]) -> f64 {
 }
 
 impl Number {
-    /// The number that a value is, if it is one.
+    /// Returns the number that a value is, if it is one.
     #[must_use]
     pub fn of(value: Value<'_>) -> Option<Number> {
         match value.kind() {
@@ -62,7 +62,7 @@ impl Number {
         }
     }
 
-    /// How it compares with another number; not at all if either is NaN.
+    /// Returns how it compares with another number; not at all if either is NaN.
     #[must_use]
     pub fn order(&self, other: &Number) -> Option<Ordering> {
         match (self, other) {
@@ -109,11 +109,11 @@ impl Number {
     }
 }
 
-/// The digits of a finite double without its fraction, as `str(int(float))`.
+/// Returns the digits of a finite double without its fraction, as `str(int(float))`.
 #[must_use]
 pub fn truncated(float: f64) -> String {
     // Rust writes a double without a fraction with all its digits; adding 0.0
-    // takes the sign from -0.0, which is no integer.
+    // takes the sign from -0.0, which is not an integer.
     format!("{:.0}", float.trunc() + 0.0)
 }
 

@@ -80,7 +80,7 @@ fn same(ours: impl AsRef<[u8]>, theirs: Cell<'_>) {
     assert_eq!(ours, &*theirs);
 }
 
-/// An answer, or the exception as the tables write it.
+/// Returns an answer, or the exception as the tables write it.
 fn or_raised(answer: Result<impl Into<Vec<u8>>, Exception>) -> Vec<u8> {
     answer.map_or_else(|exception| format!("!{}", exception.name()).into_bytes(), Into::into)
 }

@@ -62,7 +62,7 @@ pub fn resolved(text: &[u8]) -> Option<Resolved> {
     Some(Resolved::Path([b"/", kept.join(&b'/').as_slice()].concat()))
 }
 
-/// Whether a file name can hold a text. Python represents bytes of a file name
+/// Tells whether a file name can hold a text. Python represents bytes of a file name
 /// that are not UTF-8 as U+DC80 to U+DCFF; other lone surrogates stand for nothing.
 fn is_encodable(text: &[u8]) -> bool {
     pieces(text).all(|piece| match piece {

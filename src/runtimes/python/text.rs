@@ -46,12 +46,12 @@ pub fn strip_str(text: &str) -> &str {
     text.trim_matches(is_space)
 }
 
-/// The first character, if it is one that Rust can hold.
+/// Returns the first character, if it is one that Rust can hold.
 fn first_char(text: &[u8]) -> Option<char> {
     text.get(..text.len().min(4))?.utf8_chunks().next()?.valid().chars().next()
 }
 
-/// The last character, if it is one that Rust can hold.
+/// Returns the last character, if it is one that Rust can hold.
 fn last_char(text: &[u8]) -> Option<char> {
     let len = text.iter().rev().take(4).position(|b| b & 0xc0 != 0x80)? + 1;
     std::str::from_utf8(text.get(text.len() - len..)?).ok()?.chars().next()
@@ -101,7 +101,7 @@ pub struct Span {
     pub end_len: usize,
 }
 
-/// The lines of `str.splitlines`, which ends lines also at characters that no
+/// Returns the lines of `str.splitlines`, which ends lines also at characters that no
 /// writer of JSON lines means as an end.
 pub fn splitlines(text: &[u8]) -> impl Iterator<Item = Span> {
     let mut start = 0;
@@ -116,7 +116,7 @@ pub fn splitlines(text: &[u8]) -> impl Iterator<Item = Span> {
     })
 }
 
-/// Where the line that starts here ends, and how long that end is.
+/// Returns where the line that starts here ends, and how long that end is.
 fn line_end(text: &[u8], from: usize) -> (usize, usize) {
     /// The bytes that an end begins with.
     const MARKS: ByteSet<2> = ByteSet::of([0xc2, 0xe2]).and_controls();
@@ -131,14 +131,14 @@ fn line_end(text: &[u8], from: usize) -> (usize, usize) {
     (end, length(end).unwrap_or(0))
 }
 
-/// The lines of a file that is read as text, stripped, without the blank ones.
+/// Returns the lines of a file that is read as text, stripped, without the blank ones.
 /// `\n`, `\r\n` and `\r` end a line.
 pub fn text_lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     // The empty line that this finds inside `\r\n` is blank like any other.
     split(bytes, |rest| memchr::memchr2(b'\n', b'\r', rest)).map(strip).filter(|line| !line.is_empty())
 }
 
-/// The lines of a file that is read as bytes, stripped, without the blank ones.
+/// Returns the lines of a file that is read as bytes, stripped, without the blank ones.
 /// Only `\n` ends a line.
 pub fn byte_lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     split(bytes, |rest| memchr::memchr(b'\n', rest)).map(strip_bytes).filter(|line| !line.is_empty())

@@ -73,7 +73,7 @@ pub fn pick<'a, const N: usize>(object: impl Into<Value<'a>>, names: [&str; N]) 
     object.into().get_each(names)
 }
 
-/// The value of a key among these members; of equal keys the last counts.
+/// Returns the value of a key among these members; of equal keys the last counts.
 #[must_use]
 pub fn last_named<'a>(members: &[Member<'a>], name: &str) -> Option<Value<'a>> {
     members.iter().rev().find(|member| member.is(name)).map(Member::value)

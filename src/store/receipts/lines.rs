@@ -28,7 +28,7 @@ const REVISION: &[u8] = b",\"revision\":";
 
 /// Where the line of a unit stands.
 #[derive(Debug)]
-pub struct Line {
+pub struct ReceiptLine {
     pub(super) unit: Box<str>,
     pub(super) at: u64,
     pub(super) bytes: u32,
@@ -71,20 +71,20 @@ pub(super) enum Retirement {
 
 /// Whether a file says what is known, one line for each unit and in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Standing {
+pub(super) enum ListState {
     #[default]
     Written,
     Other,
 }
 
 impl Revision {
-    /// The revision of the line that comes after one of this revision.
+    /// Returns the revision of the line that comes after one of this revision.
     #[must_use]
     pub fn next(self) -> Revision {
         Revision(self.0.saturating_add(1))
     }
 
-    /// The revision of a line.
+    /// Returns the revision of a line.
     #[must_use]
     pub fn of(line: &[u8]) -> Revision {
         split(line).1
@@ -105,7 +105,7 @@ impl Revision {
     }
 }
 
-/// A line without its last members and brace, and its revision.
+/// Returns a line without its last members and brace, and its revision.
 fn split(line: &[u8]) -> (&[u8], Revision) {
     let body = line_checksum::body(line.strip_suffix(b"\n").unwrap_or(line));
     let digits = body.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
@@ -136,8 +136,8 @@ impl<'h> Look<'h> {
         }
     }
 
-    /// The place of a line, if it has a unit; what it is sure of is added to a list.
-    fn at(&self, (part, at): (u32, u64), line: &[u8], sure: &mut Vec<u64>) -> Option<Line> {
+    /// Returns the place of a line, if it has a unit; what it is sure of is added to a list.
+    fn at(&self, (part, at): (u32, u64), line: &[u8], sure: &mut Vec<u64>) -> Option<ReceiptLine> {
         let unit = unit_of(line)?;
         // A name with an escape in it may be any.
         let may_be = self.retired.find(line).is_some() || memchr::memchr(b'\\', line).is_some();
@@ -153,7 +153,7 @@ impl<'h> Look<'h> {
             }
         };
         let bytes = u32::try_from(line.len()).ok()?;
-        Some(Line { unit: unit.into(), at, bytes, part, revision: Revision::of(line), sure_at, sure_count, retired })
+        Some(ReceiptLine { unit: unit.into(), at, bytes, part, revision: Revision::of(line), sure_at, sure_count, retired })
     }
 
     /// Adds what a line says of the files of a session that was recognised for sure.
@@ -171,8 +171,8 @@ impl<'h> Look<'h> {
     }
 }
 
-impl Line {
-    /// What it says of files, in the list that it was added to.
+impl ReceiptLine {
+    /// Returns what it says of files, in the list that it was added to.
     pub(super) fn sure_of<'s>(&self, sure: &'s [u64]) -> &'s [u64] {
         let from = self.sure_at as usize;
         sure.get(from..from + usize::from(self.sure_count)).unwrap_or_default()
@@ -183,10 +183,10 @@ impl Line {
 #[derive(Debug, Default)]
 pub(super) struct FileLines {
     /// Where each line stands that has a unit and is as it was written.
-    pub(super) lines: Vec<Line>,
+    pub(super) lines: Vec<ReceiptLine>,
     /// How long the file is.
     pub(super) bytes: u64,
-    pub(super) standing: Standing,
+    pub(super) standing: ListState,
     /// The lines that are not as they were written.
     pub(super) damaged: Vec<DamagedLine>,
 }
@@ -203,7 +203,7 @@ pub(super) fn lines_of((part, name): (u32, &str), file: &File, hasher: &RandomSt
         if line.len() as u64 == LONGEST_LINE && !line.ends_with(b"\n") {
             found.damaged.push(damaged(number, &line));
             found.bytes = file.metadata().map_or(found.bytes, |meta| meta.len());
-            found.standing = Standing::Other;
+            found.standing = ListState::Other;
             return found;
         }
         let is_whole = is_as_written(&line);
@@ -212,21 +212,21 @@ pub(super) fn lines_of((part, name): (u32, &str), file: &File, hasher: &RandomSt
         }
         let place = if is_whole { look.at((part, found.bytes), &line, sure) } else { None };
         if place.is_none() || !line.ends_with(b"\n") {
-            found.standing = Standing::Other;
+            found.standing = ListState::Other;
         }
         found.lines.extend(place);
         found.bytes += line.len() as u64;
         line.clear();
     }
     if !found.lines.is_sorted_by(|a, b| a.unit < b.unit) {
-        found.standing = Standing::Other;
+        found.standing = ListState::Other;
     }
     found
 }
 
-/// Where lines stand that were added at the end of a file; the part is set by
+/// Returns where lines stand that were added at the end of a file; the part is set by
 /// whoever knows it.
-pub(super) fn places_of(lines: &[(String, Vec<u8>)], mut at: u64) -> Vec<Line> {
+pub(super) fn places_of(lines: &[(String, Vec<u8>)], mut at: u64) -> Vec<ReceiptLine> {
     // Discovery is done by now, so nobody will ask for what they say of files.
     let look = Look::new(None);
     let places = lines.iter().filter_map(|(_, line)| {
@@ -248,7 +248,7 @@ fn is_as_written(line: &[u8]) -> bool {
     }
 }
 
-/// The unit of a line. Whether the rest of it is a receipt is not looked at.
+/// Returns the unit of a line. Whether the rest of it is a receipt is not looked at.
 pub(super) fn unit_of(line: &[u8]) -> Option<String> {
     let plain = line.strip_prefix(BEGINNING).and_then(|rest| {
         let end = memchr::memchr2(b'"', b'\\', rest).filter(|end| rest[*end] == b'"')?;
@@ -258,13 +258,13 @@ pub(super) fn unit_of(line: &[u8]) -> Option<String> {
 }
 
 /// Reads a line again.
-pub(super) fn read(file: &File, line: &Line) -> Option<Vec<u8>> {
+pub(super) fn read(file: &File, line: &ReceiptLine) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     file.fill_at(&mut bytes, line.at, line.bytes as usize).ok()?;
     Some(bytes)
 }
 
-/// The receipt that a line is.
+/// Returns the receipt that a line is.
 pub(super) fn parsed(line: &[u8]) -> Option<Receipt> {
     // As one text: otherwise each text in it is looked through by itself.
     serde_json::from_str(std::str::from_utf8(line).ok()?).ok()
@@ -272,7 +272,7 @@ pub(super) fn parsed(line: &[u8]) -> Option<Receipt> {
 
 /// Sorts lines by unit; of those of one unit the one of the highest revision stays,
 /// and of several of these the last one.
-pub(super) fn in_order(lines: &mut Vec<Line>) {
+pub(super) fn in_order(lines: &mut Vec<ReceiptLine>) {
     lines.reverse();
     lines.sort_by(|a, b| a.unit.cmp(&b.unit).then(b.revision.cmp(&a.revision)));
     lines.dedup_by(|other, first| other.unit == first.unit);

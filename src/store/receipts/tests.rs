@@ -25,7 +25,7 @@ fn receipt(unit: &str) -> Receipt {
     }
 }
 
-/// What a store with this file of receipts has in it after a save, where
+/// Returns what a store with this file of receipts has in it after a save, where
 /// nothing, or only this, was put.
 fn saved(written: &[u8], put: Option<Receipt>) -> String {
     let folder = tempfile::tempdir().unwrap();
@@ -78,7 +78,7 @@ fn every_flipped_bit_of_a_line_is_noticed() {
     assert!(Receipts::load(&store).damaged().is_empty());
 }
 
-/// A store with this file of receipts.
+/// Returns a store with this file of receipts.
 fn store_with(written: &[u8]) -> (tempfile::TempDir, Store) {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::at(folder.path());

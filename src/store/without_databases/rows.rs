@@ -18,13 +18,13 @@ impl SessionDatabase {
         match copy {}
     }
 
-    /// Which rows belong to which session.
+    /// Returns which rows belong to which session.
     #[must_use]
     pub fn layout(&self) -> &DatabaseLayout {
         match *self {}
     }
 
-    /// The rows of a session, or those that belong to none.
+    /// Returns the rows of a session, or those that belong to none.
     ///
     /// # Errors
     /// Never.

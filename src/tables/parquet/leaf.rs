@@ -138,12 +138,12 @@ impl Leaf {
         Ok(leaf)
     }
 
-    /// How much of the way to the next value is there.
+    /// Returns how much of the way to the next value is there.
     pub(super) fn peek(&self) -> Result<i16, Misfit> {
         if self.shape.most == 0 { Ok(0) } else { self.levels.get(self.at).copied().ok_or(Misfit) }
     }
 
-    /// Whether the next place goes on with the row before it.
+    /// Tells whether the next place goes on with the row before it.
     pub(super) fn goes_on(&self) -> bool {
         self.repeats.get(self.at).is_some_and(|repeat| *repeat > 0)
     }

@@ -46,13 +46,13 @@ impl PartReader {
         Ok(PartReader { table, path: path.to_owned(), file, next_group: 0, group: Vec::new(), left: 0 })
     }
 
-    /// What the file says it was made from.
+    /// Returns what the file says it was made from.
     #[must_use]
     pub fn identity(&self) -> Option<&str> {
         self.metadata(IDENTITY)
     }
 
-    /// Its sessions as the manifest lists them, in the file of that table.
+    /// Returns its sessions as the manifest lists them, in the file of that table.
     #[must_use]
     pub fn sessions(&self) -> Option<&str> {
         self.metadata(SESSIONS)
@@ -63,7 +63,7 @@ impl PartReader {
         metadata.iter().find(|pair| pair.key == key)?.value.as_deref()
     }
 
-    /// How many rows the file has.
+    /// Returns how many rows the file has.
     #[must_use]
     pub fn rows(&self) -> u64 {
         u64::try_from(self.file.metadata().file_metadata().num_rows()).unwrap_or(0)
@@ -102,7 +102,7 @@ impl PartReader {
         usize::try_from(rows).ok()
     }
 
-    /// The next row; `None` behind the last.
+    /// Returns the next row; `None` after the last.
     ///
     /// # Errors
     /// When the file cannot be read.

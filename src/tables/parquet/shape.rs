@@ -44,7 +44,7 @@ impl LeafShape {
     }
 }
 
-/// The columns as they are written, in the order of the table.
+/// Returns the columns as they are written, in the order of the table.
 pub(super) fn leaves(table: TableName) -> Vec<LeafShape> {
     let mut leaves = Vec::new();
     for column in table.table().columns {
@@ -63,7 +63,7 @@ pub(super) fn leaves(table: TableName) -> Vec<LeafShape> {
     leaves
 }
 
-/// The type of a table's rows.
+/// Returns the type of a table's rows.
 pub(super) fn schema(table: TableName) -> Result<TypePtr, ParquetError> {
     let fields = table.table().columns.iter().map(field).collect::<Result<Vec<_>, _>>()?;
     Ok(Arc::new(Type::group_type_builder(table.name()).with_fields(fields).build()?))
@@ -99,7 +99,7 @@ fn field(column: &Column) -> Result<TypePtr, ParquetError> {
     }
 }
 
-/// How a table's file is written.
+/// Returns how a table's file is written.
 pub(super) fn properties(table: TableName) -> Result<WriterProperties, ParquetError> {
     let mut properties = WriterProperties::builder()
         .set_writer_version(WriterVersion::PARQUET_1_0)

@@ -84,7 +84,7 @@ impl std::fmt::Debug for PartWriter<'_> {
 }
 
 impl<'d> PartWriter<'d> {
-    /// A file without rows, in this folder.
+    /// Returns a file without rows, in this folder.
     ///
     /// # Errors
     /// When it cannot be made.

@@ -73,7 +73,7 @@ impl Calls {
     }
 }
 
-/// The beginning of a row for an answer whose call is not there, or has one.
+/// Returns the beginning of a row for an answer whose call is not there, or has one.
 fn without_call(result: &ToolResult, called: Option<&str>, place: Option<u32>, common: &Common) -> Row {
     let mut row = common.row(TableName::ToolCalls);
     row.extend([

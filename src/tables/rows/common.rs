@@ -40,7 +40,7 @@ pub(super) struct Common {
 }
 
 impl Common {
-    /// The beginning of a row that will have so many cells.
+    /// Returns the beginning of a row that will have so many cells.
     pub fn row(&self, table: TableName) -> Row {
         let mut row = Vec::with_capacity(table.table().columns.len());
         row.extend([&self.format, &self.month, &self.log, &self.session].map(Clone::clone));
@@ -56,7 +56,7 @@ pub(super) fn seq_cell(seq: Seq) -> Cell {
     Cell::Integer(seq.number().into())
 }
 
-/// The name of one of our words, as logs and receipts have it.
+/// Returns the name of one of our words, as logs and receipts have it.
 pub(super) fn word<T: serde::Serialize>(named: &T) -> Cell {
     let name = serde_json::to_value(named).ok();
     Cell::Text(name.as_ref().and_then(|name| name.as_str()).unwrap_or_default().to_owned())

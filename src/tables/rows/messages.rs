@@ -75,7 +75,7 @@ pub(super) fn tokens(usage: &Usage) -> [Cell; 6] {
     [usage.input, usage.output, usage.cache_read, usage.cache_write, usage.reasoning, usage.total].map(Cell::count)
 }
 
-/// What a call is called with, as JSON.
+/// Returns what a call is called with, as JSON.
 pub(super) fn arguments(call: &FlatToolCall<'_>) -> Cell {
     Cell::text(call.arguments.as_ref().map(|arguments| arguments.get()))
 }

@@ -59,7 +59,7 @@ pub fn rows_of(subject: &Subject, sink: &mut dyn RowSink) -> Result<String, Tabl
         session: shared(&session.id),
     };
     let places = places(&mut view).map_err(stream)?;
-    let mut said = sessions::Said::default();
+    let mut said = sessions::MessageCounts::default();
     let mut calls = calls::Calls::default();
     let mut usage = usage::Answers::default();
     for seq in (1..=view.last().number()).map(Seq::new) {
@@ -91,7 +91,7 @@ pub fn rows_of(subject: &Subject, sink: &mut dyn RowSink) -> Result<String, Tabl
     Ok(sha256)
 }
 
-/// The hash that stands for a log: what changes when it does.
+/// Returns the hash that stands for a log: what changes when it does.
 ///
 /// # Errors
 /// When the log cannot be read.
@@ -104,7 +104,7 @@ pub fn log_hash(path: &Path) -> Result<String, TableError> {
 fn hash_of(view: &LogView<Arc<File>>, path: &Path) -> Result<String, TableError> {
     match view.seal() {
         SealState::Good { sha256 } => Ok(sha256.clone()),
-        SealState::Behind { .. } | SealState::Broken { .. } | SealState::Missing => {
+        SealState::Followed { .. } | SealState::Broken { .. } | SealState::Missing => {
             Ok(sha256_of(disk::open(path)?).map_err(StoreError::io("read", path))?)
         }
     }

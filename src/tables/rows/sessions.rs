@@ -13,7 +13,7 @@ use super::common::{Common, Subject, word};
 
 /// What the messages of a session come to.
 #[derive(Debug, Default)]
-pub(super) struct Said {
+pub(super) struct MessageCounts {
     shown: u64,
     turns: u64,
     all: u64,
@@ -22,7 +22,7 @@ pub(super) struct Said {
     last: Option<(u32, String)>,
 }
 
-impl Said {
+impl MessageCounts {
     pub(super) fn note(&mut self, message: &Message) {
         self.all += u64::from(message.kind == MessageKind::Message);
     }
@@ -44,7 +44,14 @@ impl Said {
     }
 }
 
-pub(super) fn row(view: &LogView<Arc<File>>, session: &Session, said: &Said, subject: &Subject, sha256: &str, common: &Common) -> Row {
+pub(super) fn row(
+    view: &LogView<Arc<File>>,
+    session: &Session,
+    said: &MessageCounts,
+    subject: &Subject,
+    sha256: &str,
+    common: &Common,
+) -> Row {
     let time = |at: &Option<(u32, String)>| at.as_ref().map(|(_, ts)| ts.clone());
     let (started, ended) = (time(&said.first), time(&said.last));
     let moment = |ts: &Option<String>| Cell::time(ts.as_deref().and_then(utc).as_deref());

@@ -14,7 +14,7 @@ use super::messages::{kind_cell, tokens};
 /// The answers of a session so far.
 #[derive(Debug, Default)]
 pub(super) struct Answers {
-    /// Each answer behind the columns that all tables begin with, by number.
+    /// Each answer after the columns that all tables begin with, by number.
     rows: Vec<Option<Vec<Cell>>>,
     /// The numbers of answers, by their ids at their providers.
     by_id: HashMap<String, usize>,

@@ -17,7 +17,7 @@ pub(super) fn said(message: &Json) -> Said {
     let text = |name: &str| info.get(name).as_ref().and_then(string);
     let texts_of = |kind: &str| -> Vec<String> {
         let typed = parts.iter().filter(|part| part.get("type").as_ref().and_then(string).as_deref() == Some(kind));
-        // A text that is none is shown as JSON.
+        // A text that is not a string is shown as JSON.
         let shown = |text: &Json| string(text).or_else(|| Some(serde_json::from_slice::<serde_json::Value>(&text.0).ok()?.to_string()));
         typed.filter_map(|part| shown(&part.get("text")?)).collect()
     };

@@ -80,7 +80,7 @@ impl<'a> Blocks<'a> {
         self.answers.get(&index).into_iter().flatten()
     }
 
-    /// The chain with what belongs to its answers put behind them.
+    /// The chain with what belongs to its answers put after them.
     pub(super) fn complete(&self, tree: &Tree<'a>, chain: &[Index]) -> Vec<Index> {
         let mut listed: HashSet<Index> = chain.iter().copied().collect();
         let mut answered: HashSet<&Text<'a>> = chain.iter().flat_map(|index| self.calls_answered(*index)).collect();

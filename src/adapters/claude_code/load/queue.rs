@@ -118,7 +118,7 @@ impl Queue {
     }
 }
 
-/// What comes behind a queued prompt.
+/// What comes after a queued prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Next {
     Reply,

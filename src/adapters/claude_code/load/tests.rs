@@ -114,7 +114,7 @@ fn the_branch_whose_tip_stands_last_is_the_session() {
     // An attachment is a tip, too; the leaf is what was said above it.
     let tip = node("attachment", "t", "b", r#","attachment":{"type":"file"}"#);
     assert_eq!(ids(&[user("a", ""), user("b", "a"), user("c", "a"), tip]), "a b");
-    // What is not of the main conversation is no tip and hides none.
+    // What is not of the main conversation is not a tip and hides none.
     let beside = |record: String| ids(&[user("a", ""), user("b", "a"), user("c", "a"), record]);
     for side in [r#""isSidechain":true"#, r#""teamName":"t""#] {
         assert_eq!(beside(with(&user("s", "b"), side)), "a c", "{side}");
@@ -187,14 +187,14 @@ fn blocks_and_results_beside_the_chain_stand_behind_their_answer() {
     assert_eq!(of(with(&result("r1", "lost", "c1", "2"), r#""agentId":"g""#)), "a m1 b");
     assert_eq!(of([result("r0", "m1", "c1", "2"), result("r1", "lost", "c1", "2")].join("\n")), "a m1 r0 b");
     assert_eq!(of([block("n1", "lost", "N", "c1", "1"), result("r1", "lost", "c1", "2")].join("\n")), "a m1 b");
-    // It is no tip of its own.
+    // It is not a tip of its own.
     assert_eq!(loader(&with_files(&[(NAME, lines.join("\n").as_bytes())])).heads().len(), 1);
 }
 
 #[test]
 fn a_queued_prompt_is_shown_if_it_reached_the_model() {
     let line = |more: &str| format!(r#"{{"type":"queue-operation","operation":"remove","reason":"absorbed_mid_turn"{more}}}"#);
-    // Without a line of the queue a reply behind it tells.
+    // Without a line of the queue a reply after it tells.
     assert_eq!(ids(&[user("a", ""), queued("q", "a", ""), assistant("b", "q")]), "a q b");
     assert_eq!(ids(&[user("a", ""), queued("q", "a", ""), user("b", "q")]), "a b");
     let interrupted = user("b", "q").replace("\"u\"", "\"[Request interrupted by user] now\"");

@@ -38,7 +38,7 @@ pub(super) fn read(rollouts: &Rollouts<'_>, at: usize) -> Result<Vec<Record>, &'
     if records.last().is_none_or(|last| !last.has_ordinal) {
         return Err(NO_ORDINAL);
     }
-    let mut files = vec![behind_last_meta(records)];
+    let mut files = vec![after_last_meta(records)];
     let (mut base, mut seen) = (base, vec![rollouts.id(at)]);
     while let Some(next) = base {
         let at = rollouts.find(next.rollout).ok_or(BASE_MISSING)?;
@@ -49,7 +49,7 @@ pub(super) fn read(rollouts: &Rollouts<'_>, at: usize) -> Result<Vec<Record>, &'
         let text = rollouts.text(at)?;
         let meta = first_meta(text).ok().filter(|meta| meta.history == History::Paginated).ok_or(BASE_NOT_PAGINATED)?;
         let part = usize::try_from(next.bytes).ok().and_then(|end| text.get(..end)).ok_or(BASE_SHORT)?;
-        files.push(behind_last_meta(records_of(part, at)));
+        files.push(after_last_meta(records_of(part, at)));
         base = meta.base;
     }
     files.reverse();
@@ -69,7 +69,7 @@ fn records_of(text: &[u8], rollout: usize) -> Vec<Record> {
 }
 
 /// The program reads a paginated rollout from its end to the nearest metadata.
-fn behind_last_meta(mut records: Vec<Record>) -> Vec<Record> {
+fn after_last_meta(mut records: Vec<Record>) -> Vec<Record> {
     let last = records.iter().rposition(|record| matches!(record.what, What::Meta(_)));
     records.split_off(last.map_or(0, |last| last + 1))
 }

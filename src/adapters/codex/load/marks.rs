@@ -125,7 +125,7 @@ pub(super) fn may_be_summary(text: Value<'_>) -> bool {
 }
 
 /// Tells whether a text is the summary of a compaction: a prompt that only begins
-/// alike is none.
+/// alike does not count.
 pub(super) fn is_summary(text: &str) -> bool {
     let paragraph = text.as_bytes().get(..SUMMARY_BYTES).filter(|paragraph| paragraph.ends_with(b"\n"));
     text.starts_with(SUMMARY) && paragraph.is_some_and(|paragraph| Sha256::digest(paragraph).as_slice() == SUMMARY_SHA256)

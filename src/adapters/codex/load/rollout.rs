@@ -82,7 +82,7 @@ impl<'f> Rollouts<'f> {
         let mut all: Vec<Rollout<'_>> =
             own.into_iter().map(|(stem, (compression, bytes))| rollout(rollout_id(stem), compression, bytes, Origin::Own)).collect();
         let main = all.len().checked_sub(1);
-        for slice in &files.beside().slices {
+        for slice in &files.shared_facts().slices {
             if let Some((stem, _)) = slice.file.as_text().and_then(stem) {
                 all.push(rollout(rollout_id(stem), Compression::None, &slice.text, Origin::Beside));
             }

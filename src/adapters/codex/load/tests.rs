@@ -1,6 +1,6 @@
 use super::lineage::{BASE_MISSING, BASE_NOT_PAGINATED, BASE_SHORT, CYCLE, EMPTY, NO_META, NO_ORDINAL, NOT_UTF8, UNKNOWN_MODE};
 use super::*;
-use crate::model::files::{Beside, Entry, RelPath, Slice, SourceFile};
+use crate::model::files::{Entry, RelPath, SharedFacts, Slice, SourceFile};
 
 const THREAD: &str = "01a1ed60-0000-7000-8000-000000000001";
 const OTHER: &str = "01a1ed60-0000-7000-8000-000000000002";
@@ -84,7 +84,7 @@ fn meta_on(base: Option<(&str, usize)>) -> String {
     meta_with(&format!(r#","history_mode":"paginated"{}"#, base.map(history_base).unwrap_or_default()))
 }
 
-/// The texts of the messages behind some lines; of other items the type.
+/// The texts of the messages after some lines; of other items the type.
 fn texts(lines: &[String]) -> String {
     briefly(load_text([&[meta()], lines].concat().join("\n")))
 }
@@ -268,7 +268,7 @@ fn a_rollout_goes_on_from_another_at_a_byte() {
     let slice = |id: &str, text: &str| Slice { file: RelPath::new(name("17", id)), key: String::new(), text: text.into() };
     let fork = |bytes: usize, slices: Vec<Slice>| {
         let files = with_files(&[(name("18", THREAD), child(OTHER, bytes))]);
-        briefly(load(&files.with_beside(Beside { slices, ..Beside::default() }), None))
+        briefly(load(&files.with_shared_facts(SharedFacts { slices, ..SharedFacts::default() }), None))
     };
     assert_eq!(fork(cut, vec![slice(OTHER, &base[..cut])]), "one | three");
     assert_eq!(fork(base.len(), vec![slice(OTHER, &base[..cut]), slice(OTHER, &base)]), "one | two | three");

@@ -80,7 +80,7 @@ fn push_texts(content: Value<'_>, start: &mut Start) -> Result<bool, Thrown> {
     if content.type_of() == Type::Array {
         return each_part(content.token(), |part| {
             if let Some(text) = part_text(part)? {
-                // What is no text becomes one when the parts are joined.
+                // What is not text becomes one when the parts are joined.
                 start.push(&to_text(text.token()).map_err(|_| Thrown)?);
             }
             Ok(())

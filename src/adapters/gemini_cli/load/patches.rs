@@ -50,7 +50,7 @@ impl<'a> Meta<'a> {
 /// What is told of the messages of a patch log, in its order.
 pub(super) trait Messages<'a> {
     fn put(&mut self, id: Id<'a>, message: Value<'a>, worth: Worth);
-    /// Forgets a message and all behind it.
+    /// Forgets a message and all after it.
     fn rewind(&mut self, id: &[u8]);
     fn clear(&mut self);
 }
@@ -163,7 +163,7 @@ fn apply<'a>(record: Value<'a>, meta: &mut Meta<'a>, messages: &mut impl Message
         meta.merge(patch);
     } else if session.type_of() == Type::String && project.type_of() == Type::String {
         if list.type_of() == Type::Array {
-            // Where it throws, what comes behind is lost; what is said of the
+            // Where it throws, what comes after is lost; what is said of the
             // session is not.
             let _ = refill(list, messages);
         }

@@ -76,7 +76,7 @@ fn shown_of(files: &Files, head: Option<&str>) -> Result<Vec<String>, String> {
     outcome.error.map_or(Ok(lines.into_iter().map(|line| String::from_utf8(line).unwrap()).collect()), Err)
 }
 
-/// The ids of what is loaded from these lines behind the first.
+/// The ids of what is loaded from these lines after the first.
 fn ids(lines: &[&str]) -> String {
     let text = [&[META], lines].concat().join("\n");
     let id = |line: &String| line.split("\"id\":\"").nth(1).unwrap_or("? ").split('"').next().unwrap().to_owned();
@@ -94,7 +94,7 @@ fn a_message_keeps_its_first_place_and_has_its_last_form() {
     let text = [META, A, B, again].join("\r\n");
     let shown = shown_of(&with_files(&[("session-a.jsonl", text.as_bytes())]), None).unwrap();
     assert_eq!(shown, [r#"{"id":"a","type":"gemini","content":1}"#, B]);
-    // Lines end at a carriage return as well; what is no object is skipped.
+    // Lines end at a carriage return as well; what is not an object is skipped.
     assert_eq!(ids(&[&format!("{A}\r{B}\r\n"), "\u{a0}", "[]", "1", "null", "torn", &format!("\u{feff}{C}")]), "a b");
     assert_eq!(ids(&[&A.replace("\"a\"", "1"), r#"{"$set":5}"#, r#"{"$rewindTo":5}"#, r#"{"other":1}"#]), "");
     // The kinds are tried in their order.

@@ -127,21 +127,21 @@ impl<'f> Contents<'f> {
         if is_own { Belongs::Own } else { Belongs::Not }
     }
 
-    /// Whether a list of messages in the folder itself was copied there from
+    /// Tells whether a list of messages in the folder itself was copied there from
     /// `branches/`, as a fork of a branch does.
     fn is_copied_list(&self, name: &[u8]) -> bool {
         let has_original = self.folder.has_file([b"branches/", name].concat());
         has_original || (self.folder.has_file(name) && is_message_list(self.folder, name))
     }
 
-    /// Whether a folder was copied along with the list of the same name.
+    /// Tells whether a folder was copied along with the list of the same name.
     fn is_copied_branch(&self, name: &[u8]) -> bool {
         let list = [name, b".jsonl"].concat();
         let is_list = self.folder.has_file(&list) && self.judge_direct(&list) == Belongs::Own;
         is_list && is_event_log(self.folder, &[name, b"/events.jsonl"].concat())
     }
 
-    /// Whether a folder is one that gptme makes, or nothing at all lies below it:
+    /// Tells whether a folder is one that gptme makes, or nothing at all lies below it:
     /// then there is nobody else's file to take with it.
     pub(super) fn is_own_folder(&self, path: &[u8]) -> bool {
         let first = divided(path).map_or(path, |(first, _)| first);
@@ -151,7 +151,7 @@ impl<'f> Contents<'f> {
     }
 }
 
-/// The first part of a path and the rest, where there are two.
+/// Returns the first part of a path and the rest, where there are two.
 fn divided(path: &[u8]) -> Option<(&[u8], &[u8])> {
     memchr::memchr(b'/', path).map(|at| (&path[..at], &path[at + 1..]))
 }
@@ -160,7 +160,7 @@ fn last(path: &[u8]) -> &[u8] {
     memchr::memrchr(b'/', path).map_or(path, |at| &path[at + 1..])
 }
 
-/// The folder that a path makes a conversation of its own, if it does. Directly in
+/// Returns the folder that a path makes a conversation of its own, if it does. Directly in
 /// `branches` and `views` a file of that name is a list.
 fn begins_another(path: &[u8]) -> Option<&[u8]> {
     let at = memchr::memrchr(b'/', path)?;
@@ -177,7 +177,7 @@ fn is_temporary_name(name: &[u8]) -> bool {
     std::str::from_utf8(name).is_ok_and(is_temporary)
 }
 
-/// Whether a name is that of a temporary of another file than a list.
+/// Tells whether a name is that of a temporary of another file than a list.
 fn is_other_temporary(name: &[u8]) -> bool {
     let between = |start: &str, end: &str| {
         name.len() > start.len() + end.len() && name.starts_with(start.as_bytes()) && name.ends_with(end.as_bytes())
@@ -188,7 +188,7 @@ fn is_other_temporary(name: &[u8]) -> bool {
         || (between("tmp", ".toml.tmp") && is_temporary_name(&name[..name.len() - ".toml.tmp".len()]))
 }
 
-/// Whether a name is the one that gptme gives to the copy of an attachment: 16
+/// Tells whether a name is the one that gptme gives to the copy of an attachment: 16
 /// digits of its hash, and the suffix that it had.
 fn is_named_by_hash(name: &[u8]) -> bool {
     const DIGITS: usize = 16;
@@ -199,7 +199,7 @@ fn is_named_by_hash(name: &[u8]) -> bool {
         && !suffix.contains(&b'/')
 }
 
-/// Whether the settings are a conversation's: many programs have a file of that
+/// Tells whether the settings are a conversation's: many programs have a file of that
 /// name, and some keep secrets in it.
 pub(super) fn is_settings(folder: &FolderView<'_>) -> bool {
     const BEGINNING: &[u8] = b"[chat]";
@@ -216,7 +216,7 @@ pub(super) fn is_settings(folder: &FolderView<'_>) -> bool {
     has(BEGINNING) || has(b"[env]") || is_cut_off() || has_table()
 }
 
-/// Whether the settings say that the agent works in a folder inside this one.
+/// Tells whether the settings say that the agent works in a folder inside this one.
 fn settings_name_own_workspace(folder: &FolderView<'_>) -> bool {
     let bytes = folder.all_bytes(SETTINGS);
     let table = std::str::from_utf8(&bytes).ok().and_then(|text| text.parse::<toml::Table>().ok());
@@ -230,7 +230,7 @@ fn settings_name_own_workspace(folder: &FolderView<'_>) -> bool {
     named == "@log" || ends_so()
 }
 
-/// Whether a file's first record is a message with a time, as all lists besides
+/// Tells whether a file's first record is a message with a time, as all lists besides
 /// the transcript have had since there are any.
 pub(super) fn is_message_list(folder: &FolderView<'_>, path: &[u8]) -> bool {
     let first = folder.first_bytes(path);
@@ -248,7 +248,7 @@ pub(super) fn is_message_list(folder: &FolderView<'_>, path: &[u8]) -> bool {
     })
 }
 
-/// Whether a file holds events as gptme writes them.
+/// Tells whether a file holds events as gptme writes them.
 pub(super) fn is_event_log(folder: &FolderView<'_>, path: &[u8]) -> bool {
     folder.has_file(path)
         && Lines::new(&folder.first_bytes(path), Newlines::LineFeed).take(64).any(|line| {
@@ -271,7 +271,7 @@ pub(super) enum Evidence {
     None,
 }
 
-/// Whether a path is the transcript, or a list of messages beside it.
+/// Tells whether a path is the transcript, or a list of messages beside it.
 pub(super) fn is_list_name(path: &[u8]) -> bool {
     let is_below = |folder: &[u8]| path.starts_with(folder) && (path.ends_with(b".jsonl") || last(path) == b".current");
     path.starts_with(TRANSCRIPT.as_bytes()) || path == b"lossless.jsonl" || is_below(b"branches/") || is_below(b"views/")
@@ -292,7 +292,7 @@ pub(super) fn evidence(folder: &FolderView<'_>) -> Evidence {
     }
 }
 
-/// Whether a leftover holds a whole document: lines of JSON to the last
+/// Tells whether a leftover holds a whole document: lines of JSON to the last
 /// newline, one JSON value, or TOML.
 pub(super) fn is_complete(bytes: &[u8]) -> bool {
     if bytes.is_empty() {

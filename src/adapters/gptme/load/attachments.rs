@@ -47,7 +47,7 @@ impl<'a> Hashes<'a> {
         }
     }
 
-    /// The value.
+    /// Returns the value.
     #[must_use]
     pub fn value(&self) -> Option<Value<'_>> {
         self.0.as_deref().map(Value::trusted)
@@ -71,7 +71,7 @@ fn look_for_copies(files: Value<'_>, hashes: &Dict<'_>, session: &Files) -> Resu
     Ok(())
 }
 
-/// Whether anything stands at this place below `files/`.
+/// Tells whether anything stands at this place below `files/`.
 fn exists(session: &Files, name: &[u8]) -> bool {
     let wanted = normal(&[b"files/", name].concat());
     session.iter().any(|(path, entry)| match entry {

@@ -66,13 +66,13 @@ pub fn show(file: &SourceFile, show: &mut dyn FnMut(&[u8])) -> Result<(), Except
     Ok(())
 }
 
-/// What `recover_messages` raises for a log, if anything.
+/// Returns what `recover_messages` raises for a log, if anything.
 #[must_use]
 pub fn exception(file: &SourceFile) -> Option<Exception> {
     recover(&file.bytes).err()
 }
 
-/// Whether a file's first object looks like an event: version 0.32 kept the
+/// Tells whether a file's first object looks like an event: version 0.32 kept the
 /// events of all branches where a branch called `events` would be.
 #[must_use]
 pub fn holds_events(file: &SourceFile) -> bool {
@@ -86,7 +86,7 @@ pub fn holds_events(file: &SourceFile) -> bool {
     false
 }
 
-/// The lines that `_iter_event_lines` yields: those that are UTF-8.
+/// Returns the lines that `_iter_event_lines` yields: those that are UTF-8.
 fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     byte_lines(bytes).filter(|line| line.is_ascii() || std::str::from_utf8(line).is_ok())
 }
@@ -161,7 +161,7 @@ fn subscript<'a>(event: &Event<'a>, name: &str) -> Result<Value<'a>, Exception> 
     }
 }
 
-/// The messages of a checkpoint or of an edit.
+/// Returns the messages of a checkpoint or of an edit.
 fn list_of<'a>(event: &Event<'a>) -> Result<Vec<Recovered<'a>>, Exception> {
     let list = subscript(event, "messages")?;
     match list.kind() {
@@ -179,7 +179,7 @@ fn list_of<'a>(event: &Event<'a>) -> Result<Vec<Recovered<'a>>, Exception> {
 }
 
 /// `_migrate_metadata(dict(message))`: it does not touch the fields that a
-/// message has, but refuses keys that are no strings.
+/// message has, but refuses keys that are not strings.
 fn message_of(message: Value<'_>) -> Result<Recovered<'_>, Exception> {
     if message.is_object() {
         return Ok(Cow::Borrowed(message.text()));

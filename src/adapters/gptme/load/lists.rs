@@ -14,13 +14,13 @@ use super::transcript::records;
 /// each further caller takes one level away.
 pub const TOO_DEEP_IN_MAIN: usize = 992;
 
-/// The same for branches, views and the lossless copy, which the constructor
-/// reads from two calls further down.
+/// The nesting that raises it in branches, views and the lossless copy, which the
+/// constructor reads from two calls further down.
 pub const TOO_DEEP_BESIDE: usize = 990;
 
 /// The main transcript.
 pub const MAIN: &str = "conversation.jsonl";
-/// The full history behind a compacted transcript.
+/// The full history that a compacted transcript has left.
 pub const LOSSLESS: &str = "lossless.jsonl";
 
 /// Files beside the main transcript that hold no messages, or have a name of
@@ -40,20 +40,20 @@ const COMPANIONS: [&str; 12] = [
     "context-savings.jsonl",
 ];
 
-/// The main transcript: one file by itself is one, whatever its name.
+/// Returns the main transcript: one file by itself is one, whatever its name.
 #[must_use]
 pub fn main_file(files: &Files) -> Option<&SourceFile> {
     let alone = || files.lone_file().filter(|(path, _)| path.as_bytes() != b"events.jsonl").map(|(_, file)| file);
     files.file(MAIN).or_else(alone)
 }
 
-/// Whether the main transcript is a file by itself, under another name.
+/// Tells whether the main transcript is a file by itself, under another name.
 #[must_use]
 pub fn is_alone(files: &Files) -> bool {
     files.file(MAIN).is_none() && main_file(files).is_some()
 }
 
-/// Every head that has a file.
+/// Returns every head that has a file.
 #[must_use]
 pub fn heads(files: &Files) -> Vec<HeadName> {
     let mut found = BTreeSet::new();
@@ -80,7 +80,7 @@ pub fn heads(files: &Files) -> Vec<HeadName> {
     found.into_iter().collect()
 }
 
-/// The file of a head, if it has one.
+/// Returns the file of a head, if it has one.
 #[must_use]
 pub fn file_of<'f>(files: &'f Files, head: &HeadName) -> Option<&'f SourceFile> {
     let name = head.name.as_str();
@@ -116,7 +116,7 @@ fn stem(name: &str) -> &str {
     name.strip_suffix(".jsonl").filter(|stem| !stem.is_empty()).unwrap_or(name)
 }
 
-/// Whether a file in the session's folder is a transcript that the program has
+/// Tells whether a file in the session's folder is a transcript that the program has
 /// left there, or that a person has.
 fn is_stray_transcript(name: &str, file: &SourceFile) -> bool {
     let is_leftover = name
@@ -132,17 +132,17 @@ fn is_stray_transcript(name: &str, file: &SourceFile) -> bool {
 }
 
 /// What a load finds where it expects a transcript.
-pub enum Found<'f> {
+pub enum TranscriptEntry<'f> {
     /// A file.
     File(&'f SourceFile),
     /// A folder, which cannot be read.
     Folder,
 }
 
-/// What `*.jsonl` finds in a folder of the session, in byte order; the program
+/// Returns what `*.jsonl` finds in a folder of the session, in byte order; the program
 /// takes them as the disk gives them. Names need not be UTF-8.
-fn glob<'f>(files: &'f Files, folder: &[u8]) -> Vec<(&'f [u8], Found<'f>)> {
-    let mut found: Vec<(&[u8], Found<'_>)> = Vec::new();
+fn glob<'f>(files: &'f Files, folder: &[u8]) -> Vec<(&'f [u8], TranscriptEntry<'f>)> {
+    let mut found: Vec<(&[u8], TranscriptEntry<'_>)> = Vec::new();
     for (path, entry) in files.iter() {
         let Some(rest) = path.as_bytes().strip_prefix(folder) else { continue };
         let name = rest.split(|b| *b == b'/').next().unwrap_or_default();
@@ -151,9 +151,9 @@ fn glob<'f>(files: &'f Files, folder: &[u8]) -> Vec<(&'f [u8], Found<'f>)> {
             continue;
         }
         match entry {
-            _ if is_inside => found.push((name, Found::Folder)),
-            Entry::File(file) => found.push((name, Found::File(file))),
-            Entry::EmptyFolder => found.push((name, Found::Folder)),
+            _ if is_inside => found.push((name, TranscriptEntry::Folder)),
+            Entry::File(file) => found.push((name, TranscriptEntry::File(file))),
+            Entry::EmptyFolder => found.push((name, TranscriptEntry::Folder)),
             Entry::Rows(_) | Entry::Link { .. } => {}
         }
     }
@@ -163,10 +163,10 @@ fn glob<'f>(files: &'f Files, folder: &[u8]) -> Vec<(&'f [u8], Found<'f>)> {
 /// Everything that a load reads as a transcript, in its order, with the nesting
 /// that is too deep there.
 #[must_use]
-pub fn transcripts(files: &Files) -> Vec<(Found<'_>, usize)> {
+pub fn transcripts(files: &Files) -> Vec<(TranscriptEntry<'_>, usize)> {
     let main = main_file(files);
     if is_alone(files) {
-        return main.map(|file| (Found::File(file), TOO_DEEP_IN_MAIN)).into_iter().collect();
+        return main.map(|file| (TranscriptEntry::File(file), TOO_DEEP_IN_MAIN)).into_iter().collect();
     }
     // The name of the main branch is taken as soon as there is one.
     let is_read = |(name, _): &(&[u8], _)| main.is_none() || *name != b"main.jsonl";
@@ -174,10 +174,10 @@ pub fn transcripts(files: &Files) -> Vec<(Found<'_>, usize)> {
     let lossless = glob(files, b"").into_iter().filter(|(name, _)| *name == LOSSLESS.as_bytes());
     let views = glob(files, b"views/").into_iter();
     let beside = branches.chain(lossless).chain(views).map(|(_, found)| (found, TOO_DEEP_BESIDE));
-    main.map(|file| (Found::File(file), TOO_DEEP_IN_MAIN)).into_iter().chain(beside).collect()
+    main.map(|file| (TranscriptEntry::File(file), TOO_DEEP_IN_MAIN)).into_iter().chain(beside).collect()
 }
 
-/// Whether a load finds a view of this name.
+/// Tells whether a load finds a view of this name.
 #[must_use]
 pub fn has_view(files: &Files, name: &str) -> bool {
     in_folder(files, "views", name).is_some()

@@ -30,14 +30,14 @@ impl Reference {
     }
 }
 
-/// The references of a `files` value: whatever Python can iterate is taken
+/// Returns the references of a `files` value: whatever Python can iterate is taken
 /// apart, a string into its characters and an object into its keys.
 #[must_use]
 pub fn references(files: Value<'_>) -> Vec<Reference> {
     iterated(files).into_iter().map(|text| Reference::of(text.into_owned())).collect()
 }
 
-/// Whether a letter, and letters, digits, `+`, `.`, `-` behind it, stand before `://`.
+/// Tells whether a letter, and letters, digits, `+`, `.`, `-` after it, stand before `://`.
 fn is_uri(text: &[u8]) -> bool {
     let scheme = text.iter().take_while(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'.' | b'-')).count();
     text.first().is_some_and(u8::is_ascii_alphabetic) && text.get(scheme..).is_some_and(|rest| rest.starts_with(b"://"))

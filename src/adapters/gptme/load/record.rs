@@ -21,7 +21,7 @@ const TOKEN_KEYS: [&str; 5] = ["input_tokens", "output_tokens", "cache_read_toke
 pub enum Refusal {
     /// The loader warns and goes on.
     Skipped,
-    /// Nothing catches this, and the load is over.
+    /// Nothing catches this, and the load ends here.
     Raises(Exception),
 }
 
@@ -82,19 +82,19 @@ pub struct Message<'a> {
 }
 
 impl<'a> Message<'a> {
-    /// The `files` value, if it holds any.
+    /// Returns the `files` value, if it holds any.
     #[must_use]
     pub fn files(&self) -> Option<Value<'a>> {
         self.fields.files.filter(|files| is_truthy(*files))
     }
 
-    /// The `file_hashes` value.
+    /// Returns the `file_hashes` value.
     #[must_use]
     pub fn file_hashes(&self) -> Option<Value<'a>> {
         self.fields.file_hashes
     }
 
-    /// Whether the line says when it was written.
+    /// Tells whether the line says when it was written.
     #[must_use]
     pub fn has_timestamp(&self) -> bool {
         self.stamp.is_some()
@@ -109,7 +109,7 @@ pub struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// A reader that raises where this many containers stand in each other.
+    /// Returns a reader that raises where this many containers stand in each other.
     #[must_use]
     pub fn new(too_deep: usize) -> Reader<'a> {
         Reader { too_deep, members: Vec::new() }
@@ -162,7 +162,7 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// The text of one message; `written` is when its file was.
+    /// Returns the text of one message; `written` is when its file was.
     pub fn write(&mut self, message: &Message<'_>, hashes: Option<Value<'_>>, written: &DateTime) -> &[u8] {
         let fields = &message.fields;
         self.out.clear();

@@ -14,13 +14,13 @@ pub struct Skim {
 }
 
 impl Skim {
-    /// A look that minds this depth.
+    /// Returns a look that minds this depth.
     #[must_use]
     pub fn new(too_deep: usize) -> Skim {
         Skim { too_deep, last_year: Finder::new("9999"), hashes: Finder::new("file_hashes"), escape: Finder::new("\\u00") }
     }
 
-    /// Whether the line must be read to know that it raises nothing.
+    /// Tells whether the line must be read to know that it raises nothing.
     #[must_use]
     pub fn may_raise(&self, line: &[u8]) -> bool {
         (line.len() >= self.too_deep && openers(line) >= self.too_deep)
@@ -30,7 +30,7 @@ impl Skim {
     }
 }
 
-/// How many containers could be opened here. Short blocks, so that the sum of
+/// Returns how many containers could be opened here. Short blocks, so that the sum of
 /// one fits into a byte and many bytes are counted at a time.
 fn openers(line: &[u8]) -> usize {
     let in_block = |block: &[u8]| block.iter().fold(0_u8, |sum, &b| sum + u8::from(b | 0x20 == b'{'));

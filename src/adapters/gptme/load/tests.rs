@@ -14,7 +14,7 @@ fn session(files: &[(&str, &str)]) -> Files {
     all
 }
 
-/// The contents that are shown, and how it ends.
+/// Returns the contents that are shown, and how it ends.
 fn loaded(files: &Files, head: Option<&str>) -> (String, LoadOutcome) {
     let mut shown = Vec::new();
     let head = head.map(HeadName::parse);

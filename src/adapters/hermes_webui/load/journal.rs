@@ -11,8 +11,8 @@ use crate::runtimes::python::strings::push_utf8;
 use crate::runtimes::python::text::strip;
 use crate::runtimes::python::value::{pick, str_or_empty};
 
-use super::lines::{Line, events};
-use super::unit::Found;
+use super::lines::{JournalLine, events};
+use super::unit::PathContent;
 
 /// So deep a nesting raises `RecursionError`, which nothing catches. Measured
 /// with CPython 3.11.7, the reader being called from the top of a module; each
@@ -43,16 +43,16 @@ impl Event<'_> {
 
 /// Reads all shards; none where the reader raises.
 #[must_use]
-pub fn read<'a>(shards: &[Found<'a>]) -> Option<Journal<'a>> {
+pub fn read<'a>(shards: &[PathContent<'a>]) -> Option<Journal<'a>> {
     let mut journal = Journal::default();
     for shard in shards {
-        if *shard == Found::Nothing {
+        if *shard == PathContent::Nothing {
             continue;
         }
         for line in events(shard.text()?, TOO_DEEP) {
             match line.ok()? {
-                Line::Event(object) => journal.events.push(event(object)?),
-                Line::Malformed => journal.malformed += 1,
+                JournalLine::Event(object) => journal.events.push(event(object)?),
+                JournalLine::Malformed => journal.malformed += 1,
             }
         }
     }
@@ -82,13 +82,13 @@ pub struct Turns {
 }
 
 impl Journal<'_> {
-    /// How many events there are.
+    /// Returns how many events there are.
     #[must_use]
     pub fn count(&self) -> usize {
         self.events.len()
     }
 
-    /// The state of each turn, in the order of their first events; none where
+    /// Returns the state of each turn, in the order of their first events; none where
     /// deriving them raises.
     #[must_use]
     pub fn turns(&self) -> Option<Turns> {

@@ -33,9 +33,9 @@ enum Rule {
     List,
     /// Its text, if it counts as true, else null.
     Text,
-    /// The same without blanks around it.
+    /// Its text without blanks around it, if it counts as true, else null.
     Stripped,
-    /// The same in lower case.
+    /// Its text in lower case and without blanks around it, else null.
     Lower,
     /// A resolved path, whatever it is.
     Path,
@@ -116,7 +116,7 @@ const ATTRIBUTES: [(&str, Rule); 65] = [
     ("share_created_at", Rule::Plain),
 ];
 
-/// The attributes as a JSON object. Those that the program would invent, or
+/// Returns the attributes as a JSON object. Those that the program would invent, or
 /// take from its machine, are absent.
 #[must_use]
 pub fn attributes(session: &Session<'_>) -> String {
@@ -181,7 +181,7 @@ fn path(value: Value<'_>) -> Option<Vec<u8>> {
     }
 }
 
-/// A count above 0: an integer or `true` is kept as it is, all else rounded.
+/// Returns a count above 0: an integer or `true` is kept as it is, all else rounded.
 fn positive(value: Value<'_>) -> Option<Vec<u8>> {
     let whole = int(value).ok().filter(|whole| whole != "0" && !whole.starts_with('-'))?;
     let is_kept = value.kind() == Kind::True || (value.is_number() && is_integer(value.text()));

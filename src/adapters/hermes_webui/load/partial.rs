@@ -23,7 +23,7 @@ struct Tool {
     preview: Vec<u8>,
 }
 
-/// The indexes of the rows that are dropped, in order; none where looking at
+/// Returns the indexes of the rows that are dropped, in order; none where looking at
 /// the rows raises.
 #[must_use]
 pub fn dropped(messages: Value<'_>) -> Option<Vec<usize>> {
@@ -41,7 +41,7 @@ pub fn dropped(messages: Value<'_>) -> Option<Vec<usize>> {
     Some(dropped)
 }
 
-/// The signature of a partial row, if the row is one; outside, whether it can
+/// Returns the signature of a partial row, if the row is one; outside, whether it can
 /// be made at all.
 fn signature(row: Value<'_>) -> Option<Option<Signature>> {
     if !row.is_object() {

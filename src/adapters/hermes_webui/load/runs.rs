@@ -8,8 +8,8 @@ use crate::runtimes::python::dumps::{Form, push};
 use crate::runtimes::python::strings::push_utf8;
 use crate::runtimes::python::value::{is_truthy, pick};
 
-use super::lines::{Line, events};
-use super::unit::{Found, is_journal_id};
+use super::lines::{JournalLine, events};
+use super::unit::{PathContent, is_journal_id};
 
 /// As for the turn journal, one call further down.
 const TOO_DEEP: usize = 994;
@@ -25,9 +25,9 @@ pub struct Runs {
 
 /// Summarises every run whose name is one, in byte order.
 #[must_use]
-pub fn summarise(runs: &BTreeMap<&[u8], Found<'_>>) -> Runs {
+pub fn summarise(runs: &BTreeMap<&[u8], PathContent<'_>>) -> Runs {
     let (mut summaries, mut failures) = (Vec::new(), Vec::new());
-    for (id, found) in runs.iter().filter(|(id, found)| is_journal_id(id) && **found != Found::Nothing) {
+    for (id, found) in runs.iter().filter(|(id, found)| is_journal_id(id) && **found != PathContent::Nothing) {
         match summary(*found) {
             Some(summary) => {
                 summaries.push(if summaries.is_empty() { b'{' } else { b',' });
@@ -79,8 +79,8 @@ impl Summary<'_> {
     }
 }
 
-/// The summary of one run; none where making it raises.
-fn summary(found: Found<'_>) -> Option<Summary<'_>> {
+/// Returns the summary of one run; none where making it raises.
+fn summary(found: PathContent<'_>) -> Option<Summary<'_>> {
     let (mut count, mut malformed) = (0, 0);
     let mut last = None;
     // The last row that ends the run, and the last such that does more than
@@ -88,8 +88,8 @@ fn summary(found: Found<'_>) -> Option<Summary<'_>> {
     let (mut any_end, mut real_end) = (None, None);
     for line in events(found.text()?, TOO_DEEP) {
         let object = match line.ok()? {
-            Line::Event(object) => object,
-            Line::Malformed => {
+            JournalLine::Event(object) => object,
+            JournalLine::Malformed => {
                 malformed += 1;
                 continue;
             }

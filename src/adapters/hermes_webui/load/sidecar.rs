@@ -13,7 +13,7 @@ use crate::runtimes::wtf8::decode;
 
 use super::partial;
 use super::paths::resolved;
-use super::unit::Found;
+use super::unit::PathContent;
 
 /// So deep a nesting raises `RecursionError`. Measured with CPython 3.11.7,
 /// `Session.load` being called from the top of a module; each further caller
@@ -38,8 +38,8 @@ pub enum Rows<'a> {
     Other(Kind),
 }
 
-/// The file as an object; none where it is not one.
-fn object(file: Found<'_>) -> Option<Value<'_>> {
+/// Returns the file as an object; none where it is not one.
+fn object(file: PathContent<'_>) -> Option<Value<'_>> {
     check(file.text()?, TOO_DEEP).ok().filter(|value| value.is_object())
 }
 
@@ -48,9 +48,9 @@ fn last_values(object: Value<'_>) -> HashMap<Vec<u8>, Value<'_>> {
 }
 
 impl<'a> Session<'a> {
-    /// The session of a file; none where the load raises.
+    /// Returns the session of a file; none where the load raises.
     #[must_use]
-    pub fn load(file: Found<'a>) -> Option<Session<'a>> {
+    pub fn load(file: PathContent<'a>) -> Option<Session<'a>> {
         let mut session = Session { values: last_values(object(file)?), dropped: Vec::new() };
         if let Rows::List(messages) = session.messages() {
             session.dropped = partial::dropped(messages)?;
@@ -58,7 +58,7 @@ impl<'a> Session<'a> {
         session.is_constructed().then_some(session)
     }
 
-    /// Whether the constructor returns. It takes the keys for parameters, makes
+    /// Tells whether the constructor returns. It takes the keys for parameters, makes
     /// paths of four values, and rounds two more.
     fn is_constructed(&self) -> bool {
         let resolves = |value: Value<'_>| resolved(value).is_some();
@@ -70,13 +70,13 @@ impl<'a> Session<'a> {
             && ["post_compression_context_tokens_estimate", "message_count"].into_iter().all(is_count)
     }
 
-    /// The value of a key, if it is there.
+    /// Returns the value of a key, if it is there.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<Value<'a>> {
         self.values.get(name.as_bytes()).copied()
     }
 
-    /// What the program keeps as `messages`.
+    /// Returns what the program keeps as `messages`.
     #[must_use]
     pub fn messages(&self) -> Rows<'a> {
         match self.get("messages").filter(|value| is_truthy(*value)) {
@@ -86,7 +86,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// What it keeps as `context_messages`, if the file has a list of them.
+    /// Returns what it keeps as `context_messages`, if the file has a list of them.
     #[must_use]
     pub fn context(&self) -> Option<Value<'a>> {
         self.get("context_messages").filter(|value| value.is_array())
@@ -119,10 +119,10 @@ fn show_rows(list: Value<'_>, dropped: &[usize], show: &mut dyn FnMut(&[u8])) {
     }
 }
 
-/// How many rows `messages` has on disk, as the recovery counts them: -1 where
+/// Returns how many rows `messages` has on disk, as the recovery counts them: -1 where
 /// there is no such list.
 #[must_use]
-pub fn rows_on_disk(file: Found<'_>) -> String {
+pub fn rows_on_disk(file: PathContent<'_>) -> String {
     let list = object(file).and_then(|object| last_values(object).get(b"messages".as_slice()).copied());
     list.filter(|list| list.is_array()).map_or("-1".to_owned(), |list| list.elements().count().to_string())
 }

@@ -10,22 +10,22 @@ pub struct Unit<'a> {
     /// The session's id, as its files are named; none for a folder's own file.
     pub id: Option<&'a [u8]>,
     /// `<id>.json`.
-    pub sidecar: Found<'a>,
+    pub sidecar: PathContent<'a>,
     /// `<id>.json.bak`.
-    pub backup: Found<'a>,
+    pub backup: PathContent<'a>,
     /// The turn journal's shards by name, the file of older releases last.
-    pub turns: Vec<Found<'a>>,
+    pub turns: Vec<PathContent<'a>>,
     /// The run journals, by run id.
-    pub runs: BTreeMap<&'a [u8], Found<'a>>,
+    pub runs: BTreeMap<&'a [u8], PathContent<'a>>,
     /// `_index.json`.
-    pub index: Found<'a>,
+    pub index: PathContent<'a>,
     /// `_deleted_webui_sessions.json`.
-    pub tombstones: Found<'a>,
+    pub tombstones: PathContent<'a>,
 }
 
 /// What a reader finds at a path. Links lead nowhere: no other file exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Found<'a> {
+pub enum PathContent<'a> {
     /// Nothing.
     #[default]
     Nothing,
@@ -35,28 +35,28 @@ pub enum Found<'a> {
     Folder,
 }
 
-impl<'a> Found<'a> {
-    fn of(entry: &'a Entry) -> Found<'a> {
+impl<'a> PathContent<'a> {
+    fn of(entry: &'a Entry) -> PathContent<'a> {
         match entry {
-            Entry::File(SourceFile { bytes, .. }) => Found::Bytes(bytes),
-            Entry::EmptyFolder => Found::Folder,
-            Entry::Rows(_) | Entry::Link { .. } => Found::Nothing,
+            Entry::File(SourceFile { bytes, .. }) => PathContent::Bytes(bytes),
+            Entry::EmptyFolder => PathContent::Folder,
+            Entry::Rows(_) | Entry::Link { .. } => PathContent::Nothing,
         }
     }
 
-    /// The file as strict UTF-8 text; none where reading it raises, or there is
+    /// Returns the file as strict UTF-8 text; none where reading it raises, or there is
     /// nothing to read.
     #[must_use]
     pub fn text(self) -> Option<&'a [u8]> {
         match self {
-            Found::Bytes(bytes) => std::str::from_utf8(bytes).ok().map(str::as_bytes),
-            Found::Nothing | Found::Folder => None,
+            PathContent::Bytes(bytes) => std::str::from_utf8(bytes).ok().map(str::as_bytes),
+            PathContent::Nothing | PathContent::Folder => None,
         }
     }
 }
 
 /// What a path says about the file.
-enum Place<'a> {
+enum PathKind<'a> {
     Sidecar(&'a [u8]),
     Backup(&'a [u8]),
     Shard(&'a [u8]),
@@ -67,29 +67,29 @@ enum Place<'a> {
     Other,
 }
 
-fn place(path: &[u8]) -> Place<'_> {
+fn place(path: &[u8]) -> PathKind<'_> {
     let mut parts = path.split(|b| *b == b'/');
     match (parts.next(), parts.next(), parts.next(), parts.next()) {
-        (Some(b"_index.json"), None, ..) => Place::Index,
-        (Some(b"_deleted_webui_sessions.json"), None, ..) => Place::Tombstones,
+        (Some(b"_index.json"), None, ..) => PathKind::Index,
+        (Some(b"_deleted_webui_sessions.json"), None, ..) => PathKind::Tombstones,
         (Some(name), None, ..) if !name.starts_with(b"_") => match (name.strip_suffix(b".json.bak"), name.strip_suffix(b".json")) {
-            (Some(id), _) => Place::Backup(id),
-            (None, Some(id)) => Place::Sidecar(id),
-            (None, None) => Place::Other,
+            (Some(id), _) => PathKind::Backup(id),
+            (None, Some(id)) => PathKind::Sidecar(id),
+            (None, None) => PathKind::Other,
         },
         (Some(b"_turn_journal"), Some(name), None, _) => match name.strip_suffix(b".jsonl") {
             Some(stem) => match stem.iter().position(|b| *b == b'~') {
-                Some(at) if at > 0 => Place::Shard(stem.get(..at).unwrap_or_default()),
-                Some(_) | None => Place::Legacy(stem),
+                Some(at) if at > 0 => PathKind::Shard(stem.get(..at).unwrap_or_default()),
+                Some(_) | None => PathKind::Legacy(stem),
             },
-            None => Place::Other,
+            None => PathKind::Other,
         },
         (Some(b"_run_journal"), Some(id), Some(name), None) => match name.strip_suffix(b".jsonl") {
             // A later release keeps a list of settled runs among them.
-            Some(b"_terminal_runs") | None => Place::Other,
-            Some(run) => Place::Run(id, run),
+            Some(b"_terminal_runs") | None => PathKind::Other,
+            Some(run) => PathKind::Run(id, run),
         },
-        _ => Place::Other,
+        _ => PathKind::Other,
     }
 }
 
@@ -102,37 +102,37 @@ impl<'a> Unit<'a> {
         let (mut named_by_sidecar, mut named_by_other) = (None, None);
         let mut legacy = Vec::new();
         for (path, entry) in files.iter() {
-            let found = Found::of(entry);
+            let found = PathContent::of(entry);
             match place(path.as_bytes()) {
-                Place::Sidecar(id) => {
+                PathKind::Sidecar(id) => {
                     named_by_sidecar = Some(id);
                     unit.sidecar = found;
                 }
-                Place::Backup(id) => {
+                PathKind::Backup(id) => {
                     named_by_other = Some(id);
                     unit.backup = found;
                 }
-                Place::Shard(id) => {
+                PathKind::Shard(id) => {
                     named_by_other.get_or_insert(id);
                     unit.turns.push(found);
                 }
-                Place::Legacy(id) => {
+                PathKind::Legacy(id) => {
                     named_by_other.get_or_insert(id);
                     legacy.push(found);
                 }
-                Place::Run(id, run) => {
+                PathKind::Run(id, run) => {
                     named_by_other.get_or_insert(id);
                     unit.runs.insert(run, found);
                 }
-                Place::Index => unit.index = found,
-                Place::Tombstones => unit.tombstones = found,
-                Place::Other => {}
+                PathKind::Index => unit.index = found,
+                PathKind::Tombstones => unit.tombstones = found,
+                PathKind::Other => {}
             }
         }
         unit.id = named_by_sidecar.or(named_by_other);
         if !unit.has_safe_id()
-            && unit.index == Found::Nothing
-            && unit.tombstones == Found::Nothing
+            && unit.index == PathContent::Nothing
+            && unit.tombstones == PathContent::Nothing
             && let Some((path, file)) = files.lone_file()
             && !path.as_bytes().starts_with(b"_")
             && !path.as_bytes().ends_with(b".migrated")
@@ -141,27 +141,27 @@ impl<'a> Unit<'a> {
             // A person named it as a session.
             unit.id = path.as_bytes().split(|b| *b == b'.').next();
             unit.id = if unit.has_safe_id() { unit.id } else { Some(b"unnamed") };
-            unit.sidecar = Found::Bytes(&file.bytes);
-            unit.backup = Found::Nothing;
+            unit.sidecar = PathContent::Bytes(&file.bytes);
+            unit.backup = PathContent::Nothing;
         }
         unit.turns.append(&mut legacy);
         unit
     }
 
-    /// Whether the session store takes the id.
+    /// Tells whether the session store takes the id.
     #[must_use]
     pub fn has_safe_id(&self) -> bool {
         self.id.is_some_and(|id| !id.is_empty() && id.iter().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-')))
     }
 
-    /// Whether the journals take the id, which may have dots for them.
+    /// Tells whether the journals take the id, which may have dots for them.
     #[must_use]
     pub fn has_journal_id(&self) -> bool {
         self.id.is_some_and(is_journal_id)
     }
 }
 
-/// Whether the journals take an id of a session or run.
+/// Tells whether the journals take an id of a session or run.
 #[must_use]
 pub fn is_journal_id(id: &[u8]) -> bool {
     !id.is_empty() && id.iter().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.'))

@@ -186,16 +186,16 @@ fn push_part(part: &[u8], members: &[Member<'_>], writer: Escapes, out: &mut Vec
     out.push(b'}');
 }
 
-/// The text of a list that holds nothing else, as the log writes it: the short
+/// Returns the text of a list that holds nothing else, as the log writes it: the short
 /// way for most messages. The bytes after the list do not matter.
 fn only_text(list: &[u8]) -> Option<&[u8]> {
     const FRONT: &[u8] = b"[{\"type\":\"text\",\"text\":";
     let text = list.strip_prefix(FRONT).filter(|text| text.starts_with(b"\""))?;
-    let (token, behind) = text.split_at(json::token_end(text, 0));
-    behind.starts_with(b"}]").then_some(token)
+    let (token, after) = text.split_at(json::token_end(text, 0));
+    after.starts_with(b"}]").then_some(token)
 }
 
-/// The value of the first member of this name.
+/// Returns the value of the first member of this name.
 fn first<'a>(members: &[Member<'a>], name: &str) -> Option<&'a [u8]> {
     members.iter().find(|member| member.is(name)).map(|member| member.value)
 }

@@ -15,7 +15,7 @@ use super::records::Record;
 use super::schema::{Entry, Renames};
 
 impl<'p> Context<'p> {
-    /// The context of a path; `first_kept` says which entry a compaction keeps
+    /// Returns the context of a path; `first_kept` says which entry a compaction keeps
     /// first.
     pub(in crate::adapters) fn of(path: &'p [usize], entries: &[Entry<'_>], first_kept: impl Fn(usize) -> Option<usize>) -> Context<'p> {
         let Some(at) = path.iter().rposition(|n| entries[*n].kind == Record::Compaction) else {
@@ -25,39 +25,39 @@ impl<'p> Context<'p> {
         Context { ruling: Some(path[at]), kept: &path[kept..at], after: &path[at + 1..] }
     }
 
-    /// Every entry of it but the latest compaction.
+    /// Returns every entry of it but the latest compaction.
     pub(in crate::adapters) fn others(&self) -> impl Iterator<Item = usize> {
         self.kept.iter().chain(self.after).copied()
     }
 
-    /// The last edit of each id among the entries that are shown.
+    /// Returns the last edit of each id among the entries that are shown.
     pub(in crate::adapters) fn edits<'e>(&self, entries: &'e [Entry<'_>]) -> HashMap<Cow<'e, [u8]>, usize> {
         let edits = self.others().filter(|n| entries[*n].kind == Record::Edit);
         edits.filter_map(|n| with_members(&entries[n], |members| key(get(members, "targetId"))).map(|target| (target, n))).collect()
     }
 }
 
-/// What ids are compared by, owned.
+/// Returns what ids are compared by, owned.
 pub(in crate::adapters) fn key(id: Option<&[u8]>) -> Option<Cow<'static, [u8]>> {
     js::map_key(id).map(|key| Cow::Owned(key.into_owned()))
 }
 
-/// Whether an entry becomes a message of its own time.
+/// Tells whether an entry becomes a message of its own time.
 pub(in crate::adapters) fn is_timed(entry: &Entry<'_>) -> bool {
     matches!(entry.kind, Record::CustomMessage | Record::Compaction) || is_told_summary(entry)
 }
 
-/// Whether an entry is the summary of a branch, with something in it.
+/// Tells whether an entry is the summary of a branch, with something in it.
 pub(in crate::adapters) fn is_told_summary(entry: &Entry<'_>) -> bool {
     entry.kind == Record::BranchSummary && with_members(entry, |members| get(members, "summary").is_some_and(js::is_truthy))
 }
 
-/// Whether JavaScript cannot even try to make a time of what an entry says.
+/// Tells whether JavaScript cannot even try to make a time of what an entry says.
 pub(in crate::adapters) fn has_no_time_at_all(entry: &Entry<'_>) -> bool {
     with_members(entry, |members| js::to_time(get(members, "timestamp")).is_err())
 }
 
-/// Whether an entry's time is a text that can be read as one.
+/// Tells whether an entry's time is a text that can be read as one.
 pub(in crate::adapters) fn has_sound_time(entry: &Entry<'_>) -> bool {
     with_members(entry, |members| {
         let time = get(members, "timestamp").filter(|time| json::kind_of(time) == Kind::String);
@@ -65,12 +65,12 @@ pub(in crate::adapters) fn has_sound_time(entry: &Entry<'_>) -> bool {
     })
 }
 
-/// Whether an edit names nothing to put in its target's place.
+/// Tells whether an edit names nothing to put in its target's place.
 pub(in crate::adapters) fn lacks_replacement(entry: &Entry<'_>) -> bool {
     entry.kind == Record::Edit && with_members(entry, |members| get(members, "replacement").is_none())
 }
 
-/// Whether the content of what an entry shows can be replaced, so that an edit
+/// Tells whether the content of what an entry shows can be replaced, so that an edit
 /// without a replacement fails.
 pub(in crate::adapters) fn can_be_edited(entry: &Entry<'_>, renames: Renames) -> bool {
     let is_known = |role: Option<&[u8]>| match js::map_key(role).as_deref() {

@@ -19,7 +19,7 @@ struct Header<'a> {
 /// An entry: its type, then its place, then its own members. A note has its own
 /// members first.
 #[derive(Serialize)]
-struct Line<'a, B: Serialize> {
+struct EntryLine<'a, B: Serialize> {
     r#type: &'static str,
     id: &'a str,
     #[serde(rename = "parentId")]
@@ -241,7 +241,7 @@ fn line(session: &Transcript, entry: &Entry, parent: Option<&str>) -> String {
 }
 
 fn placed(entry: &Entry, parent: Option<&str>, kind: &'static str, body: impl Serialize) -> String {
-    json(&Line { r#type: kind, id: &entry.id, parent, timestamp: time(entry.time), body })
+    json(&EntryLine { r#type: kind, id: &entry.id, parent, timestamp: time(entry.time), body })
 }
 
 fn note(entry: &Entry, parent: Option<&str>, kind: &str, content: Vec<Part<'_>>) -> String {

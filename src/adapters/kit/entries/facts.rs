@@ -20,7 +20,7 @@ pub(in crate::adapters) enum Labels {
     Trimmed,
 }
 
-/// The session as its first header describes it.
+/// Returns the session as its first header describes it.
 pub(in crate::adapters) fn session(format: &'static str, name: &str, entries: &[Entry<'_>], version: String) -> Session {
     let mut session = Session::new(SessionKind::Session, format, name);
     if let Some(header) = entries.iter().find(|entry| entry.kind == Record::Header) {
@@ -36,7 +36,7 @@ pub(in crate::adapters) fn session(format: &'static str, name: &str, entries: &[
     session
 }
 
-/// The session's name and its labels, from these entries of a file.
+/// Returns the session's name and its labels, from these entries of a file.
 ///
 /// # Errors
 /// Where the program fails on a label.
@@ -55,7 +55,7 @@ pub(in crate::adapters) fn of_file<'e, 'a: 'e>(
     Ok(facts)
 }
 
-/// The thinking level at the end of a path; a value that is not a text is given as
+/// Returns the thinking level at the end of a path; a value that is not a text is given as
 /// JSON.
 pub(in crate::adapters) fn thinking_level(entries: &[Entry<'_>], path: &[usize]) -> Option<Fact> {
     let last = path.iter().rev().find(|n| entries[**n].kind == Record::Thinking);
@@ -67,7 +67,7 @@ pub(in crate::adapters) fn thinking_level(entries: &[Entry<'_>], path: &[usize])
     })
 }
 
-/// The model at the end of a path: the last that was set, or that answered.
+/// Returns the model at the end of a path: the last that was set, or that answered.
 pub(in crate::adapters) fn model(entries: &[Entry<'_>], path: &[usize]) -> Option<String> {
     let named = |members: &[Member<'_>], provider: &str, model: &str| {
         let part = |key: &str| get(members, key).and_then(text_of).unwrap_or_default();
@@ -83,12 +83,12 @@ pub(in crate::adapters) fn model(entries: &[Entry<'_>], path: &[usize]) -> Optio
     }))
 }
 
-/// The entries of a path that may name a model, the last first.
+/// Returns the entries of a path that may name a model, the last first.
 pub(in crate::adapters) fn naming_a_model<'e, 'a>(entries: &'e [Entry<'a>], path: &'e [usize]) -> impl Iterator<Item = &'e Entry<'a>> {
     path.iter().rev().map(|n| &entries[*n]).filter(|entry| matches!(entry.kind, Record::Model | Record::AssistantMessage))
 }
 
-/// The last name that the session was given; an empty one is none.
+/// Returns the last name that the session was given; an empty one does not count.
 fn name<'e, 'a: 'e>(entries: impl DoubleEndedIterator<Item = &'e Entry<'a>>) -> Option<String> {
     let last = entries.rev().find(|entry| entry.kind == Record::Info)?;
     let name = with_members(last, |members| get(members, "name").and_then(text_of))?;
@@ -96,7 +96,7 @@ fn name<'e, 'a: 'e>(entries: impl DoubleEndedIterator<Item = &'e Entry<'a>>) -> 
     (!name.is_empty()).then(|| name.to_owned())
 }
 
-/// The ids of labelled entries, and each label as JSON.
+/// Returns the ids of labelled entries, and each label as JSON.
 fn labels<'e, 'a: 'e>(entries: impl Iterator<Item = &'e Entry<'a>>, rule: Labels) -> Result<BTreeMap<Vec<u8>, Vec<u8>>, TypeError> {
     let mut labels = BTreeMap::new();
     for entry in entries.filter(|entry| entry.kind == Record::Label) {

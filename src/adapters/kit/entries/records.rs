@@ -29,7 +29,7 @@ pub(in crate::adapters) enum Record {
 }
 
 impl Record {
-    /// The kind of record that an entry of this type is; a message is told
+    /// Returns the kind of record that an entry of this type is; a message is told
     /// apart by its role.
     pub(in crate::adapters) fn of(entry_type: &[u8], role: &[u8]) -> Record {
         match entry_type {
@@ -54,12 +54,12 @@ impl Record {
         }
     }
 
-    /// Whether it is a message in an entry of its own.
+    /// Tells whether it is a message in an entry of its own.
     pub(in crate::adapters) fn is_message(self) -> bool {
         matches!(self, Record::UserMessage | Record::ShellMessage | Record::AssistantMessage | Record::ResultMessage)
     }
 
-    /// The event that such a record becomes.
+    /// Returns the event that such a record becomes.
     pub(in crate::adapters) fn event_kind(self) -> EventKind {
         match self {
             Record::UserMessage | Record::ShellMessage | Record::AssistantMessage | Record::ResultMessage | Record::CustomMessage => {

@@ -126,7 +126,7 @@ pub(in crate::adapters) struct Traits {
     pub is_side: bool,
 }
 
-/// Whether an object is an entry or a header, and not a part of one.
+/// Tells whether an object is an entry or a header, and not a part of one.
 pub(in crate::adapters) fn is_entry(members: &[Member<'_>]) -> bool {
     let is_text = |key: &str| get(members, key).is_some_and(|value| json::kind_of(value) == Kind::String);
     let is_placed = is_text("id") && get(members, "parentId").is_some();
@@ -255,7 +255,7 @@ impl TreeSchema for EntrySchema {
                 }
             }
             EventKind::Meta if parent.is_some() => Record::Info,
-            // Other things known of the session are no records of its file.
+            // Other things known of the session are not records of its file.
             EventKind::Meta if member("store").is_some() || member("older_loader").is_some() => return None,
             EventKind::Meta => Record::Header,
             EventKind::SettingChange => Record::Thinking,
@@ -292,12 +292,12 @@ impl TreeSchema for EntrySchema {
     }
 }
 
-/// A value in its one spelling, by its key; empty where there is none.
+/// Returns a value in its one spelling, by its key; empty where there is none.
 fn text<'v>(members: &[Member<'v>], key: &str) -> Cow<'v, [u8]> {
     get(members, key).map(canonical).unwrap_or_default()
 }
 
-/// Whether a record is a message in a role that its program renames.
+/// Tells whether a record is a message in a role that its program renames.
 fn is_hook(members: &[Member<'_>]) -> bool {
     let message = get(members, "message").filter(|message| json::kind_of(message) == Kind::Object);
     message.is_some_and(|message| {

@@ -53,7 +53,7 @@ pub(in crate::adapters) fn show(
     Ok(())
 }
 
-/// Whether a message may name its dialect.
+/// Tells whether a message may name its dialect.
 fn names_a_dialect(payload: &[u8]) -> bool {
     static NAME: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\"words\":"));
     NAME.find(payload).is_some()
@@ -119,7 +119,7 @@ impl Object {
     }
 
     fn time(&mut self, ms: Option<i64>) {
-        // A time that is none is NaN, and that is printed as null.
+        // A time that cannot be read is NaN, and that is printed as null.
         let text = ms.map_or_else(|| "null".to_owned(), |ms| ms.to_string());
         self.member("timestamp", Some(text.as_bytes()));
     }
@@ -212,7 +212,7 @@ impl Entry<'_> {
         hand_on(&self.with_content(members, new.as_ref(), is_renamed.then_some(role)));
     }
 
-    /// A message with other content, or none, and perhaps another role.
+    /// Returns a message with other content, or none, and perhaps another role.
     fn with_content(&self, members: &[Member<'_>], new: Option<&Option<Vec<u8>>>, role: Option<&[u8]>) -> Vec<u8> {
         let mut out = b"{".to_vec();
         let mut push = |key: &[u8], value: &[u8]| push_member(key, value, self.quirks.numbers, &mut out);
@@ -243,7 +243,7 @@ fn push_member(key: &[u8], value: &[u8], numbers: Numbers, out: &mut Vec<u8>) {
     js::push_printed(value, numbers, out);
 }
 
-/// The content that a program puts in the place of missing content.
+/// Returns the content that a program puts in the place of missing content.
 fn filled(role: &[u8], content: Option<&[u8]>) -> Option<Vec<u8>> {
     match (content.filter(|content| json::kind_of(content) != Kind::Null), role) {
         (Some(_), _) => None,
@@ -267,7 +267,7 @@ fn text_part(text: &[u8]) -> Vec<u8> {
     [b"[{\"type\":\"text\",\"text\":", text, b"}]"].concat()
 }
 
-/// The content that an edit puts in the place of another: perhaps none.
+/// Returns the content that an edit puts in the place of another: perhaps none.
 fn replacement(edit: &EventRef<'_>) -> Option<Vec<u8>> {
     let replacement = json::members(edit.payload).find(|member| member.is("replacement"))?;
     let mut source = Vec::new();
@@ -279,7 +279,7 @@ fn replacement(edit: &EventRef<'_>) -> Option<Vec<u8>> {
     Some(content.value.to_vec())
 }
 
-/// The replaced content of a message of this role; some cannot be edited.
+/// Returns the replaced content of a message of this role; some cannot be edited.
 fn edited(role: &[u8], content: Option<Vec<u8>>) -> Option<Option<Vec<u8>>> {
     match role {
         b"\"assistant\"" | b"\"toolResult\"" if content.as_ref().is_some_and(|content| json::kind_of(content) == Kind::String) => {

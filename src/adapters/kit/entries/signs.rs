@@ -118,11 +118,11 @@ fn look(first: &[u8], size: u64, host: &HostSigns) -> Option<Looks> {
             continue;
         }
         match kind(&members) {
-            Line::Header(confidence) => header = header.max(Some(confidence)),
-            Line::Entry => entries += 1,
-            Line::Event if header.is_some() => return Some(Looks::Capture),
-            Line::Writes => return Some(Looks::Writes),
-            Line::Event | Line::Other => others += 1,
+            LineKind::Header(confidence) => header = header.max(Some(confidence)),
+            LineKind::Entry => entries += 1,
+            LineKind::Event if header.is_some() => return Some(Looks::Capture),
+            LineKind::Writes => return Some(Looks::Writes),
+            LineKind::Event | LineKind::Other => others += 1,
         }
         if entries > 2 || (header.is_none() && others > MOST_OTHERS) {
             break;
@@ -140,7 +140,7 @@ fn look(first: &[u8], size: u64, host: &HostSigns) -> Option<Looks> {
     }
 }
 
-enum Line {
+enum LineKind {
     Header(Confidence),
     Entry,
     Event,
@@ -148,21 +148,21 @@ enum Line {
     Other,
 }
 
-fn kind(members: &[Member<'_>]) -> Line {
+fn kind(members: &[Member<'_>]) -> LineKind {
     let is_text = |key: &str| get(members, key).is_some_and(|value| json::kind_of(value) == Kind::String);
     let is_number = |key: &str| get(members, key).is_some_and(|value| json::kind_of(value) == Kind::Number);
     let version = get(members, "v").or_else(|| get(members, "version"));
     if get(members, "kind") == Some(b"\"header\"") && version.is_some_and(|v| json::kind_of(v) == Kind::Number && js::number(v) >= 4.0) {
-        return Line::Writes;
+        return LineKind::Writes;
     }
-    let Some(entry_type) = get(members, "type").filter(|value| json::kind_of(value) == Kind::String) else { return Line::Other };
+    let Some(entry_type) = get(members, "type").filter(|value| json::kind_of(value) == Kind::String) else { return LineKind::Other };
     let entry_type = json::unescape(entry_type);
     if entry_type == "session" {
         // Our own logs begin with a numbered line of that type.
         return match (is_text("id"), is_text("cwd") || is_text("timestamp")) {
-            (true, true) => Line::Header(Confidence::Sure),
-            _ if is_number("version") && !is_number("seq") => Line::Header(Confidence::Likely),
-            _ => Line::Other,
+            (true, true) => LineKind::Header(Confidence::Sure),
+            _ if is_number("version") && !is_number("seq") => LineKind::Header(Confidence::Likely),
+            _ => LineKind::Other,
         };
     }
     let known = TYPES.contains(&entry_type.as_ref());
@@ -170,11 +170,11 @@ fn kind(members: &[Member<'_>]) -> Line {
     // Version 1 has no ids; its lines carry a time and what they are about.
     let is_old = is_text("timestamp") && !is_number("seq") && get(members, "message").is_none_or(|m| json::kind_of(m) == Kind::Object);
     match (known, has_id) {
-        (true, true) => Line::Entry,
-        (true, false) if is_old => Line::Entry,
-        (false, true) if is_text("timestamp") => Line::Entry,
-        (false, _) if is_running(&entry_type) => Line::Event,
-        _ => Line::Other,
+        (true, true) => LineKind::Entry,
+        (true, false) if is_old => LineKind::Entry,
+        (false, true) if is_text("timestamp") => LineKind::Entry,
+        (false, _) if is_running(&entry_type) => LineKind::Event,
+        _ => LineKind::Other,
     }
 }
 
@@ -232,7 +232,7 @@ fn has_header_id(folder: &FolderView<'_>, name: &[u8], is_wanted: impl Fn(&str) 
     let mut members = Vec::new();
     header.is_some_and(|line| {
         json::scan_object(line.text, Dialect::Strict, &mut members).is_ok()
-            && matches!(kind(&members), Line::Header(Confidence::Sure))
+            && matches!(kind(&members), LineKind::Header(Confidence::Sure))
             && get(&members, "id").is_some_and(|own| is_wanted(&json::unescape(own)))
     })
 }

@@ -213,7 +213,7 @@ static USAGE_ENTRY: Table = entry!(
 );
 static EDIT: Table = entry!("context_edit", ("targetId", Node("target")), ("replacement", To("replacement", Any)));
 
-/// The table of a record as the session manager itself writes it; none for those
+/// Returns the table of a record as the session manager itself writes it; none for those
 /// carried as they are.
 pub(in crate::adapters) fn table(record: Record) -> Option<&'static Table> {
     match record {
@@ -237,7 +237,7 @@ pub(in crate::adapters) fn table(record: Record) -> Option<&'static Table> {
     }
 }
 
-/// The table of a record whose writer puts the keys that place it first, always.
+/// Returns the table of a record whose writer puts the keys that place it first, always.
 pub(in crate::adapters) fn placed_first(record: Record) -> Option<&'static Table> {
     match record {
         Record::CustomMessage => Some(&PLAIN_CUSTOM_MESSAGE),

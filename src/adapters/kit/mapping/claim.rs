@@ -39,7 +39,7 @@ impl Table {
     }
 
     /// Claims the members of a record that has no key twice; `inner` are the members of
-    /// the object that the table opens. `None` where that is no object.
+    /// the object that the table opens. `None` where that is not an object.
     pub(in crate::adapters) fn claim_opened<'a>(
         &self,
         record: &[Member<'a>],
@@ -214,12 +214,12 @@ impl<'a> Claim<'a> {
         true
     }
 
-    /// Whether the object that the table opens has a key twice.
+    /// Tells whether the object that the table opens has a key twice.
     pub(in crate::adapters) fn opens_a_name_twice(&self) -> bool {
         has_a_name_twice(&self.opened)
     }
 
-    /// The number of the shape that renders this record; 0 where it has none.
+    /// Returns the number of the shape that renders this record; 0 where it has none.
     pub(in crate::adapters) fn shape(&self, table: &Table, record: &[Member<'_>], shapes: &mut Shapes) -> usize {
         let inner_is_usual = table.opens().is_none_or(|(_, inner)| inner.keys_are_usual(&self.opened));
         if inner_is_usual && table.keys_are_usual(record) { 0 } else { table.shape(record, shapes) }
@@ -259,12 +259,12 @@ impl<'a> Claim<'a> {
         self.nodes.push((name, seq));
     }
 
-    /// Whether a member names an event.
+    /// Tells whether a member names an event.
     pub(in crate::adapters) fn points(&self, name: &str) -> bool {
         self.nodes.iter().any(|(known, _)| *known == name)
     }
 
-    /// The value of a member.
+    /// Returns the value of a member.
     pub(in crate::adapters) fn member(&self, name: &str) -> Option<&'a [u8]> {
         self.members.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
     }

@@ -63,7 +63,7 @@ impl Ext {
     }
 }
 
-/// The source's own key of a member of `ext`; `None` where it is ours.
+/// Returns the source's own key of a member of `ext`; `None` where it is ours.
 pub(super) fn source_key<'a>(member: &Member<'a>) -> Option<Cow<'a, str>> {
     let name = member.name();
     if !name.starts_with('$') {
@@ -72,7 +72,7 @@ pub(super) fn source_key<'a>(member: &Member<'a>) -> Option<Cow<'a, str>> {
     name.strip_prefix('$').filter(|rest| rest.starts_with('$')).map(|rest| Cow::Owned(rest.to_owned()))
 }
 
-/// Whether the source's own key of a member of `ext` is this one.
+/// Tells whether the source's own key of a member of `ext` is this one.
 pub(super) fn is_source_key(member: &Member<'_>, key: &str) -> bool {
     if key.starts_with('$') { source_key(member).is_some_and(|name| name == key) } else { member.is(key) }
 }

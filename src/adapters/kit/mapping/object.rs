@@ -18,7 +18,7 @@ const TOTAL: &str = "total";
 const QUOTED_TOTAL: &[u8] = b"\"total\"";
 
 impl Table {
-    /// An object of the source as one of the payload: its members by this
+    /// Returns an object of the source as one of the payload: its members by this
     /// table, others in an `ext` of its own. `None` where it is not an object, or
     /// cannot be given back.
     pub(in crate::adapters) fn object(&self, value: &[u8], writer: Escapes) -> Option<Vec<u8>> {
@@ -186,7 +186,7 @@ impl Table {
 }
 
 impl Table {
-    /// Whether an object has the keys of this table, all of them and in this order,
+    /// Tells whether an object has the keys of this table, all of them and in this order,
     /// with values that their places take.
     fn is_spread_by(&self, value: &[u8]) -> bool {
         if json::kind_of(value) != Kind::Object {
@@ -217,7 +217,7 @@ pub(in crate::adapters) fn last_of_each<'a>(members: &[Member<'a>]) -> Vec<Membe
     found
 }
 
-/// Whether an object has a key twice.
+/// Tells whether an object has a key twice.
 pub(in crate::adapters) fn has_a_name_twice(record: &[Member<'_>]) -> bool {
     const FEW: usize = 12;
     if record.len() <= FEW && !record.iter().any(Member::is_escaped) {
@@ -284,7 +284,7 @@ impl Target {
         }
     }
 
-    /// What goes into an object of the payload, where a value has a place of its
+    /// Returns what goes into an object of the payload, where a value has a place of its
     /// own there, all of it: an object as it will stand there, else the value.
     fn takes_whole<'v>(&self, value: &'v [u8], is_given: &dyn Fn(&str, &[u8]) -> bool, writer: Escapes) -> Option<Cow<'v, [u8]>> {
         let fits = if let Target::Object(_, table) | Target::Total(_, _, table) = self {

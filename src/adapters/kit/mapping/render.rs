@@ -97,7 +97,7 @@ impl Scope<'_> {
         self.given.iter().rev().find(|member| member.is(name)).map(|member| member.value)
     }
 
-    /// The event that a member names.
+    /// Returns the event that a member names.
     fn seq(&self, name: &str) -> Option<Seq> {
         self.get(name).and_then(|n| std::str::from_utf8(n).ok()).and_then(|n| n.parse().ok()).map(Seq::new)
     }
@@ -217,7 +217,7 @@ impl Scope<'_> {
     }
 }
 
-/// A number that the log has as a text; older logs have the number.
+/// Returns a number that the log has as a text; older logs have the number.
 pub(in crate::adapters) fn unquoted(value: &[u8]) -> &[u8] {
     value.strip_prefix(b"\"").and_then(|value| value.strip_suffix(b"\"")).unwrap_or(value)
 }

@@ -78,7 +78,7 @@ pub(in crate::adapters) struct Vocabulary {
 }
 
 impl Vocabulary {
-    /// The log's word for one of the source, and whether that one must be kept beside it.
+    /// Returns the log's word for one of the source, and whether that one must be kept beside it.
     pub(in crate::adapters) fn translate(&self, source: &[u8]) -> (&'static [u8], bool) {
         let written: Cow<'_, [u8]> = match source.contains(&b'\\') {
             true => Cow::Owned(format!("\"{}\"", json::unescape(source)).into_bytes()),
@@ -111,7 +111,7 @@ impl Vocabulary {
         Some(self.usual(word).unwrap_or(word))
     }
 
-    /// The source's usual word for one of the log.
+    /// Returns the source's usual word for one of the log.
     pub(super) fn usual(&self, word: &[u8]) -> Option<&'static [u8]> {
         self.words.iter().find(|(_, ours)| ours.as_bytes() == word).map(|(theirs, _)| theirs.as_bytes())
     }
@@ -143,19 +143,19 @@ impl ValueKind {
 
 /// How events and ids of the source stand for each other.
 pub(in crate::adapters) trait Ids {
-    /// The event of the record with this id (a JSON string).
+    /// Returns the event of the record with this id (a JSON string).
     fn event(&self, id: &[u8]) -> Option<Seq>;
-    /// The id (a JSON string) of an event's record.
+    /// Returns the id (a JSON string) of an event's record.
     fn id(&mut self, seq: Seq) -> Option<Vec<u8>>;
-    /// The first event that has this value, where it is to be stored once.
+    /// Returns the first event that has this value, where it is to be stored once.
     fn first_with(&self, _: &[u8]) -> Option<Seq> {
         None
     }
-    /// The value that an event has under this name.
+    /// Returns the value that an event has under this name.
     fn value(&mut self, _: Seq, _: &str) -> Option<Vec<u8>> {
         None
     }
-    /// What the surroundings of the record say under this name, as JSON.
+    /// Returns what the surroundings of the record say under this name, as JSON.
     fn given(&self, _: &str) -> Option<Vec<u8>> {
         None
     }
@@ -237,12 +237,12 @@ pub(in crate::adapters) enum Parents {
 }
 
 impl Table {
-    /// The row of a key. Keys mostly stand in the order of the table: it is looked
+    /// Returns the row of a key. Keys mostly stand in the order of the table: it is looked
     /// for after the row of the previous key, `next`, and only then before it.
     pub(super) fn row_of(&self, member: &Member<'_>, next: &mut usize) -> Option<(usize, &'static Target)> {
-        let (before, behind) = self.0.split_at_checked(*next).unwrap_or((self.0, &[]));
+        let (before, after) = self.0.split_at_checked(*next).unwrap_or((self.0, &[]));
         let is_it = |(known, _): &(&str, Target)| member.is(known);
-        let at = behind.iter().position(is_it).map(|at| at + before.len()).or_else(|| before.iter().position(is_it))?;
+        let at = after.iter().position(is_it).map(|at| at + before.len()).or_else(|| before.iter().position(is_it))?;
         *next = at + 1;
         Some((at, &self.0[at].1))
     }
@@ -255,7 +255,7 @@ impl Table {
         self.0.iter().find_map(|(key, target)| target.opened().map(|table| (*key, table)))
     }
 
-    /// The table's own order.
+    /// Returns the table's own order.
     pub(in crate::adapters) fn order(&self) -> Order {
         let mut order = Order::default();
         for (key, target) in self.0 {
@@ -264,7 +264,7 @@ impl Table {
         order
     }
 
-    /// Whether keys stand as this table has them; those of an object that it
+    /// Tells whether keys stand as this table has them; those of an object that it
     /// opens are not looked at.
     pub(super) fn keys_are_usual(&self, record: &[Member<'_>]) -> bool {
         let (mut next, mut near) = (0, 0);
@@ -281,7 +281,7 @@ impl Table {
         })
     }
 
-    /// Whether a record's keys stand as this table has them.
+    /// Tells whether a record's keys stand as this table has them.
     pub(super) fn is_usual(&self, record: &[Member<'_>]) -> bool {
         self.keys_are_usual(record)
             && self.opens().is_none_or(|(key, table)| {
@@ -303,7 +303,7 @@ impl Table {
         order
     }
 
-    /// The number of the shape that renders this record; 0 where it has none.
+    /// Returns the number of the shape that renders this record; 0 where it has none.
     pub(in crate::adapters) fn shape(&self, record: &[Member<'_>], shapes: &mut Shapes) -> usize {
         if self.is_usual(record) {
             return 0;
@@ -314,12 +314,12 @@ impl Table {
 }
 
 impl Target {
-    /// The table of an object whose members go each their own way.
+    /// Returns the table of an object whose members go each their own way.
     pub(super) fn opened(&self) -> Option<&'static Table> {
         if let Target::Open(table) = self { Some(table) } else { None }
     }
 
-    /// Whether rendering writes the key though the payload does not name it.
+    /// Tells whether rendering writes the key though the payload does not name it.
     pub(super) fn is_always_written(&self, parents: ParentId<'_>) -> bool {
         matches!(self, Target::Constant(_) | Target::Given(_) | Target::Unless(..) | Target::List)
             || (matches!(self, Target::Parent) && matches!(parents, ParentId::Written(_)))

@@ -13,7 +13,7 @@ const RESULT: Table = Table(&[("type", Constant("\"result\"")), ("content", Tran
 const SNAPSHOT: Table = Table(&[("value", Shared("data", "from"))]);
 const STYLE: Style = Style { separators: Separators::Compact, escapes: Escapes::Utf8 };
 
-/// A record as a payload, and that payload as a record again.
+/// Returns a record as a payload, and that payload as a record again.
 fn there_and_back(table: &Table, record: &str, ids: &mut dyn Ids) -> (String, String) {
     let members = json::all_members(record.as_bytes());
     let mut shapes = Shapes::new(Order::default());

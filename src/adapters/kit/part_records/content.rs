@@ -38,7 +38,7 @@ impl Content {
     }
 }
 
-/// Who said what only the parts are left of: a model's answer has steps.
+/// Returns who said what only the parts are left of: a model's answer has steps.
 pub(in crate::adapters) fn role_of<'p>(mut parts: impl Iterator<Item = Value<'p>>) -> &'static str {
     let is_of_model = |part: Value<'p>| {
         let kind = part.get("type");

@@ -12,4 +12,4 @@ pub(in crate::adapters) use content::{Content, role_of};
 pub(in crate::adapters) use message::{Normal, Owner, member, normal, render, without_record};
 pub(in crate::adapters) use part::render as render_part;
 pub(in crate::adapters) use schema::{COMPACT, MESSAGE, WRITER};
-pub(in crate::adapters) use show::shower;
+pub(in crate::adapters) use show::message_renderer;

@@ -84,7 +84,7 @@ impl<'a> Answer<'a> {
         }
     }
 
-    /// The keys of a state with this answer.
+    /// Returns the keys of a state with this answer.
     fn table(self) -> &'static Table {
         match self {
             Answer::Open => &STATE_OPEN,
@@ -168,7 +168,7 @@ pub(in crate::adapters) fn render(content: &[&[u8]], owner: Owner<'_>, to: To<'_
     1
 }
 
-/// The state of a tool, from its call and its result.
+/// Returns the state of a tool, from its call and its result.
 fn state(call: &[u8], result: Option<&[u8]>) -> Vec<u8> {
     let mut members = member(call, "run").map(json::all_members).unwrap_or_default();
     members.extend(member(call, "arguments").map(|value| Member { key: b"\"input\"", value }));

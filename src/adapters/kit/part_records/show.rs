@@ -5,7 +5,7 @@ use crate::adapters::kit::mapping::To;
 use crate::json;
 use crate::model::event::EventKind;
 use crate::model::shape::{Order, Shapes};
-use crate::model::shown::Shower;
+use crate::model::shown::MessageRenderer;
 use crate::model::stream::StreamError;
 use crate::runtimes::javascript::{Numbers, printed};
 
@@ -13,8 +13,8 @@ use super::message::{self, Owner, member};
 use super::part;
 use super::schema::{COMPACT, MESSAGE};
 
-/// Makes the shower of a log with these shapes.
-pub(in crate::adapters) fn shower(shapes: &[Order]) -> Box<Shower> {
+/// Makes what renders the messages of a log with these shapes.
+pub(in crate::adapters) fn message_renderer(shapes: &[Order]) -> Box<MessageRenderer> {
     let shapes = Shapes::with_others(MESSAGE.order(), shapes.to_vec());
     Box::new(move |shown, show| {
         let event = shown.event;

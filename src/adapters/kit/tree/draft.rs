@@ -24,7 +24,7 @@ pub(super) struct Draft<'d> {
     pub(super) key: Option<[u64; 2]>,
 }
 
-/// What a payload of this shape ends in.
+/// Returns what a payload of this shape ends in.
 pub(super) fn shape_text(shape: usize) -> String {
     if shape == 0 { "}".to_owned() } else { format!(",\"shape\":{shape}}}") }
 }
@@ -40,7 +40,7 @@ pub(super) fn leave_last(members: &mut Vec<Member<'_>>) {
     }
 }
 
-/// A record that no table fits, carried as it is.
+/// Returns a record that no table fits, carried as it is.
 pub(super) fn whole<'d, S: TreeSchema>(text: &[u8], members: &[Member<'d>], schema: S, traits: &S::Traits) -> Draft<'d> {
     let (before, after) = schema.frame(traits, members);
     let mut payload = b"{".to_vec();

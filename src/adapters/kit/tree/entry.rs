@@ -41,7 +41,7 @@ pub(in crate::adapters) enum Value {
 }
 
 impl<'a, S: TreeSchema> Entry<'a, S> {
-    /// The text of its line as the program decodes it.
+    /// Returns the text of its line as the program decodes it.
     pub(in crate::adapters) fn text(&self) -> Cow<'a, [u8]> {
         if self.is_utf8 { Cow::Borrowed(self.line.text) } else { js::decode_utf8(self.line.text) }
     }
@@ -50,7 +50,7 @@ impl<'a, S: TreeSchema> Entry<'a, S> {
         self.value == Value::Object
     }
 
-    /// Whether it has this type, which is none of those with a table.
+    /// Tells whether it has this type, which is not one of those with a table.
     pub(in crate::adapters) fn is_other(&self, name: &str) -> bool {
         self.other_type.strip_prefix(b"\"").and_then(|rest| rest.strip_suffix(b"\"")) == Some(name.as_bytes())
     }
@@ -68,12 +68,12 @@ pub(in crate::adapters) enum NoEntry {
     Falsy,
 }
 
-/// The value of a key; of equal keys the last counts.
+/// Returns the value of a key; of equal keys the last counts.
 pub(in crate::adapters) fn get<'a>(members: &[Member<'a>], key: &str) -> Option<&'a [u8]> {
     members.iter().rev().find(|member| member.is(key)).map(|member| member.value)
 }
 
-/// The characters of a string; nothing where the value is none.
+/// Returns the characters of a string; nothing where the value is not one.
 pub(in crate::adapters) fn text_of(value: &[u8]) -> Option<String> {
     (json::kind_of(value) == Kind::String).then(|| json::unescape(value).into_owned())
 }
@@ -83,7 +83,7 @@ pub(in crate::adapters) fn with_members<S: TreeSchema, R>(entry: &Entry<'_, S>, 
     f(&members_of(entry, &entry.text()))
 }
 
-/// The members of an entry's line, of which this is the text.
+/// Returns the members of an entry's line, of which this is the text.
 pub(in crate::adapters) fn members_of<'t, S: TreeSchema>(entry: &Entry<'_, S>, text: &'t [u8]) -> Vec<Member<'t>> {
     // It was accepted when it was read.
     if entry.is_object() { json::all_members(text.trim_ascii_start()) } else { Vec::new() }
@@ -96,7 +96,7 @@ pub(in crate::adapters) struct Inside<'t> {
 }
 
 impl<'t> Inside<'t> {
-    /// What is in an entry's line, of which this is the text.
+    /// Returns what is in an entry's line, of which this is the text.
     pub(in crate::adapters) fn of<S: TreeSchema>(entry: &Entry<'_, S>, text: &'t [u8]) -> Inside<'t> {
         let mut of_message = Vec::new();
         let object = if entry.is_object() { text.trim_ascii_start() } else { b"{}" };
@@ -104,7 +104,7 @@ impl<'t> Inside<'t> {
     }
 }
 
-/// A piece of the line, borrowed where the line was UTF-8.
+/// Returns a piece of the line, borrowed where the line was UTF-8.
 fn kept<'a>(line: &'a [u8], decoded: &Cow<'a, [u8]>, piece: &[u8]) -> Cow<'a, [u8]> {
     match decoded {
         Cow::Borrowed(_) => {
@@ -146,12 +146,12 @@ pub(in crate::adapters) fn read<S: TreeSchema>(line: Line<'_>, schema: S) -> Res
     })
 }
 
-/// A value in its one spelling: equal values of a scalar have equal bytes.
+/// Returns a value in its one spelling: equal values of a scalar have equal bytes.
 pub(in crate::adapters) fn canonical(value: &[u8]) -> Cow<'_, [u8]> {
     js::map_key(Some(value)).unwrap_or_default()
 }
 
-/// A line that is JSON and not an object.
+/// Returns a line that is JSON and not an object.
 fn other_value<'a, S: TreeSchema>(line: Line<'a>, decoded: &[u8], error: json::ScanError, schema: S) -> Result<Entry<'a, S>, NoEntry> {
     let start = decoded.iter().take_while(|b| matches!(b, b' ' | b'\t' | b'\r')).count();
     let value = match json::scan_value(&decoded[start..], Dialect::Strict) {

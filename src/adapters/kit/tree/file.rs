@@ -53,7 +53,7 @@ pub(in crate::adapters) const ENTRIES: &str = "entries";
 /// What a file holds whose entries do not name those above them.
 const LINEAR_ENTRIES: &str = "linear entries";
 
-/// Whether entries of a file that holds this name those above them; `None` where
+/// Tells whether entries of a file that holds this name those above them; `None` where
 /// it holds something else.
 pub(super) fn parents_of(holds: &str) -> Option<Parents> {
     match holds {

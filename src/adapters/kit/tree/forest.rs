@@ -12,18 +12,18 @@ use super::schema::TreeSchema;
 /// The entry of each id: of equal ids the last one.
 pub(in crate::adapters) type ById<'e> = Map<&'e [u8], usize>;
 
-/// The entries by id, as a `Map` filled in file order holds them.
+/// Returns the entries by id, as a `Map` filled in file order holds them.
 pub(in crate::adapters) fn by_id<'e, S: TreeSchema>(entries: &'e [Entry<'_, S>], is_named: impl Fn(usize) -> bool) -> ById<'e> {
     let nodes = entries.iter().enumerate().filter(|(n, _)| is_named(*n));
     nodes.filter_map(|(n, entry)| entry.id.as_deref().map(|id| (id, n))).collect()
 }
 
-/// The entry that an id leads to.
+/// Returns the entry that an id leads to.
 pub(in crate::adapters) fn lookup(by_id: &ById<'_>, id: &[u8]) -> Option<usize> {
     find(by_id, Some(id))
 }
 
-/// The entry that an id leads to, where a missing id counts as an id too.
+/// Returns the entry that an id leads to, where a missing id counts as an id too.
 pub(in crate::adapters) fn find(by_id: &ById<'_>, id: Option<&[u8]>) -> Option<usize> {
     let key: Option<Cow<'_, [u8]>> = js::map_key(id);
     key.and_then(|key| by_id.get(key.as_ref()).copied())
@@ -31,7 +31,7 @@ pub(in crate::adapters) fn find(by_id: &ById<'_>, id: Option<&[u8]>) -> Option<u
 
 /// Parents that end at a root, and the entries whose own did not.
 #[derive(Debug, Default)]
-pub(in crate::adapters) struct Settled {
+pub(in crate::adapters) struct Parents {
     pub parents: Vec<Option<usize>>,
     /// Entries from which the walk up never ends in the program.
     pub circular: Vec<bool>,
@@ -39,7 +39,7 @@ pub(in crate::adapters) struct Settled {
 
 /// Settles on a parent for each entry. One whose walk would run in a circle is
 /// put below the nearest earlier entry with that id, or at the root.
-pub(in crate::adapters) fn settle<S: TreeSchema>(entries: &[Entry<'_, S>], wanted: Vec<Option<usize>>) -> Settled {
+pub(in crate::adapters) fn settle<S: TreeSchema>(entries: &[Entry<'_, S>], wanted: Vec<Option<usize>>) -> Parents {
     let mut circular = vec![false; wanted.len()];
     let mut done = vec![false; wanted.len()];
     for start in 0..wanted.len() {
@@ -76,7 +76,7 @@ pub(in crate::adapters) fn settle<S: TreeSchema>(entries: &[Entry<'_, S>], wante
             }
         }
     }
-    Settled { parents, circular }
+    Parents { parents, circular }
 }
 
 /// Each circle is cut once: where the way up from the leaf closes, or else
@@ -112,7 +112,7 @@ pub(in crate::adapters) fn cut(wanted: &[Option<usize>], leaf: Option<usize>) ->
     (parents, circular)
 }
 
-/// The entries on the walk to `leaf`, first to last.
+/// Returns the entries on the walk to `leaf`, first to last.
 pub(in crate::adapters) fn path(parents: &[Option<usize>], leaf: Option<usize>) -> Vec<usize> {
     let mut path = Vec::new();
     let mut at = leaf;
@@ -230,7 +230,7 @@ mod tests {
         assert_eq!(circular, [false, false, true, true, true]);
         assert_eq!(parents, [None, Some(0), Some(1), Some(2), Some(3)]);
         assert_eq!(settled(&[("a", "a")]).0, [None]);
-        // A header is no entry, whatever its id.
+        // A header is not an entry, whatever its id.
         let header = "s\",\"type\":\"session";
         assert_eq!(settled(&[(header, ""), ("a", "s"), ("s", "a")]).0, [None, None, Some(1)]);
     }

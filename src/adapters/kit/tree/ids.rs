@@ -17,7 +17,7 @@ pub(super) struct FileIds<'f, 'a, S: TreeSchema> {
     pub first_with: &'f Map<&'a [u8], Seq>,
 }
 
-/// The message of an event that is one, or repeats one; else the event.
+/// Returns the message of an event that is one, or repeats one; else the event.
 pub(super) fn underlying(seq: Seq, repeat_of: &Map<Seq, Seq>) -> Seq {
     repeat_of.get(&seq).copied().unwrap_or(seq)
 }

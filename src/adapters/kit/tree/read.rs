@@ -293,7 +293,7 @@ impl<'a, 's, S: TreeSchema> Reader<'a, 's, S> {
         Ok(seq)
     }
 
-    /// The message that says the same, if there is one: each is stored once.
+    /// Returns the message that says the same, if there is one: each is stored once.
     /// The draft is then in that one's shape.
     fn said_before(&self, draft: &mut Draft<'_>, pass: Pass) -> Option<Seq> {
         if draft.kind != EventKind::Message || pass == Pass::Retold {
@@ -400,7 +400,7 @@ impl<'a, 's, S: TreeSchema> Reader<'a, 's, S> {
     }
 }
 
-/// Whether there is no record and no damage between two events.
+/// Tells whether there is no record and no damage between two events.
 fn no_record_between(events: &dyn EventSink, end: Seq, next: Seq) -> bool {
     let is_none = |seq| matches!(events.kind(seq), EventKind::Head | EventKind::Checkpoint | EventKind::Outcome | EventKind::Session);
     next.number() - end.number() <= 64 && (end.number() + 1..next.number()).map(Seq::new).all(is_none)

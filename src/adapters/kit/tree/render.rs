@@ -15,7 +15,7 @@ use super::schema::TreeSchema;
 /// Ids are remembered for so many events.
 const MOST_IDS: usize = 1 << 20;
 
-/// The renderer for what a file holds.
+/// Returns the renderer for what a file holds.
 pub(in crate::adapters) fn renderer<S: TreeSchema>(schema: S, holds: &str, shapes: &[Order]) -> Option<Box<dyn RecordRenderer>> {
     let parents = parents_of(holds)?;
     let shapes = Shapes::with_others(Order::default(), shapes.to_vec());
@@ -76,7 +76,7 @@ impl<S: TreeSchema> RecordRenderer for Entries<S> {
     }
 }
 
-/// The one message that a repeat repeats.
+/// Returns the one message that a repeat repeats.
 fn repeated(payload: &[u8]) -> Option<Seq> {
     let member = |name: &str| json::members(payload).find(|member| member.name() == name).map(|member| member.value);
     let (first, last) = (member("first")?, member("last")?);

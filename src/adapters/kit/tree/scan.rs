@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::adapters::kit::surgery::{self, LineEnd, Wound as DamageKind};
+use crate::adapters::kit::salvage::{self, DamageKind, LineEnd};
 use crate::json::{self, Dialect};
 use crate::model::files::RelPath;
 use crate::model::finding::{FindingCode, Findings};
@@ -78,26 +78,26 @@ pub(in crate::adapters) fn scan<'a, S: TreeSchema>(
     scan
 }
 
-/// The first entry of a file, if it has one; the lines after it are not read.
+/// Returns the first entry of a file, if it has one; the lines after it are not read.
 pub(in crate::adapters) fn first_entry<S: TreeSchema>(bytes: &[u8], schema: S) -> Option<Entry<'_, S>> {
     Lines::new(&bytes[text_in(bytes, schema.line_rule())], Newlines::LineFeed).find_map(|line| entry::read(line, schema).ok())
 }
 
-/// Where in a file its lines begin and end.
+/// Returns where in a file its lines begin and end.
 fn text_in(bytes: &[u8], rule: LineRule) -> Range<usize> {
     match rule {
         LineRule::Truthy | LineRule::AfterControlBytes => 0..bytes.len(),
         LineRule::TrimmedText => {
             let start = bytes.len() - js::trim_start(bytes).len();
             let end = start + js::trim(bytes).len();
-            // The last line's own end is no white space around the text.
+            // The last line's own end is not white space around the text.
             start..if end > start && bytes.get(end) == Some(&b'\n') { end + 1 } else { end }
         }
     }
 }
 
 impl<'a, S: TreeSchema> Scan<'a, S> {
-    /// The line from where its loader reads it on; the bytes before are a gap.
+    /// Returns the line from where its loader reads it on; the bytes before are a gap.
     fn after_control_bytes(&mut self, line: Line<'a>, rule: LineRule) -> Line<'a> {
         let skipped = line.text.iter().take_while(|byte| **byte <= b' ').count();
         // A line of nothing else is a gap as a whole.
@@ -135,13 +135,13 @@ impl<'a, S: TreeSchema> Scan<'a, S> {
         let end = if line.end.is_empty() { LineEnd::FileEnd } else { LineEnd::Newline };
         let as_line = |start: usize, end: usize| Line { text: &line.text[start..end], offset: line.offset + start, ..line };
         let accepts = |object: &[u8]| schema.is_record(&json::all_members(object));
-        let pieces = surgery::dissect(line.text, at, end, Dialect::Strict, &accepts);
+        let pieces = salvage::dissect(line.text, at, end, Dialect::Strict, &accepts);
         let last = pieces.len() - 1;
         for (n, piece) in pieces.into_iter().enumerate() {
             let line_end: &[u8] = if n == last { line.end } else { b"" };
             let end = if n == last { line.text.len() + line.end.len() } else { piece.end };
             let place = Location::at(path.to_string(), line.number, piece.start as u64 + 1);
-            match piece.wound {
+            match piece.damage {
                 Some(kind) => {
                     let at = if kind == DamageKind::Fused || kind == DamageKind::NulRun {
                         place

@@ -73,7 +73,7 @@ pub(in crate::adapters) enum Pass {
     InTree,
     /// Once more, on a path of its own.
     Retold,
-    /// The loader accepts it, and it is no part of the tree.
+    /// The loader accepts it, and it is not a part of the tree.
     BesideTree,
     /// Found on a broken line, which the loader does not see.
     Salvaged,
@@ -104,27 +104,27 @@ pub(in crate::adapters) trait TreeSchema: Copy + Debug + 'static {
     /// Judges a record by its members and those of its message.
     fn judge(&self, members: &[Member<'_>], of_message: &[Member<'_>]) -> Judged<Self>;
 
-    /// Whether an object found on a broken line is a record, and not a part of one.
+    /// Tells whether an object found on a broken line is a record, and not a part of one.
     fn is_record(&self, members: &[Member<'_>]) -> bool;
 
-    /// Whether records of this kind describe the file and stand in no tree.
+    /// Tells whether records of this kind describe the file and stand in no tree.
     fn is_header(kind: Self::Kind) -> bool;
 
-    /// The event that a record of this kind becomes.
+    /// Returns the event that a record of this kind becomes.
     fn event_kind(kind: Self::Kind) -> EventKind;
 
-    /// The key of the object that the table of such records opens.
+    /// Returns the key of the object that the table of such records opens.
     fn opened(_: Self::Kind) -> &'static str {
         Self::KEYS.message
     }
 
-    /// The table of such records; none for those carried as they are.
+    /// Returns the table of such records; none for those carried as they are.
     fn table(&self, kind: Self::Kind) -> Option<&'static Table>;
 
-    /// The order of the payload's members.
+    /// Returns the order of the payload's members.
     fn payload_order(kind: EventKind) -> &'static [&'static str];
 
-    /// How content becomes parts, and back.
+    /// Returns how content becomes parts, and back.
     fn content() -> &'static dyn Content;
 
     /// Adds what the event says and the record does not. `None` where the record
@@ -134,6 +134,6 @@ pub(in crate::adapters) trait TreeSchema: Copy + Debug + 'static {
     /// Members before and after the record, where it is carried as it is.
     fn frame(&self, traits: &Self::Traits, members: &[Member<'_>]) -> (Cow<'static, str>, Cow<'static, str>);
 
-    /// The record kind and dialect that an event was; none where it was no record.
+    /// Returns the record kind and dialect that an event was; none where it was no record.
     fn of_event(&self, kind: EventKind, parent: Option<Seq>, members: &[Member<'_>]) -> Option<(Self::Kind, Self)>;
 }

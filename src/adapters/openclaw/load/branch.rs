@@ -26,7 +26,7 @@ struct Cut {
 }
 
 impl Branch {
-    /// The branch that ends in an entry.
+    /// Returns the branch that ends in an entry.
     ///
     /// # Errors
     /// Where the program throws instead of giving messages.
@@ -52,13 +52,13 @@ impl Branch {
         self.path.get(self.cut?.at).and_then(|entry| tree.row(*entry))
     }
 
-    /// The rows that may be shown besides the summary.
+    /// Returns the rows that may be shown besides the summary.
     fn shown<'t, 'a>(&self, tree: &'t Tree<'a>) -> impl Iterator<Item = &'t Row<'a>> {
-        let (kept, behind) = match self.cut {
+        let (kept, after) = match self.cut {
             Some(cut) => (self.path.get(cut.kept..cut.at), self.path.get(cut.at + 1..)),
             None => (None, Some(self.path.as_slice())),
         };
-        kept.into_iter().chain(behind).flatten().filter_map(|entry| tree.row(*entry))
+        kept.into_iter().chain(after).flatten().filter_map(|entry| tree.row(*entry))
     }
 
     /// Shows the messages, each as one line; how many they were.
@@ -87,7 +87,7 @@ impl Branch {
         count
     }
 
-    /// The model that was set last, or that answered last.
+    /// Returns the model that was set last, or that answered last.
     #[must_use]
     pub fn model(&self, tree: &Tree<'_>) -> Option<String> {
         self.path.iter().rev().find_map(|entry| {
@@ -103,7 +103,7 @@ impl Branch {
         })
     }
 
-    /// The thinking level that was set last; none where one was set to nothing.
+    /// Returns the thinking level that was set last; none where one was set to nothing.
     #[must_use]
     pub fn thinking_level(&self, tree: &Tree<'_>) -> Option<String> {
         let set = self.path.iter().rev().filter_map(|entry| tree.row(*entry)).find(|row| row.kind() == Type::ThinkingLevel);

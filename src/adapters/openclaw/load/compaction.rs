@@ -7,13 +7,13 @@ use super::entry::NONE;
 use super::keys::Key;
 use super::tree::{Age, Tree, is_entry};
 
-/// The id of the first entry that is kept, if any entry can be it.
+/// Returns the id of the first entry that is kept, if any entry can be it.
 pub fn first_kept(tree: &mut Tree<'_>, compaction: u32) -> Option<Key> {
     let named = named_first(tree, compaction).filter(|key| key.is_name())?;
     if tree.with_id(named) != NONE {
         return Some(named);
     }
-    // A row that is no entry stands for the entry above it, or else below it.
+    // A row that is not an entry stands for the entry above it, or else below it.
     if !tree.links.holds(named) {
         return None;
     }
@@ -25,7 +25,7 @@ pub fn first_kept(tree: &mut Tree<'_>, compaction: u32) -> Option<Key> {
     below_on_branch(tree, named, parent).or_else(|| below(tree, named)).or(Some(parent).filter(|key| key.is_name()))
 }
 
-/// What the compaction itself names, which in a list without ids is a place.
+/// Returns what the compaction itself names, which in a list without ids is a place.
 fn named_first(tree: &Tree<'_>, compaction: u32) -> Option<Key> {
     let row = tree.row(compaction)?;
     let place = row.member("firstKeptEntryIndex").filter(|place| kind_of(place) == Kind::Number);
@@ -38,19 +38,19 @@ fn named_first(tree: &Tree<'_>, compaction: u32) -> Option<Key> {
     tree.rows.keys.find(row.member("firstKeptEntryId"))
 }
 
-/// The entry at a place among everything, the header included, or else among
+/// Returns the entry at a place among everything, the header included, or else among
 /// entries alone.
 fn entry_at(tree: &Tree<'_>, place: usize) -> Option<u32> {
-    let behind_header = place.checked_sub(1)?;
-    let row = tree.listed.get(behind_header).copied().filter(|place| tree.rows.at(*place).is_some_and(|row| is_entry(row, tree.age)));
+    let after_header = place.checked_sub(1)?;
+    let row = tree.listed.get(after_header).copied().filter(|place| tree.rows.at(*place).is_some_and(|row| is_entry(row, tree.age)));
     let entry = match row {
         Some(row) => tree.entries.binary_search_by_key(&row, |entry| entry.row).ok()?,
-        None => behind_header,
+        None => after_header,
     };
     (entry < tree.entries.len()).then_some(entry as u32)
 }
 
-/// The entry that was passed last on the way up from an entry to this row, going
+/// Returns the entry that was passed last on the way up from an entry to this row, going
 /// by what rows say themselves.
 fn below_on_branch(tree: &Tree<'_>, row: Key, from: Key) -> Option<Key> {
     let mut seen = vec![false; tree.rows.keys.places()];
@@ -71,7 +71,7 @@ fn below_on_branch(tree: &Tree<'_>, row: Key, from: Key) -> Option<Key> {
     None
 }
 
-/// The first entry of the file that stands below this row with nothing but such
+/// Returns the first entry of the file that stands below this row with nothing but such
 /// rows between.
 fn below(tree: &Tree<'_>, row: Key) -> Option<Key> {
     let mut leads_nowhere = vec![false; tree.rows.keys.places()];

@@ -14,7 +14,7 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// The failure as a text that stays the same.
+    /// Returns the failure as a text that stays the same.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

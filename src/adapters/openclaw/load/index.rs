@@ -20,7 +20,7 @@ pub struct Index<'a> {
     /// What each label says, by the id that it is for. Labels for what is no
     /// string cannot be asked for.
     pub labels: BTreeMap<Vec<u8>, &'a [u8]>,
-    /// Links through rows that are no entries.
+    /// Links through rows that are not entries.
     pub links: Links,
     /// The entry that has an id.
     pub by_id: Vec<u32>,
@@ -30,7 +30,7 @@ pub struct Index<'a> {
 }
 
 impl<'a> Index<'a> {
-    /// Goes over the rows behind the header.
+    /// Goes over the rows after the header.
     #[must_use]
     pub fn build(rows: &Rows<'a>, listed: &[u32], entries: &[Entry]) -> Index<'a> {
         let places = rows.keys.places();

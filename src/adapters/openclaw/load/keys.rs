@@ -28,31 +28,31 @@ impl Key {
     pub const EMPTY: Key = Key(5);
     const ZERO: Key = Key(6);
 
-    /// Whether a condition takes it for true.
+    /// Tells whether a condition takes it for true.
     #[must_use]
     pub fn is_truthy(self) -> bool {
         !matches!(self, Key::ABSENT | Key::NULL | Key::FALSE | Key::EMPTY | Key::ZERO)
     }
 
-    /// Whether it is a string that is not empty.
+    /// Tells whether it is a string that is not empty.
     #[must_use]
     pub fn is_name(self) -> bool {
         (FIRST_STRING..NUMBER).contains(&self.0)
     }
 
-    /// Whether it is a string.
+    /// Tells whether it is a string.
     #[must_use]
     pub fn is_string(self) -> bool {
         self.is_name() || self == Key::EMPTY
     }
 
-    /// Whether an equal value elsewhere is the same.
+    /// Tells whether an equal value elsewhere is the same.
     #[must_use]
     pub fn can_match(self) -> bool {
         self != Key::OTHER
     }
 
-    /// Its place in tables that hold all but numbers.
+    /// Returns its place in tables that hold all but numbers.
     #[must_use]
     pub fn place(self) -> usize {
         self.0 as usize
@@ -74,7 +74,7 @@ impl Default for Keys<'_> {
 }
 
 impl<'a> Keys<'a> {
-    /// The key of a value, new where it has not been met.
+    /// Returns the key of a value, new where it has not been met.
     pub fn of(&mut self, value: Option<&'a [u8]>) -> Key {
         let Some(value) = value else { return Key::ABSENT };
         let kind = kind_of(value);
@@ -89,7 +89,7 @@ impl<'a> Keys<'a> {
         }
     }
 
-    /// The key of a value; `None` where it has not been met.
+    /// Returns the key of a value; `None` where it has not been met.
     #[must_use]
     pub fn find(&self, value: Option<&[u8]>) -> Option<Key> {
         let Some(value) = value else { return Some(Key::ABSENT) };
@@ -103,12 +103,12 @@ impl<'a> Keys<'a> {
         }
     }
 
-    /// The key of an id that the program makes up, equal to no other.
+    /// Returns the key of an id that the program makes up, equal to no other.
     pub fn invent(&mut self) -> Key {
         fresh(&mut self.next_string)
     }
 
-    /// How long a table of all but numbers must be.
+    /// Returns how long a table of all but numbers must be.
     #[must_use]
     pub fn places(&self) -> usize {
         self.next_string as usize
@@ -121,7 +121,7 @@ fn fresh(next: &mut u32) -> Key {
     key
 }
 
-/// The key of the one value of a kind that has none of its own.
+/// Returns the key of the one value of a kind that has none of its own.
 fn fixed(kind: Kind) -> Key {
     match kind {
         Kind::String => Key::EMPTY,

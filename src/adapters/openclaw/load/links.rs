@@ -40,19 +40,19 @@ impl Links {
         }
     }
 
-    /// The parent that a carried row names: `ABSENT` where no row has this id.
+    /// Returns the parent that a carried row names: `ABSENT` where no row has this id.
     #[must_use]
     pub fn parent(&self, id: Key) -> Key {
         self.parents.get(id.place()).copied().unwrap_or(Key::ABSENT)
     }
 
-    /// Whether a carried row has this id.
+    /// Tells whether a carried row has this id.
     #[must_use]
     pub fn holds(&self, id: Key) -> bool {
         self.parent(id) != Key::ABSENT
     }
 
-    /// Whether an entry has this id.
+    /// Tells whether an entry has this id.
     #[must_use]
     pub fn is_entry(&self, id: Key) -> bool {
         self.is_entry.get(id.place()).copied().unwrap_or(false)
@@ -78,7 +78,7 @@ impl Links {
         }
     }
 
-    /// The first entry from here upwards; `EMPTY` where a row names the empty
+    /// Returns the first entry from here upwards; `EMPTY` where a row names the empty
     /// string, `NULL` where the walk ends otherwise or goes round.
     pub fn resolve(&mut self, from: Key) -> Key {
         if !from.is_name() {

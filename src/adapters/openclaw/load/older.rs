@@ -10,7 +10,7 @@ use super::rows::{Row, Rows, Type, What};
 use super::show::needs_time;
 use super::tree::Age;
 
-/// How many messages are shown. None where the program fails, never returns, or
+/// Returns how many messages are shown. None where the program fails, never returns, or
 /// finds no header and starts the file afresh.
 #[must_use]
 pub fn count(rows: &Rows<'_>) -> usize {
@@ -31,24 +31,24 @@ fn counted(rows: &Rows<'_>) -> Option<usize> {
     let cut = path.iter().rposition(|place| row(place).is_some_and(|row| row.kind() == Type::Compaction));
     let Some(cut) = cut else { return messages(path.iter().filter_map(row)) };
     let (before, rest) = path.split_at(cut);
-    let (compaction, behind) = rest.split_first()?;
+    let (compaction, after) = rest.split_first()?;
     let is_first = kept(rows, age, *compaction);
     let start = before.iter().position(is_first).unwrap_or(cut);
     let kept = messages(before.iter().skip(start).filter_map(row))?;
     let summary = row(compaction).filter(|row| can_have_time(row)).map(|_| 1)?;
-    Some(summary + kept + messages(behind.iter().filter_map(row))?)
+    Some(summary + kept + messages(after.iter().filter_map(row))?)
 }
 
-/// A list without ids: everything but headers, one below the other.
+/// Returns a list without ids: everything but headers, one below the other.
 fn linear(rows: &Rows<'_>) -> Option<Vec<u32>> {
-    // Giving an id to what is no object fails.
+    // Giving an id to what is not an object fails.
     if rows.rows.iter().any(|row| matches!(row.what, What::Falsy | What::Scalar)) {
         return None;
     }
     Some((0..).zip(&rows.rows).filter(|(_, row)| row.kind() != Type::Session).map(|(place, _)| place).collect())
 }
 
-/// The walk from the last row upwards; `None` where it goes round.
+/// Returns the walk from the last row upwards; `None` where it goes round.
 fn tree(rows: &Rows<'_>) -> Option<Vec<u32>> {
     let nodes = || (0_u32..).zip(&rows.rows).filter(|(_, row)| row.kind() != Type::Session);
     let Some((leaf, last)) = nodes().last() else { return Some(Vec::new()) };
@@ -87,7 +87,7 @@ fn kept<'r>(rows: &'r Rows<'_>, age: Age, compaction: u32) -> impl Fn(&u32) -> b
     }
 }
 
-/// How many messages these rows become; `None` where one of them fails.
+/// Returns how many messages these rows become; `None` where one of them fails.
 fn messages<'r, 'a: 'r>(rows: impl Iterator<Item = &'r Row<'a>>) -> Option<usize> {
     rows.filter(|row| row.kind() == Type::Message || needs_time(row))
         .map(|row| (row.kind() == Type::Message || can_have_time(row)).then_some(1))

@@ -56,7 +56,7 @@ impl Type {
         }
     }
 
-    /// Whether entries of this type make up the tree.
+    /// Tells whether entries of this type make up the tree.
     #[must_use]
     pub fn is_canonical(self) -> bool {
         match self {
@@ -157,7 +157,7 @@ pub struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    /// The entry's type; what is no object has none.
+    /// Returns the entry's type; what is not an object has none.
     #[must_use]
     pub fn kind(&self) -> Type {
         match self.what {
@@ -166,19 +166,19 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// Whether it can serve as a transcript's header.
+    /// Tells whether it can serve as a transcript's header.
     #[must_use]
     pub fn is_header(&self) -> bool {
         self.kind() == Type::Session && self.id.is_string()
     }
 
-    /// Whether it has a message that can be asked for its role.
+    /// Tells whether it has a message that can be asked for its role.
     #[must_use]
     pub fn has_message(&self) -> bool {
         self.message.is_some_and(|message| kind_of(message) != Kind::Null)
     }
 
-    /// A member of the object.
+    /// Returns a member of the object.
     #[must_use]
     pub fn member(&self, name: &str) -> Option<&'a [u8]> {
         member(self.text, name)
@@ -209,14 +209,14 @@ impl<'a> Rows<'a> {
         parsed
     }
 
-    /// Whether this is true of the first value of a file.
+    /// Tells whether this is true of the first value of a file.
     pub fn first(bytes: &'a [u8], is: impl Fn(&Row<'a>) -> bool) -> bool {
         let (mut members, mut keys) = (Members::default(), Keys::default());
         let first = lines(trim(bytes)).find_map(|line| row(line, &mut members, &mut keys));
         first.is_some_and(|row| is(&row))
     }
 
-    /// The row at this place.
+    /// Returns the row at this place.
     #[must_use]
     pub fn at(&self, place: u32) -> Option<&Row<'a>> {
         self.rows.get(place as usize)
@@ -245,7 +245,7 @@ fn row<'a>(line: &'a [u8], members: &mut Members<'a>, keys: &mut Keys<'a>) -> Op
     if line.first() == Some(&b'{') { object(line, members, keys) } else { bare(line) }
 }
 
-/// A line without the white space that JSON allows around a value.
+/// Returns a line without the white space that JSON allows around a value.
 fn unblanked(line: &[u8]) -> &[u8] {
     let is_text = |b: &u8| !matches!(b, b' ' | b'\t' | b'\r');
     let start = line.iter().position(is_text).unwrap_or(line.len());
@@ -278,7 +278,7 @@ fn object<'a>(line: &'a [u8], members: &mut Members<'a>, keys: &mut Keys<'a>) ->
     })
 }
 
-/// A line that holds no object.
+/// Returns a line that holds no object.
 fn bare(line: &[u8]) -> Option<Row<'_>> {
     let scan = scan_value(line, Dialect::Strict).ok().filter(|scan| scan.end == line.len())?;
     let value = line.get(..scan.end)?;

@@ -8,7 +8,7 @@ use crate::runtimes::javascript::{Numbers, decode, is_truthy, lossy, member, par
 use super::rows::{Role, Row, Said, Type};
 use super::tree::Age;
 
-/// Whether an entry becomes a message that must have a time.
+/// Tells whether an entry becomes a message that must have a time.
 #[must_use]
 pub fn needs_time(row: &Row<'_>) -> bool {
     row.kind() == Type::CustomMessage || is_branch_summary(row)
@@ -18,7 +18,7 @@ fn is_branch_summary(row: &Row<'_>) -> bool {
     row.kind() == Type::BranchSummary && row.member("summary").is_some_and(is_truthy)
 }
 
-/// An entry's time in milliseconds; numbers are none.
+/// Returns an entry's time in milliseconds, where that is a text.
 #[must_use]
 pub fn time(row: &Row<'_>) -> Option<i64> {
     let time = row.member("timestamp").filter(|time| kind_of(time) == Kind::String)?;
@@ -30,7 +30,7 @@ pub fn push_summary(row: &Row<'_>, out: &mut Vec<u8>) {
     push_made("compactionSummary", &["summary", "tokensBefore"], row, out);
 }
 
-/// The message of an entry that the program reads as it is stored; nothing where
+/// Returns the message of an entry that the program reads as it is stored; nothing where
 /// it changes it, or the entry is another one.
 #[must_use]
 pub fn stored_message<'a>(row: &Row<'a>, age: Age) -> Option<Cow<'a, [u8]>> {
@@ -65,7 +65,7 @@ fn push(value: &[u8], out: &mut Vec<u8>) {
     push_printed_raw(value, Numbers::Kept, out);
 }
 
-/// A value as text: strings as they are, all else as JSON.
+/// Returns a value as text: strings as they are, all else as JSON.
 #[must_use]
 pub fn text_or_json(value: &[u8]) -> String {
     if kind_of(value) == Kind::String {

@@ -34,7 +34,7 @@ fn load(lines: &[&str]) -> (Vec<String>, LoadOutcome) {
     bare(&[&[HEADER], lines].concat(), None)
 }
 
-/// What is shown, each message by the letter that it holds.
+/// Returns what is shown, each message by the letter that it holds.
 fn letters(shown: &[String]) -> String {
     shown.iter().filter_map(|line| line.split("\"@").nth(1)?.chars().next()).collect()
 }
@@ -43,7 +43,7 @@ fn fact(outcome: &LoadOutcome, name: &str) -> Option<String> {
     outcome.facts.get(name).cloned()
 }
 
-/// A user's message whose text is `@` and its id.
+/// Returns a user's message whose text is `@` and its id.
 fn said(id: &str, rest: &str) -> String {
     format!(r#"{{"type":"message","id":"{id}",{rest}"message":{{"role":"user","content":"@{id}"}}}}"#)
 }
@@ -192,7 +192,7 @@ fn a_list_without_ids_is_one_branch() {
     {
         assert_eq!(with(index, "torn"), wanted, "{index}");
     }
-    // Places count what is no entry too; where one is named, entries alone.
+    // Places count what is not an entry too; where one is named, entries alone.
     assert_eq!(with("3", "{}"), "kbc");
     assert_eq!(with("2", "{}"), "kbc");
     // A later entry still has its old id, which here is that of another row.
@@ -207,7 +207,7 @@ fn a_list_without_ids_is_one_branch() {
     for version in ["\"version\":2,", "\"version\":\"x\",", "\"version\":{},", "\"version\":[1,1],"] {
         assert_eq!(letters(&bare(&[&old(version), &a, &b], None).0), "", "{version}");
     }
-    // An older loader takes every row for an entry, and stumbles over what is none.
+    // An older loader takes every row for an entry, and stumbles over what is not one.
     assert_eq!(fact(&bare(&[&old(""), &a, "5", &b], None).1, "older_loader_shows").as_deref(), Some("0"));
     assert_eq!(fact(&bare(&[&old(""), &a, "[]", &b], None).1, "older_loader_shows"), None);
     // Ids that are made up name nothing.
@@ -452,8 +452,8 @@ fn lines_are_read_as_javascript_reads_them() {
         assert_eq!(letters(&load_from(&unit(&[("s.jsonl", text.as_bytes())]), None).0), wanted, "{text:?}");
     }
     // Bytes that are not UTF-8 are U+FFFD in a string, one for each broken part.
-    let (before, behind) = a.split_once("@a").unwrap();
-    let line = [HEADER.as_bytes(), b"\n", before.as_bytes(), b"@\xf0\x9f\x98!\xff\xed\xa0\x80", behind.as_bytes()].concat();
+    let (before, after) = a.split_once("@a").unwrap();
+    let line = [HEADER.as_bytes(), b"\n", before.as_bytes(), b"@\xf0\x9f\x98!\xff\xed\xa0\x80", after.as_bytes()].concat();
     let shown = load_from(&unit(&[("s.jsonl", &line)]), None).0.concat();
     assert!(shown.contains("\"@\u{fffd}!\u{fffd}\u{fffd}\u{fffd}\u{fffd}\""), "{shown}");
 }

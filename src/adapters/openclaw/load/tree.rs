@@ -25,7 +25,7 @@ pub enum Age {
 }
 
 impl Age {
-    /// What a header's version amounts to.
+    /// Returns what a header's version amounts to.
     ///
     /// # Errors
     /// Where the version cannot be compared with a number.
@@ -39,7 +39,7 @@ impl Age {
         })
     }
 
-    /// Whether plugins' messages may have a role that was renamed since.
+    /// Tells whether plugins' messages may have a role that was renamed since.
     #[must_use]
     pub fn has_hook_roles(self) -> bool {
         match self {
@@ -58,7 +58,7 @@ pub struct Tree<'a> {
     pub is_recovered: bool,
     /// How old it is.
     pub age: Age,
-    /// Everything behind the header, in the order in which it is read.
+    /// Everything after the header, in the order in which it is read.
     pub listed: Vec<u32>,
     /// All entries in file order.
     pub entries: Vec<Entry>,
@@ -66,7 +66,7 @@ pub struct Tree<'a> {
     pub leaf: Key,
     /// What each label says, by the id that it is for.
     pub labels: BTreeMap<Vec<u8>, &'a [u8]>,
-    /// Links through rows that are no entries.
+    /// Links through rows that are not entries.
     pub links: Links,
     /// The entry that has an id: the last one, where several have.
     by_id: Vec<u32>,
@@ -111,37 +111,37 @@ impl<'a> Tree<'a> {
         Ok(Tree { rows, is_recovered, age, listed, entries, leaf, labels, links, by_id, parents, passed, walks: 0 })
     }
 
-    /// The row of an entry.
+    /// Returns the row of an entry.
     #[must_use]
     pub fn row(&self, entry: u32) -> Option<&Row<'a>> {
         self.rows.at(self.entries.get(entry as usize)?.row)
     }
 
-    /// The type of an entry.
+    /// Returns the type of an entry.
     #[must_use]
     pub fn kind(&self, entry: u32) -> Type {
         self.row(entry).map_or(Type::Other, Row::kind)
     }
 
-    /// The id of an entry.
+    /// Returns the id of an entry.
     #[must_use]
     pub fn id(&self, entry: u32) -> Key {
         self.entries.get(entry as usize).map_or(Key::ABSENT, |entry| entry.id)
     }
 
-    /// The entry with an id, or `NONE`.
+    /// Returns the entry with an id, or `NONE`.
     #[must_use]
     pub fn with_id(&self, id: Key) -> u32 {
         self.by_id.get(id.place()).copied().unwrap_or(NONE)
     }
 
-    /// The parent of an entry that can be found by its id, or `NONE`.
+    /// Returns the parent of an entry that can be found by its id, or `NONE`.
     #[must_use]
     pub fn parent(&self, entry: u32) -> u32 {
         self.parents.get(entry as usize).copied().unwrap_or(NONE)
     }
 
-    /// The entries from the root to this one. A circle is gone round once.
+    /// Returns the entries from the root to this one. A circle is gone round once.
     pub fn path_to(&mut self, entry: u32) -> Vec<u32> {
         self.walks += 1;
         let mut path = Vec::new();
@@ -156,7 +156,7 @@ impl<'a> Tree<'a> {
         path
     }
 
-    /// Every entry that can be found by its id and that none has for its
+    /// Returns every entry that can be found by its id and that none has for its
     /// parent, but for the active leaf.
     #[must_use]
     pub fn other_leaves(&self) -> Vec<u32> {
@@ -170,7 +170,7 @@ impl<'a> Tree<'a> {
     }
 }
 
-/// Whether the program takes a row for an entry.
+/// Tells whether the program takes a row for an entry.
 #[must_use]
 pub fn is_entry(row: &Row<'_>, age: Age) -> bool {
     row.kind().is_canonical() && (row.id.is_name() || age == Age::Linear)

@@ -11,7 +11,7 @@ use crate::runtimes::javascript::{decode, is_text, lossy, push_string, stringify
 use super::branch::Branch;
 use super::entry::NONE;
 use super::failure::Failure;
-use super::names::{Place, place_of};
+use super::names::{FileRole, place_of};
 use super::older;
 use super::rows::{Row, Rows, Type, What};
 use super::show::text_or_json;
@@ -56,25 +56,25 @@ impl<'f> Unit<'f> {
     /// Sorts the files by what they are.
     #[must_use]
     pub fn new(files: &'f Files) -> Unit<'f> {
-        let mut found: Vec<(Place, String, &SourceFile)> = Vec::new();
+        let mut found: Vec<(FileRole, String, &SourceFile)> = Vec::new();
         for (path, entry) in files.iter() {
             let Entry::File(file) = entry else { continue };
             let name = path.as_bytes().rsplit(|b| *b == b'/').next().unwrap_or_default();
             let place = place_of(&String::from_utf8_lossy(name));
             let place = match place {
                 // A person named it as a transcript.
-                Place::Unknown if files.lone_file().is_some() => Place::Live,
-                Place::Unknown => Place::Beside,
-                Place::Live | Place::Archive | Place::Shortened | Place::Copy | Place::Beside => place,
+                FileRole::Unknown if files.lone_file().is_some() => FileRole::Live,
+                FileRole::Unknown => FileRole::Beside,
+                FileRole::Live | FileRole::Archive | FileRole::Shortened | FileRole::Copy | FileRole::Beside => place,
             };
-            if place != Place::Beside && !is_run_log(path, file) {
+            if place != FileRole::Beside && !is_run_log(path, file) {
                 found.push((place, RelPath::new(name).key(), file));
             }
         }
         // Live before archived, and otherwise in byte order.
         found.sort_by_key(|(place, _, _)| *place);
         let is_main = match found.as_slice() {
-            [(Place::Live | Place::Archive, ..), ..] | [(Place::Shortened, ..)] => 1,
+            [(FileRole::Live | FileRole::Archive, ..), ..] | [(FileRole::Shortened, ..)] => 1,
             _ => 0,
         };
         let copies = found.split_off(is_main);
@@ -85,7 +85,7 @@ impl<'f> Unit<'f> {
         }
     }
 
-    /// The leaves that have a name of their own. None has where the program
+    /// Returns the leaves that have a name of their own. None has where the program
     /// makes the ids up, and none may be called as the active branch is.
     fn others(&mut self) -> &BTreeMap<String, u32> {
         let main = &mut self.main;
@@ -125,7 +125,7 @@ impl<'f> Unit<'f> {
                 }
             }
         };
-        // What older versions show is no outcome of today's load: only tests ask.
+        // What older versions show is not an outcome of today's load: only tests ask.
         if cfg!(test) {
             let older = match main.tree() {
                 Ok(tree) => older::count(&tree.rows),
@@ -198,7 +198,7 @@ fn state_facts(tree: &Tree<'_>, facts: &mut BTreeMap<String, String>) {
     }
 }
 
-/// The name that was given last, whichever branch it was given on.
+/// Returns the name that was given last, whichever branch it was given on.
 fn session_name(tree: &Tree<'_>) -> Option<String> {
     let row = tree.entries.iter().rev().filter_map(|entry| tree.rows.at(entry.row)).find(|row| row.kind() == Type::SessionInfo)?;
     let name = row.member("name").filter(|name| kind_of(name) == Kind::String)?;
@@ -219,7 +219,7 @@ fn labels(tree: &Tree<'_>) -> String {
     String::from_utf8(json).unwrap_or_default()
 }
 
-/// Whether a file that is named as a transcript is the log of a scheduled job.
+/// Tells whether a file that is named as a transcript is the log of a scheduled job.
 fn is_run_log(path: &RelPath, file: &SourceFile) -> bool {
     let is_run = |row: &Row<'_>| {
         let is_finished = row.member("action").is_some_and(|action| is_text(action, "finished"));

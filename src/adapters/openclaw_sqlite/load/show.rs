@@ -4,7 +4,7 @@ use crate::runtimes::javascript::{Numbers, Type, Value, parse_date, push_printed
 
 use super::entry::Kind;
 
-/// An entry's time in milliseconds; a text that is none, and no text, have none.
+/// An entry's time in milliseconds; none where the text is not a time, or is missing.
 pub fn time(event: Value<'_>) -> Option<i64> {
     parse_date(&event.get("timestamp").lossy()?)
 }

@@ -248,7 +248,7 @@ impl Tree {
         found.and_then(|id| self.by_id.get(&id).copied()).or_else(|| self.above(boundary))
     }
 
-    /// The entry passed last on the way from a boundary up to a row that is none.
+    /// The entry passed last on the way from a boundary up to a row that is not a boundary.
     fn below_boundary(&self, boundary: usize, row: &[u8]) -> Id {
         let mut seen = HashSet::new();
         let mut last = None;

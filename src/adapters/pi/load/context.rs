@@ -1,5 +1,5 @@
 //! What of a branch is in its context, and in which order: the latest
-//! compaction, the entries that it keeps, and those behind it.
+//! compaction, the entries that it keeps, and those after it.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use crate::runtimes::javascript::{Key, Type, Value};
 
 use super::failure::Failure;
 use super::flavour::{Flavour, Migration};
-use super::message::{Edit, Place, Projection};
+use super::message::{ContextPosition, Edit, Projection};
 use super::record::{Index, Kind};
 use super::tree::{Leaf, Tree};
 
@@ -23,7 +23,7 @@ pub(super) struct Context<'t, 'a> {
 }
 
 impl<'t, 'a> Context<'t, 'a> {
-    /// The context of the branch that ends in a leaf.
+    /// Returns the context of the branch that ends in a leaf.
     ///
     /// # Errors
     /// Where the program fails to build it. What has been returned can be shown.
@@ -49,24 +49,24 @@ impl<'t, 'a> Context<'t, 'a> {
         self.project(show, Pass::Show)
     }
 
-    /// The entries of the context, in order.
-    fn entries(&self) -> impl Iterator<Item = (Place, Index)> {
-        let (first, kept, behind) = match &self.compaction {
+    /// Returns the entries of the context, in order.
+    fn entries(&self) -> impl Iterator<Item = (ContextPosition, Index)> {
+        let (first, kept, after) = match &self.compaction {
             None => (None, 0..0, 0),
             Some((compaction, kept)) => (Some(*compaction), kept.clone(), kept.end + 1),
         };
         let drops_system = matches!(self.tree.flavour, Flavour::Pi(_));
         let slice = |range: std::ops::Range<usize>| self.path.get(range).unwrap_or_default().iter().copied();
         let kept = slice(kept).filter(move |index| !(drops_system && self.is_system(*index)));
-        let first = first.into_iter().map(|index| (Place::First, index));
-        first.chain(kept.chain(slice(behind..self.path.len())).map(|index| (Place::Behind, index)))
+        let first = first.into_iter().map(|index| (ContextPosition::First, index));
+        first.chain(kept.chain(slice(after..self.path.len())).map(|index| (ContextPosition::After, index)))
     }
 
     fn is_system(&self, index: Index) -> bool {
         self.tree.records.kind(index) == Kind::Message && self.tree.records.said(index).role == Some("system")
     }
 
-    /// What the entries of the context say about others; the last word counts.
+    /// Returns what the entries of the context say about others; the last word counts.
     fn collect_edits(&self) -> HashMap<Key<'a>, Value<'a>> {
         let knows_edits = match self.tree.flavour {
             Flavour::Pi(Migration::Hooks | Migration::None) => true,
@@ -74,9 +74,9 @@ impl<'t, 'a> Context<'t, 'a> {
             Flavour::Pi(Migration::Chain) | Flavour::Harness | Flavour::Tutorial => false,
         };
         let is_edit = |index: &Index| knows_edits && self.tree.records.kind(*index) == Kind::ContextEdit;
-        // Kept system messages are no edits: nothing needs to be left out here.
-        let (kept, behind) = self.compaction.as_ref().map_or((0..0, 0), |(_, kept)| (kept.clone(), kept.end + 1));
-        let ranges = [kept, behind..self.path.len()];
+        // Kept system messages are not edits: nothing needs to be left out here.
+        let (kept, after) = self.compaction.as_ref().map_or((0..0, 0), |(_, kept)| (kept.clone(), kept.end + 1));
+        let ranges = [kept, after..self.path.len()];
         let edits = ranges.into_iter().flat_map(|range| self.path.get(range).unwrap_or_default()).copied().filter(is_edit);
         edits
             .map(|index| {
@@ -138,7 +138,7 @@ fn check_settings(tree: &Tree<'_>, path: &[Index]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The entry from which on a compaction keeps what stands before it.
+/// Returns the entry from which on a compaction keeps what stands before it.
 fn first_kept(tree: &Tree<'_>, compaction: Index) -> Option<Index> {
     let entry = tree.records.value(compaction);
     match tree.flavour {

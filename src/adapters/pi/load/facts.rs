@@ -14,7 +14,7 @@ use super::tree::Tree;
 /// The labels of a session by the id of what they label.
 pub(super) type Labels<'a> = BTreeMap<Cow<'a, [u8]>, Vec<u8>>;
 
-/// The model at the end of a path, as `provider/model`; to the tutorial it is
+/// Returns the model at the end of a path, as `provider/model`; to the tutorial it is
 /// one name.
 pub(super) fn model(tree: &Tree<'_>, path: &[Index]) -> Option<String> {
     path.iter().rev().find_map(|index| {
@@ -35,7 +35,7 @@ pub(super) fn model(tree: &Tree<'_>, path: &[Index]) -> Option<String> {
     })
 }
 
-/// The thinking level at the end of a path. What is no text is told as JSON,
+/// Returns the thinking level at the end of a path. What is not text is told as JSON,
 /// and nothing is told where the last change names no level, or in the
 /// tutorial, which has none.
 pub(super) fn thinking_level(tree: &Tree<'_>, path: &[Index]) -> Option<String> {
@@ -52,7 +52,7 @@ pub(super) fn thinking_level(tree: &Tree<'_>, path: &[Index]) -> Option<String> 
     }
 }
 
-/// The name that the last `session_info` gives, on whichever branch it stands.
+/// Returns the name that the last `session_info` gives, on whichever branch it stands.
 pub(super) fn name(tree: &Tree<'_>) -> Option<String> {
     if tree.flavour == Flavour::Tutorial {
         return None;
@@ -62,7 +62,7 @@ pub(super) fn name(tree: &Tree<'_>) -> Option<String> {
     Some(lossy(trim(&name))).filter(|name| !name.is_empty())
 }
 
-/// The labels, from all branches in the order of the file. A target that is no
+/// Returns the labels, from all branches in the order of the file. A target that is no
 /// text labels nothing that has a name.
 ///
 /// # Errors
@@ -98,7 +98,7 @@ fn trimmed(label: Value<'_>) -> Result<Option<Vec<u8>>, Failure> {
     Ok(Some(out).filter(|_| !label.is_empty()))
 }
 
-/// The labels as one JSON object, in byte order of the ids.
+/// Returns the labels as one JSON object, in byte order of the ids.
 pub(super) fn labels_json(labels: &Labels<'_>) -> Option<String> {
     if labels.is_empty() {
         return None;

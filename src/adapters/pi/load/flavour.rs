@@ -32,7 +32,7 @@ pub(super) enum Flavour {
 }
 
 impl Flavour {
-    /// The flavour of a file whose first record is a session header.
+    /// Returns the flavour of a file whose first record is a session header.
     pub(super) fn of(records: &Records<'_>) -> Result<Flavour, Failure> {
         let version = records.value(0).get("version");
         if version.number() == Some(1.0) && has_ids(records) {
@@ -63,7 +63,7 @@ fn has_ids(records: &Records<'_>) -> bool {
     (0..records.len()).filter(is_entry).any(|index| records.id(index).type_of() == Type::String)
 }
 
-/// Whether the harness would take every line of the file.
+/// Tells whether the harness would take every line of the file.
 fn is_strict(text: &[u8]) -> bool {
     let mut values = lines(text).map(|(_, line)| line).filter(|line| !is_blank(line)).map(Value::parse);
     values.next().flatten().is_some_and(is_strict_header) && values.all(|value| value.is_some_and(is_strict_entry))

@@ -9,10 +9,10 @@ use super::record::{self, Kind, Said};
 
 /// Where in its context an entry stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum ContextPosition {
     /// In front, as the latest compaction does.
     First,
-    Behind,
+    After,
 }
 
 /// What a later entry says about this one.
@@ -63,14 +63,14 @@ impl Projection {
         &mut self,
         kind: Kind,
         entry: Value<'_>,
-        place: Place,
+        place: ContextPosition,
         edit: Edit<'_>,
         show: &mut dyn FnMut(&[u8]),
     ) -> Result<(), Failure> {
         let is_tutorial = self.flavour == Flavour::Tutorial;
         if kind == Kind::Compaction && self.flavour == Flavour::Harness {
             self.compaction(entry, Edit::None, show)
-        } else if kind == Kind::Compaction && place == Place::First {
+        } else if kind == Kind::Compaction && place == ContextPosition::First {
             self.compaction(entry, edit, show)
         } else if kind == Kind::CustomMessage && !is_tutorial {
             self.custom_message(entry, edit, show)
@@ -109,7 +109,7 @@ impl Projection {
         self.print(message, role, content, show)
     }
 
-    /// The summary of what was cut off, behind the system prompt of that time.
+    /// The summary of what was cut off, after the system prompt of that time.
     fn compaction(&mut self, entry: Value<'_>, edit: Edit<'_>, show: &mut dyn FnMut(&[u8])) -> Result<(), Failure> {
         let [summary, tokens, timestamp, system] = entry.get_all(["summary", "tokensBefore", "timestamp", "systemMessage"]);
         let time = to_time(timestamp.defined())?;
@@ -171,7 +171,7 @@ impl Projection {
         object
     }
 
-    /// Ends it with the time of its entry, which is `null` where it is no time.
+    /// Ends it with the time of its entry, which is `null` where it is not a time.
     fn finish(&mut self, time: Option<i64>, show: &mut dyn FnMut(&[u8])) {
         let time = time.map_or_else(|| "null".to_owned(), |time| time.to_string());
         self.line.extend_from_slice(b",\"timestamp\":");
@@ -204,7 +204,7 @@ impl Projection {
     }
 }
 
-/// The content that an edit gives to a message of this role.
+/// Returns the content that an edit gives to a message of this role.
 fn replaced<'a>(role: Option<&str>, replacement: Value<'a>) -> Result<Content<'a>, Failure> {
     let wants_parts = match role {
         Some("assistant" | "toolResult") => true,
@@ -219,7 +219,7 @@ fn replaced<'a>(role: Option<&str>, replacement: Value<'a>) -> Result<Content<'a
 }
 
 impl<'a> Content<'a> {
-    /// What is shown where nothing else was said and nothing is stored.
+    /// Returns what is shown where nothing else was said and nothing is stored.
     fn or_repaired(self, role: Option<&str>, stored: record::Body) -> Content<'a> {
         match (self, stored, role) {
             (Content::Stored, record::Body::Missing, Some("system")) => Content::Empty("\"\""),

@@ -92,7 +92,7 @@ pub(super) enum Body {
 impl Said {
     const NOTHING: Said = Said { role: None, body: Body::Missing, stands: false };
 
-    /// What a message says of itself, by its members too.
+    /// Returns what a message says of itself, by its members too.
     fn of<'a>(message: Value<'a>, members: impl IntoIterator<Item = impl Borrow<Member<'a>>>) -> Said {
         let [role, content] = pick(members, ["role", "content"]);
         let body = if content.is_nullish() { Body::Missing } else { Body::There };
@@ -103,7 +103,7 @@ impl Said {
         }
     }
 
-    /// The same of a message that stands elsewhere.
+    /// Returns what decides how a message is shown that is not a record of its own.
     pub(super) fn of_value(message: Value<'_>) -> Said {
         Said::of(message, message.members())
     }
@@ -153,7 +153,7 @@ pub(super) struct Records<'a> {
 }
 
 impl<'a> Records<'a> {
-    /// Lines that are no JSON are skipped, and so are `null`, `false`, `0`
+    /// Lines that are not JSON are skipped, and so are `null`, `false`, `0`
     /// and `""`.
     pub(super) fn read(text: &'a [u8]) -> Records<'a> {
         let mut members = Members::default();
@@ -174,22 +174,22 @@ impl<'a> Records<'a> {
         from.map_or(Value::UNDEFINED, |from| Value::accepted(first_line(from)))
     }
 
-    /// The `id` of a record.
+    /// Returns the `id` of a record.
     pub(super) fn id(&self, index: Index) -> Value<'a> {
         self.span(index, |record| record.id)
     }
 
-    /// The `parentId` of a record.
+    /// Returns the `parentId` of a record.
     pub(super) fn parent_id(&self, index: Index) -> Value<'a> {
         self.span(index, |record| record.parent)
     }
 
-    /// The `message` of a record.
+    /// Returns the `message` of a record.
     pub(super) fn message(&self, index: Index) -> Value<'a> {
         self.span(index, |record| record.message)
     }
 
-    /// What the `message` of a record says of itself.
+    /// Returns what the `message` of a record says of itself.
     pub(super) fn said(&self, index: Index) -> Said {
         self.all.get(index).map_or(Said::NOTHING, |record| record.said)
     }
@@ -201,12 +201,12 @@ impl<'a> Records<'a> {
         Value::accepted(self.text.get(from..from + len as usize).unwrap_or_default())
     }
 
-    /// The records of one kind, in the order of the file.
+    /// Returns the records of one kind, in the order of the file.
     pub(super) fn of_kind(&self, kind: Kind) -> impl DoubleEndedIterator<Item = Index> {
         self.all.iter().enumerate().filter(move |(_, record)| record.kind == kind).map(|(index, _)| index)
     }
 
-    /// Whether any record is of this kind.
+    /// Tells whether any record is of this kind.
     pub(super) fn has(&self, kind: Kind) -> bool {
         self.of_kind(kind).next().is_some()
     }

@@ -21,7 +21,7 @@ fn load(bytes: &[u8], head: Option<&str>) -> (Vec<String>, LoadOutcome) {
     (shown, outcome)
 }
 
-/// What is shown of a file with these lines.
+/// Returns what is shown of a file with these lines.
 fn shown(lines: &[&str]) -> Vec<String> {
     let (shown, outcome) = load(lines.join("\n").as_bytes(), None);
     assert_eq!(outcome.error, None);
@@ -42,7 +42,7 @@ fn message(id: &str, parent: &str, text: &str) -> String {
     format!(r#"{{"type":"message","id":"{id}","parentId":{parent},"message":{{"role":"user","content":"{text}"}}}}"#)
 }
 
-/// The texts of messages as [`message`] makes them.
+/// Returns the texts of messages as [`message`] makes them.
 fn texts(shown: &[String]) -> Vec<String> {
     let text = |line: &String| Value::accepted(line.as_bytes()).get("content").lossy().unwrap_or_else(|| line.clone());
     shown.iter().map(text).collect()

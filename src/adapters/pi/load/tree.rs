@@ -60,7 +60,7 @@ impl<'a> Tree<'a> {
         Ok(tree)
     }
 
-    /// Whether a record is an entry; to the harness a second header is one.
+    /// Tells whether a record is an entry; to the harness a second header is one.
     fn is_entry(&self, index: Index) -> bool {
         match self.flavour {
             Flavour::Pi(_) | Flavour::Tutorial => self.records.kind(index) != Kind::Session,
@@ -109,7 +109,7 @@ impl<'a> Tree<'a> {
         self.leaf = entries.last().map_or(Leaf::Nowhere, |last| self.leaf_after(*last));
     }
 
-    /// Where the session stands after its last entry.
+    /// Returns where the session stands after its last entry.
     fn leaf_after(&self, last: Index) -> Leaf {
         let entry = self.records.value(last);
         if self.flavour == Flavour::Harness && self.records.kind(last) == Kind::Leaf {
@@ -124,7 +124,7 @@ impl<'a> Tree<'a> {
         if self.records.id(last).type_of() == Type::Null { Leaf::Nowhere } else { Leaf::Entry(last) }
     }
 
-    /// The id of an entry as the program knows it; new ids are random, and
+    /// Returns the id of an entry as the program knows it; new ids are random, and
     /// therefore not told.
     pub(super) fn id(&self, index: Index) -> Value<'a> {
         match self.flavour {
@@ -133,12 +133,12 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// The entry that has this id.
+    /// Returns the entry that has this id.
     pub(super) fn by_id(&self, id: Value<'a>) -> Option<Index> {
         self.by_id.get(&Key::of(id.defined())).copied()
     }
 
-    /// The leaf that a branch of this name has.
+    /// Returns the leaf that a branch of this name has.
     pub(super) fn by_name(&self, name: &str) -> Result<Leaf, Failure> {
         let id = Key::Text(name.as_bytes().into());
         let index = *self.by_id.get(&id).ok_or(Failure::NoSuchBranch)?;
@@ -149,12 +149,12 @@ impl<'a> Tree<'a> {
         })
     }
 
-    /// The last entry of the file.
+    /// Returns the last entry of the file.
     fn last(&self) -> Option<Index> {
         (0..self.records.len()).rev().find(|index| self.is_entry(*index))
     }
 
-    /// The entries from the root to a leaf.
+    /// Returns the entries from the root to a leaf.
     pub(super) fn path(&self, leaf: Leaf) -> Result<Vec<Index>, Failure> {
         let mut at = match leaf {
             Leaf::Nowhere => return Ok(Vec::new()),
@@ -177,7 +177,7 @@ impl<'a> Tree<'a> {
         Ok(path)
     }
 
-    /// The ids of the entries below which nothing hangs, but for the active one,
+    /// Returns the ids of the entries below which nothing hangs, but for the active one,
     /// in the order of the file. Only entries that can be found by their id are
     /// part of the tree, and only ids that a head's name can hold are given.
     pub(super) fn other_leaves(&self) -> Vec<String> {

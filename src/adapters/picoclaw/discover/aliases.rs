@@ -62,7 +62,7 @@ impl Folder {
                     messages(copied.messages)
                 );
                 unit.left_out.push((path(stem, LINES), FindingCode::PromotedCopy, message));
-                unit.beside.promoted_from = Some(path(from, LINES));
+                unit.shared.promoted_from = Some(path(from, LINES));
             }
             found.push(Copy { from: from.clone(), to: stem.clone(), copied });
         }
@@ -86,7 +86,7 @@ impl Folder {
             let canonical = self.jsonl_of(&opened).filter(|name| *name != unit && units.contains_key(name));
             let Some(unit) = units.get_mut(&unit) else { continue };
             if other.is_some() || canonical.is_some() {
-                unit.beside.canonical = canonical;
+                unit.shared.canonical = canonical;
             }
             let Some(other) = other else { continue };
             let copied = copies.iter().find(|copy| copy.from == *stem && copy.to == opened).map(|copy| copy.copied);
@@ -102,7 +102,7 @@ impl Folder {
         }
     }
 
-    /// The sessions whose key is known: by their meta file or whole file, or,
+    /// Returns the sessions whose key is known: by their meta file or whole file, or,
     /// for lines alone, because an alias gives their name.
     fn keyed<'f>(&'f self, answers: &BTreeMap<&'f str, &'f str>) -> Vec<Keyed<'f>> {
         // Two aliases may give one name: the later one counts, in whatever run.

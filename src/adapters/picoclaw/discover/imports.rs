@@ -13,7 +13,7 @@ use crate::model::folder::FolderView;
 
 use super::{Folder, claim, path};
 
-/// A longer name is none for the file systems in use.
+/// A longer name does not fit the file systems in use.
 const LONGEST_NAME: usize = 255;
 
 /// A whole file that stands in the way of something, or has something in its own.
@@ -78,7 +78,7 @@ impl Folder {
                     let message = format!("{} files are of one session for picoclaw: it takes {last}, the last by name", imported.len());
                     unit.left_out.push((whole.name.clone(), FindingCode::KeyTwice, message));
                 }
-                unit.beside.canonical = Some((*last).clone()).filter(|last| *last != whole.name);
+                unit.shared.canonical = Some((*last).clone()).filter(|last| *last != whole.name);
             }
             units.insert(unit.name.clone(), unit);
         }
@@ -87,7 +87,7 @@ impl Folder {
             let of_one_key: Vec<RelPath> = of_one_key.filter(|name| units.contains_key(name)).collect();
             for name in &of_one_key {
                 if let Some(unit) = units.get_mut(name) {
-                    unit.beside.retires_with = of_one_key.iter().filter(|other| *other != name).cloned().collect();
+                    unit.shared.retires_with = of_one_key.iter().filter(|other| *other != name).cloned().collect();
                 }
             }
         }
@@ -114,7 +114,7 @@ impl Folder {
         import
     }
 
-    /// Why the program cannot write the session of this name.
+    /// Says why the program cannot write the session of this name.
     fn trouble_with(&self, base: &RelPath) -> Option<String> {
         if base.as_bytes().len() + META.len() > LONGEST_NAME {
             return Some("its key gives a file name of more than 255 bytes".to_owned());
@@ -122,7 +122,7 @@ impl Folder {
         self.metas.get(base).filter(|meta| meta.is_unreadable()).map(|_| format!("{base}{META} cannot be read"))
     }
 
-    /// What the import of a file, which `does` begins to say, would do to others.
+    /// Returns what the import of a file, which `does` begins to say, would do to others.
     fn danger(&self, whole: &Whole<'_>, import: &Import<'_>, does: &str) -> Option<(FindingCode, String)> {
         if !import.into.get(&whole.base).is_some_and(|imported| imported.contains(&&whole.name)) {
             return None;
@@ -148,7 +148,7 @@ impl Folder {
     }
 }
 
-/// Whether the program's import skips a name, whatever is in the file.
+/// Tells whether the program's import skips a name, whatever is in the file.
 fn is_never_imported(name: &RelPath) -> bool {
     name.as_bytes().ends_with(META.as_bytes())
 }

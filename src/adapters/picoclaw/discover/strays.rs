@@ -55,7 +55,7 @@ impl Folder {
         }
     }
 
-    /// What of value a temporary holds.
+    /// Returns what of value a temporary holds.
     fn complete(&self, view: &FolderView<'_>, file: &RelPath, size: u64) -> Option<Complete> {
         if judge::lines(view, file, size) == LinesFile::Messages {
             // Which lines the program was about to replace only an old name says.

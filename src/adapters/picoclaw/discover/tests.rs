@@ -1,13 +1,13 @@
 use super::*;
-use crate::model::folder::{FEW_BYTES, Listed, Listing, Part};
+use crate::model::folder::{FEW_BYTES, Listed, Listing, Portion};
 
-/// The units of a folder with these files, each with its own files.
+/// Returns the units of a folder with these files, each with its own files.
 fn units(files: &[(&str, &str)]) -> Vec<(String, Vec<String>)> {
     let names = |files: &[RelPath]| files.iter().map(ToString::to_string).collect();
     claims(files).iter().map(|unit| (unit.name.to_string(), names(&unit.files))).collect()
 }
 
-/// The same as they are claimed.
+/// Returns the claims on a folder with these files.
 fn claims(files: &[(&str, &str)]) -> Vec<UnitClaim> {
     let listed = |(name, text): &(&str, &str)| Listed {
         path: RelPath::new(*name),
@@ -17,7 +17,7 @@ fn claims(files: &[(&str, &str)]) -> Vec<UnitClaim> {
         mode: 0o644,
     };
     let listing = Listing::new(files.iter().map(listed).collect());
-    let peek = |path: &RelPath, _: Part| {
+    let peek = |path: &RelPath, _: Portion| {
         let text = files.iter().find(|(name, _)| path.as_bytes() == name.as_bytes()).map_or("", |(_, text)| text);
         text.as_bytes().to_vec()
     };
@@ -61,7 +61,7 @@ fn of_two_aliases_with_one_name_it_is_always_the_same_that_answers() {
     let files = [("agent_z.jsonl", LINE), ("sk_a.jsonl", LINE), ("sk_a.meta.json", &a), ("sk_b.jsonl", LINE), ("sk_b.meta.json", &b)];
     for _ in 0..32 {
         let found = claims(&files);
-        assert_eq!(found[0].beside.canonical, Some(RelPath::new("sk_a.jsonl")));
+        assert_eq!(found[0].shared.canonical, Some(RelPath::new("sk_a.jsonl")));
         assert!(found[0].left_out[0].2.starts_with("`agent:z` is an alias of `sk:a`"), "{}", found[0].left_out[0].2);
     }
 }
@@ -110,12 +110,12 @@ fn only_whole_files_that_meet_others_are_read_to_their_end() {
     });
     let listing = Listing::new(listed.to_vec());
     let read = std::sync::Mutex::new(Vec::new());
-    let peek = |path: &RelPath, part: Part| {
+    let peek = |path: &RelPath, part: Portion| {
         let text = files.iter().find(|(name, _)| path.as_bytes() == name.as_bytes()).map_or("", |(_, text)| text).as_bytes();
-        if part == Part::Whole {
+        if part == Portion::Whole {
             read.lock().unwrap().push(path.to_string());
         }
-        text[..if part == Part::Whole { text.len() } else { text.len().min(FEW_BYTES) }].to_vec()
+        text[..if part == Portion::Whole { text.len() } else { text.len().min(FEW_BYTES) }].to_vec()
     };
     let root = RelPath::new("");
     let found = discover(&FolderView::new(&listing, &root, &peek), Signs::Certain);

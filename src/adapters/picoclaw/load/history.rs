@@ -7,7 +7,7 @@ use super::message::Message;
 /// What the program's scanner has room for.
 const BUFFER: usize = 10 * 1024 * 1024;
 
-/// Shows every message behind the first `skip` lines.
+/// Shows every message after the first `skip` lines.
 pub fn show(file: &[u8], skip: i64, show: &mut dyn FnMut(&[u8])) -> Result<(), TokenTooLong> {
     let mut out = Vec::new();
     let mut number = 0;

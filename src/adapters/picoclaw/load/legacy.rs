@@ -20,7 +20,7 @@ record! {
 }
 
 impl Legacy<'_> {
-    /// What the file says beyond messages and summary, by name. Without a key,
+    /// Returns what the file says beyond messages and summary, by name. Without a key,
     /// the file's own name is one.
     #[must_use]
     pub fn facts(&self, file_name: &[u8]) -> BTreeMap<String, String> {
@@ -44,7 +44,7 @@ impl Legacy<'_> {
     }
 }
 
-/// Whether a text begins as the program began such a file, be it whole or not: a
+/// Tells whether a text begins as the program began such a file, be it whole or not: a
 /// key that ends in `.meta` gave it the name of another kind of file.
 #[must_use]
 pub fn is_begun(text: &[u8]) -> bool {

@@ -74,7 +74,7 @@ record! {
 }
 
 impl Message<'_> {
-    /// Whether this is a thought without a reply, which no history shows.
+    /// Tells whether this is a thought without a reply, which no history shows.
     #[must_use]
     pub fn is_thought(&self) -> bool {
         self.role.is("assistant")

@@ -21,7 +21,7 @@ record! {
 }
 
 impl Meta<'_> {
-    /// What the file says beyond the summary, by name.
+    /// Returns what the file says beyond the summary, by name.
     #[must_use]
     pub fn facts(&self) -> BTreeMap<String, String> {
         let aliases: Vec<_> = self.aliases.items().iter().map(Text::decoded).collect();

@@ -12,7 +12,7 @@ fn session(files: &[(&str, &[u8])]) -> Files {
     all
 }
 
-/// The lines that are shown, and how it ends.
+/// Returns the lines that are shown, and how it ends.
 fn loaded(files: &Files, head: Option<&str>) -> (String, LoadOutcome) {
     let mut shown = Vec::new();
     let head = head.map(HeadName::parse);
@@ -20,19 +20,19 @@ fn loaded(files: &Files, head: Option<&str>) -> (String, LoadOutcome) {
     (shown.join("\n"), outcome)
 }
 
-/// What a file of lines shows.
+/// Returns what a file of lines shows.
 fn lines(lines: impl AsRef<[u8]>) -> String {
     let (shown, outcome) = loaded(&session(&[("a.jsonl", lines.as_ref())]), None);
     assert_eq!(outcome.error, None);
     shown
 }
 
-/// What lines show behind this meta file, and the outcome.
-fn behind(meta: &str, lines: &str) -> (String, LoadOutcome) {
+/// Returns what lines show after this meta file, and the outcome.
+fn after(meta: &str, lines: &str) -> (String, LoadOutcome) {
     loaded(&session(&[("a.jsonl", lines.as_bytes()), ("a.meta.json", meta.as_bytes())]), None)
 }
 
-/// What a whole file shows, and the outcome.
+/// Returns what a whole file shows, and the outcome.
 fn whole(file: &str) -> (String, LoadOutcome) {
     loaded(&session(&[("a:b.json", file.as_bytes())]), None)
 }
@@ -68,7 +68,7 @@ fn a_message_is_shown_as_the_program_would_write_it() {
 }
 
 #[test]
-fn strings_are_mended_and_escaped_as_go_does() {
+fn strings_are_repaired_and_escaped_as_go_does() {
     for (read, written) in [
         (r#"<&>\/\u0041"#, r#"\u003c\u0026\u003e/A"#),
         ("\u{2028}\u{2029}\u{2027}\u{7f}", "\\u2028\\u2029\u{2027}\u{7f}"),
@@ -147,7 +147,7 @@ fn keys_match_in_any_case() {
     let read = "{\"ROLE\":\"u\",\"c\\u006fntent\":\"c\",\"attachment\u{17f}\":[{}],\"tool_calls\":[{\"Id\":\"i\",\"TYPE\":\"t\"}]}";
     let written = r#"{"role":"u","content":"c","attachments":[{}],"tool_calls":[{"id":"i","type":"t"}]}"#;
     assert_eq!(lines(read), written);
-    assert_eq!(fact(&behind("{\"\u{212a}ey\":\"k\",\"s\\u212Aip\":3}", "").1, "skip"), Some("3"));
+    assert_eq!(fact(&after("{\"\u{212a}ey\":\"k\",\"s\\u212Aip\":3}", "").1, "skip"), Some("3"));
     // Other letters have no case in ASCII, and a broken key is not repaired into one.
     assert_eq!(lines("{\"r\u{43e}le\":1,\"conten\u{fffd}\":1,\"role_\":1,\"İd\":1}"), r#"{"role":"","content":""}"#);
 }
@@ -225,14 +225,14 @@ fn skip_counts_lines_that_hold_anything() {
     let file = format!("\n\r\n{}\r\n \nbroken\n{}\n\n{}", message("a"), message("b"), message("c"));
     let all = [message("a"), message("b"), message("c")];
     for (skip, first) in [("-1", 0), ("0", 0), ("-0", 0), ("1", 1), ("3", 1), ("4", 2), ("5", 3), ("9223372036854775807", 3)] {
-        let (shown, outcome) = behind(&format!(r#"{{"skip":{skip}}}"#), &file);
+        let (shown, outcome) = after(&format!(r#"{{"skip":{skip}}}"#), &file);
         assert_eq!(shown, all[first..].join("\n"), "{skip}");
         assert_eq!(outcome.error, None);
     }
     // Of several returns only the last belongs to the line end; the others make
     // the line one that holds something.
-    assert_eq!(behind(r#"{"skip":1}"#, &format!("\r\r\n{}", message("a"))).0, message("a"));
-    assert_eq!(behind(r#"{"skip":1}"#, &format!("\r\n{}", message("a"))).0, "");
+    assert_eq!(after(r#"{"skip":1}"#, &format!("\r\r\n{}", message("a"))).0, message("a"));
+    assert_eq!(after(r#"{"skip":1}"#, &format!("\r\n{}", message("a"))).0, "");
     assert_eq!(lines(format!("{}\r\r", message("a"))), message("a"));
 }
 
@@ -268,7 +268,7 @@ fn a_line_of_ten_mebibytes_is_too_long_even_where_it_is_skipped() {
         (MAX - 1, "\r", Some("memory: scan jsonl: bufio.Scanner: token too long")),
     ] {
         let file = format!("{}{end}", " ".repeat(text));
-        let (_, outcome) = behind(r#"{"skip":1,"summary":"s"}"#, &file);
+        let (_, outcome) = after(r#"{"skip":1,"summary":"s"}"#, &file);
         assert_eq!(outcome.error.as_deref(), error, "{text} {end:?}");
         assert_eq!(outcome.summary.is_some(), error.is_none());
         assert_eq!(fact(&outcome, "skip"), Some("1"));
@@ -308,7 +308,7 @@ fn a_meta_file_that_cannot_be_decoded_hides_the_session() {
         r#"{"skip":nul"#,
         r#"{"key":"\u00"#,
     ] {
-        let (_, outcome) = behind(meta, &message("a"));
+        let (_, outcome) = after(meta, &message("a"));
         let why = if matches!(meta.trim(), "" | "{") { "memory: decode meta: unexpected end of JSON input" } else { BAD_META };
         let error = LoadOutcome { active: Some(HeadName::main()), error: Some(why.to_owned()), ..LoadOutcome::default() };
         assert_eq!(outcome, error, "{meta}");
@@ -320,7 +320,7 @@ fn a_meta_file_gives_summary_and_facts() {
     let meta = r#"{"key":"a:b","summary":"s<","skip":1,"count":-0,"created_at":"2026-01-01T00:00:00.50+00:00","updated_at":"0001-01-01T01:00:00+01:00",
         "scope":{"a" : [1.0, "x \" y\\"],
         "é":null},"aliases":["a<b","\u00e9",null]}"#;
-    let (shown, outcome) = behind(meta, &format!("{}\n{}", message("a"), message("b")));
+    let (shown, outcome) = after(meta, &format!("{}\n{}", message("a"), message("b")));
     assert_eq!(shown, message("b"));
     assert_eq!(outcome.active, Some(HeadName::main()));
     assert_eq!(outcome.summary.as_deref(), Some("s<"));
@@ -334,10 +334,10 @@ fn a_meta_file_gives_summary_and_facts() {
     ];
     assert!(outcome.facts.iter().map(|(name, fact)| (name.as_str(), fact.as_str())).eq(facts), "{:?}", outcome.facts);
     for meta in ["null", "{}", r#"{"key":"","summary":"","aliases":[],"created_at":null}"#] {
-        let (shown, outcome) = behind(meta, &message("a"));
+        let (shown, outcome) = after(meta, &message("a"));
         assert_eq!((shown, outcome.summary, outcome.facts.len()), (message("a"), None, 2), "{meta}");
     }
-    assert_eq!(fact(&behind(r#"{"scope":1,"scope":null}"#, "").1, "scope"), Some("null"));
+    assert_eq!(fact(&after(r#"{"scope":1,"scope":null}"#, "").1, "scope"), Some("null"));
 }
 
 #[test]

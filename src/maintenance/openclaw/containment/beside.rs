@@ -1,7 +1,7 @@
 //! The second answer: what other sessions of the database, and files of the state
 //! folder, hold of records that are not where they belong.
 
-use crate::adapters::containment::Found;
+use crate::adapters::containment::FoundIn;
 use crate::model::database::TablesError;
 use crate::model::digest::half_digest;
 use crate::model::packing;
@@ -19,9 +19,9 @@ pub(super) fn search(events: Events<'_>, elsewhere: &mut Elsewhere) -> Result<()
     if elsewhere.is_done() {
         return Ok(());
     }
-    let mut note = |session: &str, found: Found, text: &[u8]| offer(elsewhere, text, found, &|| format!("session {session}"));
-    events.live(None, &mut |session, text| note(session, Found::Database, text))?;
-    events.archived(None, &mut |session, text| note(session, Found::Database, text))?;
+    let mut note = |session: &str, found: FoundIn, text: &[u8]| offer(elsewhere, text, found, &|| format!("session {session}"));
+    events.live(None, &mut |session, text| note(session, FoundIn::Database, text))?;
+    events.archived(None, &mut |session, text| note(session, FoundIn::Database, text))?;
     events.cold(None, &mut |session, found, text| note(session, found, text))?;
     for folder in FOLDERS {
         for path in events.store.state.files(folder) {
@@ -34,7 +34,7 @@ pub(super) fn search(events: Events<'_>, elsewhere: &mut Elsewhere) -> Result<()
             let Some(bytes) = events.store.state.read(&path) else { continue };
             let text = if is_packed { packing::unpack(&bytes) } else { Some(bytes) };
             for (number, (_, line)) in (1_u64..).zip(lines(&text.unwrap_or_default())) {
-                offer(elsewhere, trim(line), Found::StateFolder, &|| format!("{path}:{number}"));
+                offer(elsewhere, trim(line), FoundIn::StateFolder, &|| format!("{path}:{number}"));
             }
         }
     }
@@ -42,7 +42,7 @@ pub(super) fn search(events: Events<'_>, elsewhere: &mut Elsewhere) -> Result<()
 }
 
 /// Notes that a text was found, as it is or as JavaScript prints it.
-fn offer(elsewhere: &mut Elsewhere, text: &[u8], found: Found, place: &dyn Fn() -> String) {
+fn offer(elsewhere: &mut Elsewhere, text: &[u8], found: FoundIn, place: &dyn Fn() -> String) {
     let as_it_is = half_digest(text);
     if elsewhere.wants(&as_it_is) {
         return elsewhere.found(&as_it_is, found, &place());

@@ -231,14 +231,14 @@ fn printed(text: &str) -> Vec<u8> {
     out
 }
 
-/// The names of the fields that differ, or that only one of two objects has.
+/// Returns the names of the fields that differ, or that only one of two objects has.
 fn differing(one: &Fields, other: &Fields, prefix: &str) -> Vec<String> {
     let only_other = other.keys().filter(|name| !one.contains_key(*name));
     let names = one.iter().filter(|(name, value)| other.get(*name) != Some(value)).map(|(name, _)| name).chain(only_other);
     names.map(|name| format!("{prefix}{}", String::from_utf8_lossy(name))).collect()
 }
 
-/// Applies the rules for messages: an older role, content that is no list, and the
+/// Applies the rules for messages: an older role, content that is not a list, and the
 /// names of a provider and its interface.
 fn message(mut entry: Entry, roles: Roles, rules: &mut Vec<&'static str>) -> Entry {
     let Some(message) = &mut entry.message else { return entry };
@@ -295,7 +295,7 @@ const METADATA: &[u8] = b"__openclaw";
 /// The fields of a message with attachments that one list replaces.
 const MEDIA: [&str; 4] = ["MediaPath", "MediaPaths", "MediaType", "MediaTypes"];
 
-/// A user's message with its attachments in the metadata. Fields besides the known
+/// Returns a user's message with its attachments in the metadata. Fields besides the known
 /// four may be dropped with them, and a path may get the type of the first one where
 /// it has none by its place: all of these ways are looked for.
 fn media(entry: &Entry) -> Vec<Option<Fields>> {

@@ -19,7 +19,7 @@ pub(super) fn records(file: &[u8]) -> Vec<Record> {
             Ok(None) => continue,
             Err(why) => Reading::Unreadable { why },
         };
-        // White space around a line is no part of it.
+        // White space around a line is not a part of it.
         let at = start + (text.as_ptr().addr() - line.as_ptr().addr());
         records.push(Record { line: number, at: at..at + text.len(), text: half_digest(text), reading });
     }

@@ -72,7 +72,7 @@ impl Rescuer {
     }
 }
 
-/// The records of a file that the database lacks, in their order. Headers are not among
+/// Returns the records of a file that the database lacks, in their order. Headers are not among
 /// them: every transcript gets its own.
 fn pieces<'b>(judged: &JudgedTranscript<'b>) -> Vec<Piece<'b>> {
     let (mut pieces, mut index) = (Vec::new(), 0);

@@ -3,7 +3,7 @@
 
 use std::cell::RefCell;
 
-use crate::adapters::containment::{Found, NewStore};
+use crate::adapters::containment::{FoundIn, NewStore};
 use crate::model::database::{Cell, Query, TablesError};
 use crate::model::files::RelPath;
 use crate::model::packing;
@@ -110,7 +110,7 @@ impl<'a> Events<'a> {
 
     /// Hands out the rows of cold archives, and where each is: in the database, or in a
     /// file of the state folder.
-    pub(super) fn cold(&self, session: Option<&str>, take: &mut dyn FnMut(&str, Found, &[u8])) -> Result<(), TablesError> {
+    pub(super) fn cold(&self, session: Option<&str>, take: &mut dyn FnMut(&str, FoundIn, &[u8])) -> Result<(), TablesError> {
         if self.has_cold == Exists::No {
             return Ok(());
         }
@@ -120,8 +120,8 @@ impl<'a> Events<'a> {
         self.store.tables.rows(&query, &mut |cells| {
             let (owner, name) = (cells[0].text().unwrap_or_default(), cells[2].text().unwrap_or_default());
             let (packed, found) = match cells[1].text() {
-                Some("sqlite") => (bytes_of(&cells[3]).map(<[u8]>::to_vec), Found::Database),
-                Some(_) | None => (self.cold_file(name), Found::StateFolder),
+                Some("sqlite") => (bytes_of(&cells[3]).map(<[u8]>::to_vec), FoundIn::Database),
+                Some(_) | None => (self.cold_file(name), FoundIn::StateFolder),
             };
             match packed.and_then(|packed| packing::unpack(&packed)) {
                 Some(text) => each_line(&text, &mut |line| {
@@ -163,8 +163,8 @@ pub(super) struct SessionRows<'a> {
 impl Rows for SessionRows<'_> {
     fn each(&self, take: &mut dyn FnMut(Row<'_>)) -> Result<(), TablesError> {
         let only = Some(self.session);
-        self.events.live(only, &mut |_, text| take(Row { text, found: Found::Live }))?;
-        self.events.archived(only, &mut |_, text| take(Row { text, found: Found::Database }))?;
+        self.events.live(only, &mut |_, text| take(Row { text, found: FoundIn::Live }))?;
+        self.events.archived(only, &mut |_, text| take(Row { text, found: FoundIn::Database }))?;
         self.events.cold(only, &mut |_, found, text| take(Row { text, found }))
     }
 }

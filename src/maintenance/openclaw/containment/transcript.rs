@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 
-use crate::adapters::containment::{Answer, Found, Judged, JudgedFile, RecordPlace, StoreFiles, Verdict};
+use crate::adapters::containment::{Answer, FoundIn, Judged, JudgedFile, RecordPlace, StoreFiles, Verdict};
 use crate::model::database::TablesError;
 use crate::model::digest::{HalfDigest, half_digest};
 use crate::model::packing;
@@ -58,7 +58,7 @@ pub(super) fn judge_file<'b>(
                 verdict: Verdict::Unreadable,
                 file: Some(path.clone()),
                 place: RecordPlace::File,
-                found: Found::Nowhere,
+                found: FoundIn::Nowhere,
                 found_in: None,
                 why: vec![why.clone()],
             };
@@ -106,7 +106,7 @@ fn header_id(text: &[u8]) -> Option<String> {
     header.get("id").lossy().or_else(|| header.get("sessionId").lossy()).filter(|id| !id.is_empty())
 }
 
-/// The texts under which a record is looked for elsewhere: another spelling is the same
+/// Returns the texts under which a record is looked for elsewhere: another spelling is the same
 /// record only where it says the same.
 fn texts_of(record: &Record, text: &[u8]) -> Vec<HalfDigest> {
     match record.reading {

@@ -96,7 +96,7 @@ impl Time {
         self.parts.len == 0
     }
 
-    /// Whether a number can be the next part.
+    /// Tells whether a number can be the next part.
     pub(super) fn expects(&self, n: i64) -> bool {
         match self.parts.len {
             1 | 2 => (0..60).contains(&n),
@@ -138,12 +138,12 @@ impl Zone {
         *self = Zone { sign: Some(if hours < 0 { -1 } else { 1 }), hour: Some(hours.abs()), minute: Some(0) };
     }
 
-    /// Whether it was given as UTC.
+    /// Tells whether it was given as UTC.
     pub(super) fn is_utc(&self) -> bool {
         (self.hour, self.minute) == (Some(0), Some(0))
     }
 
-    /// Whether a number can be the minutes that are missing.
+    /// Tells whether a number can be the minutes that are missing.
     pub(super) fn expects(&self, n: i64) -> bool {
         self.hour.is_some() && self.minute.is_none() && (0..60).contains(&n)
     }

@@ -23,7 +23,7 @@ pub fn parse_date(text: &str) -> Option<i64> {
     time_clip(ms as f64)
 }
 
-/// The time that a `Date` made of a number of milliseconds holds: whole
+/// Returns the time that a `Date` made of a number of milliseconds holds: whole
 /// milliseconds within its range, or nothing, which is NaN.
 #[must_use]
 pub fn time_clip(ms: f64) -> Option<i64> {

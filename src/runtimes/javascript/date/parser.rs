@@ -14,7 +14,7 @@ pub(super) struct Parser<'t> {
     pub(super) zone: Zone,
 }
 
-/// The number of a token that has exactly so many digits and is in range.
+/// Returns the number of a token that has exactly so many digits and is in range.
 fn fixed(token: Token, length: usize, range: RangeInclusive<i64>) -> Option<i64> {
     match token {
         Token::Number(n, len) => Some(n).filter(|n| len == length && range.contains(n)),
@@ -23,7 +23,7 @@ fn fixed(token: Token, length: usize, range: RangeInclusive<i64>) -> Option<i64>
 }
 
 impl Parser<'_> {
-    /// The fields of a text; nothing where it is not a date.
+    /// Returns the fields of a text; nothing where it is not a date.
     pub(super) fn parse(text: &str) -> Option<Parser<'_>> {
         let mut parser = Parser { tokens: Tokens::new(text), day: Day::EMPTY, time: Time::EMPTY, zone: Zone::EMPTY };
         let first = parser.iso()?;
@@ -193,7 +193,7 @@ impl Parser<'_> {
         self.tokens.skip(Token::Sign(-1));
     }
 
-    /// The number after a sign that is the distance from UTC; it may be missing.
+    /// Returns the number after a sign that is the distance from UTC; it may be missing.
     fn legacy_offset(&mut self, sign: i64) -> Option<()> {
         self.zone.sign = Some(sign);
         let (mut n, mut length) = (0, 0);
@@ -211,7 +211,7 @@ impl Parser<'_> {
     }
 }
 
-/// The first three digits of a fraction. Of a long one V8 has forgotten the
+/// Returns the first three digits of a fraction. Of a long one V8 has forgotten the
 /// zeros at the front: `.000123456789` is 123.
 fn milliseconds(n: i64, length: usize) -> i64 {
     match length {

@@ -94,12 +94,12 @@ impl<'t> Tokens<'t> {
         Tokens { rest, next }
     }
 
-    /// The next token.
+    /// Returns the next token.
     pub(super) fn peek(&self) -> Token {
         self.next
     }
 
-    /// The next token, which is consumed.
+    /// Returns the next token, which is consumed.
     pub(super) fn take(&mut self) -> Token {
         let next = scan(&mut self.rest);
         std::mem::replace(&mut self.next, next)

@@ -1,5 +1,5 @@
-//! Lines that a loader does not take: what is wrong with them, and which
-//! complete records can be cut out of them.
+//! Lines that a program's loader rejects: what is wrong with them, and which
+//! complete records can be salvaged from them.
 
 use std::collections::HashMap;
 
@@ -8,51 +8,54 @@ use crate::model::finding::FindingCode;
 
 /// What is wrong with bytes that a loader rejects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::adapters) enum Wound {
+pub(in crate::adapters) enum DamageKind {
     /// The last line of a file, cut off.
     TornTail,
     /// Something else stands on the line of a record.
     Fused,
     /// Zero bytes, as a power cut leaves them.
     NulRun,
+    /// Bytes that are not UTF-8, and not JSON either.
     BadUtf8,
+    /// Text that is not JSON.
     NotJson,
-    /// JSON that is no record of the program.
+    /// JSON that is not a record of the program.
     Rejected,
 }
 
-impl Wound {
-    /// The word in a damage event.
+impl DamageKind {
+    /// Returns the word in a damage event.
     pub(in crate::adapters) fn word(self) -> &'static str {
         match self {
-            Wound::TornTail => "torn_tail",
-            Wound::Fused => "fused_line",
-            Wound::NulRun => "nul_run",
-            Wound::BadUtf8 => "bad_utf8",
-            Wound::NotJson => "not_json",
-            Wound::Rejected => "rejected",
+            DamageKind::TornTail => "torn_tail",
+            DamageKind::Fused => "fused_line",
+            DamageKind::NulRun => "nul_run",
+            DamageKind::BadUtf8 => "bad_utf8",
+            DamageKind::NotJson => "not_json",
+            DamageKind::Rejected => "rejected",
         }
     }
 
+    /// Returns the code of the finding that reports it.
     pub(in crate::adapters) fn finding(self) -> FindingCode {
         match self {
-            Wound::TornTail => FindingCode::TornTail,
-            Wound::Fused => FindingCode::FusedLine,
-            Wound::NulRun => FindingCode::NulRun,
-            Wound::BadUtf8 | Wound::NotJson => FindingCode::NotJson,
-            Wound::Rejected => FindingCode::RejectedRecord,
+            DamageKind::TornTail => FindingCode::TornTail,
+            DamageKind::Fused => FindingCode::FusedLine,
+            DamageKind::NulRun => FindingCode::NulRun,
+            DamageKind::BadUtf8 | DamageKind::NotJson => FindingCode::NotJson,
+            DamageKind::Rejected => FindingCode::RejectedRecord,
         }
     }
 
-    /// What a person reads; `why` is what the parser or the loader said.
+    /// Returns what a person reads; `why` is what the parser or the loader said.
     pub(in crate::adapters) fn sentence(self, program: &str, why: &str) -> String {
         match self {
-            Wound::TornTail => "the last line was cut off; kept as damage".to_owned(),
-            Wound::Fused => "a torn record with another one on the same line; kept as damage".to_owned(),
-            Wound::NulRun => "a run of zero bytes, as a power cut leaves it; kept as damage".to_owned(),
-            Wound::BadUtf8 => format!("not UTF-8 and not JSON: {why}; kept as damage"),
-            Wound::NotJson => format!("not JSON: {why}; kept as damage"),
-            Wound::Rejected => format!("{program} does not take this record: {why}; kept as damage"),
+            DamageKind::TornTail => "the last line was cut off; kept as damage".to_owned(),
+            DamageKind::Fused => "a torn record with another one on the same line; kept as damage".to_owned(),
+            DamageKind::NulRun => "a run of zero bytes, as a power cut leaves it; kept as damage".to_owned(),
+            DamageKind::BadUtf8 => format!("not UTF-8 and not JSON: {why}; kept as damage"),
+            DamageKind::NotJson => format!("not JSON: {why}; kept as damage"),
+            DamageKind::Rejected => format!("{program} does not take this record: {why}; kept as damage"),
         }
     }
 }
@@ -62,8 +65,8 @@ impl Wound {
 pub(in crate::adapters) struct Piece {
     pub start: usize,
     pub end: usize,
-    /// What is wrong with them; nothing where they are a complete record.
-    pub wound: Option<Wound>,
+    /// What is wrong with these bytes; `None` where they are a complete record.
+    pub damage: Option<DamageKind>,
 }
 
 /// Whether a line ends where the file does.
@@ -73,8 +76,8 @@ pub(in crate::adapters) enum LineEnd {
     FileEnd,
 }
 
-/// So many times a line is gone over for places that turn out to begin no
-/// record.
+/// A line is scanned at most this many times for records that turn out not to be
+/// any: without a limit a hostile line would cost the square of its length.
 const MOST_PASSES: usize = 64;
 
 /// Cuts a line that is not JSON into complete records and what is around
@@ -109,19 +112,19 @@ pub(in crate::adapters) fn dissect(text: &[u8], at: usize, end: LineEnd, dialect
         }
     }
     if records.is_empty() {
-        return vec![Piece { start: 0, end: text.len(), wound: Some(judge(text, at, end)) }];
+        return vec![Piece { start: 0, end: text.len(), damage: Some(judge(text, at, end)) }];
     }
     let mut pieces = Vec::new();
     let mut done = 0;
     for (start, end) in records {
         if start > done {
-            pieces.push(Piece { start: done, end: start, wound: Some(around(&text[done..start])) });
+            pieces.push(Piece { start: done, end: start, damage: Some(around(&text[done..start])) });
         }
-        pieces.push(Piece { start, end, wound: None });
+        pieces.push(Piece { start, end, damage: None });
         done = end;
     }
     if done < text.len() {
-        pieces.push(Piece { start: done, end: text.len(), wound: Some(around(&text[done..])) });
+        pieces.push(Piece { start: done, end: text.len(), damage: Some(around(&text[done..])) });
     }
     pieces
 }
@@ -153,7 +156,7 @@ fn add_parts(torn: &[u8], offset: usize, accepts: &dyn Fn(&[u8]) -> bool, parts:
     }
 }
 
-/// Where something begins that may be an object with members.
+/// Returns where something begins that may be an object with members.
 fn next_object(text: &[u8]) -> Option<usize> {
     memchr::memchr_iter(b'{', text).find(|at| text[at + 1..].iter().find(|b| !b.is_ascii_whitespace()) == Some(&b'"'))
 }
@@ -162,20 +165,20 @@ fn is_nul_run(text: &[u8]) -> bool {
     text.contains(&0) && text.iter().all(|b| matches!(b, 0 | b' ' | b'\t' | b'\r'))
 }
 
-/// What stands beside a record on its line.
-fn around(text: &[u8]) -> Wound {
-    if is_nul_run(text) { Wound::NulRun } else { Wound::Fused }
+/// Returns what stands beside a record on its line.
+fn around(text: &[u8]) -> DamageKind {
+    if is_nul_run(text) { DamageKind::NulRun } else { DamageKind::Fused }
 }
 
-/// What is wrong with a line that holds no complete record.
-fn judge(text: &[u8], at: usize, end: LineEnd) -> Wound {
+/// Returns what is wrong with a line that holds no complete record.
+fn judge(text: &[u8], at: usize, end: LineEnd) -> DamageKind {
     if is_nul_run(text) {
-        return Wound::NulRun;
+        return DamageKind::NulRun;
     }
     if end == LineEnd::FileEnd && text.starts_with(b"{") && at >= text.len().saturating_sub(8) {
-        return Wound::TornTail;
+        return DamageKind::TornTail;
     }
-    if std::str::from_utf8(text).is_err() { Wound::BadUtf8 } else { Wound::NotJson }
+    if std::str::from_utf8(text).is_err() { DamageKind::BadUtf8 } else { DamageKind::NotJson }
 }
 
 #[cfg(test)]
@@ -184,48 +187,51 @@ mod tests {
 
     const RECORD: &str = r#"{"role":"user","content":"{\"x\":1}"}"#;
 
-    fn cut(text: &str) -> Vec<(&str, Option<Wound>)> {
+    fn cut(text: &str) -> Vec<(&str, Option<DamageKind>)> {
         let at = json::scan_value(text.as_bytes(), Dialect::Strict).err().map_or(0, |error| error.at);
         let accepts = |record: &[u8]| json::members(record).any(|member| member.name() == "role");
         let pieces = dissect(text.as_bytes(), at, LineEnd::FileEnd, Dialect::Strict, &accepts);
-        pieces.iter().map(|piece| (&text[piece.start..piece.end], piece.wound)).collect()
+        pieces.iter().map(|piece| (&text[piece.start..piece.end], piece.damage)).collect()
     }
 
     #[test]
     fn complete_records_are_cut_out_of_what_is_around_them() {
         let torn = &RECORD[..20];
-        assert_eq!(cut(&format!("{torn}{RECORD}")), [(torn, Some(Wound::Fused)), (RECORD, None)]);
+        assert_eq!(cut(&format!("{torn}{RECORD}")), [(torn, Some(DamageKind::Fused)), (RECORD, None)]);
         assert_eq!(cut(&format!("{RECORD}{RECORD}")), [(RECORD, None), (RECORD, None)]);
-        assert_eq!(cut(&format!("\0\0{RECORD}{torn}")), [("\0\0", Some(Wound::NulRun)), (RECORD, None), (torn, Some(Wound::Fused))]);
+        assert_eq!(
+            cut(&format!("\0\0{RECORD}{torn}")),
+            [("\0\0", Some(DamageKind::NulRun)), (RECORD, None), (torn, Some(DamageKind::Fused))]
+        );
     }
 
     #[test]
     fn parts_of_a_torn_record_are_no_records() {
         let part = r#"{"role":"user","content":"a part"}"#;
         let torn = format!(r#"{{"role":"assistant","tool_calls":[{part}],"arguments":{part},"more":"x"#);
-        assert_eq!(cut(&torn), [(torn.as_str(), Some(Wound::TornTail))]);
-        assert_eq!(cut(&format!("{torn}{RECORD}")), [(torn.as_str(), Some(Wound::Fused)), (RECORD, None)]);
+        assert_eq!(cut(&torn), [(torn.as_str(), Some(DamageKind::TornTail))]);
+        assert_eq!(cut(&format!("{torn}{RECORD}")), [(torn.as_str(), Some(DamageKind::Fused)), (RECORD, None)]);
         // Torn where a part would begin, the next record looks like one.
         let torn = r#"{"role":"assistant","tool_calls":["#;
-        assert_eq!(cut(&format!("{torn}{RECORD}")), [(torn, Some(Wound::Fused)), (RECORD, None)]);
-        // A document around records is no record.
+        assert_eq!(cut(&format!("{torn}{RECORD}")), [(torn, Some(DamageKind::Fused)), (RECORD, None)]);
+        // A document around records is not a record.
         let (before, between) = (r#"{"key":"k","messages":["#, ",");
         let torn = format!("{before}{RECORD}{between}{}", &RECORD[..20]);
         let pieces = cut(&torn);
-        assert_eq!(pieces[..2], [(before, Some(Wound::Fused)), (RECORD, None)]);
+        assert_eq!(pieces[..2], [(before, Some(DamageKind::Fused)), (RECORD, None)]);
     }
 
     #[test]
     fn a_line_without_a_record_is_named_for_what_it_is() {
-        assert_eq!(cut(&RECORD[..20]), [(&RECORD[..20], Some(Wound::TornTail))]);
-        assert_eq!(cut("garbage"), [("garbage", Some(Wound::NotJson))]);
-        assert_eq!(cut("\0\0\0"), [("\0\0\0", Some(Wound::NulRun))]);
+        assert_eq!(cut(&RECORD[..20]), [(&RECORD[..20], Some(DamageKind::TornTail))]);
+        assert_eq!(cut("garbage"), [("garbage", Some(DamageKind::NotJson))]);
+        assert_eq!(cut("\0\0\0"), [("\0\0\0", Some(DamageKind::NulRun))]);
     }
 
     #[test]
-    fn a_record_is_found_behind_however_many_objects_that_are_none() {
+    fn a_record_is_found_after_however_many_objects_that_are_not_records() {
         let torn = format!("{{\"list\":[{}", "{\"x\":1},".repeat(500));
-        assert_eq!(cut(&format!("{torn}{RECORD}")), [(torn.as_str(), Some(Wound::Fused)), (RECORD, None)]);
+        assert_eq!(cut(&format!("{torn}{RECORD}")), [(torn.as_str(), Some(DamageKind::Fused)), (RECORD, None)]);
     }
 
     #[test]

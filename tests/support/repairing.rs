@@ -72,7 +72,7 @@ impl<'a> Bench<'a> {
     }
 
     /// Plans and does it; returns the files that were written.
-    pub fn mend(&self) -> Vec<String> {
+    pub fn repair(&self) -> Vec<String> {
         let (files, fingerprint) = self.plan();
         if !files.is_empty() {
             self.apply(&fingerprint).unwrap();

@@ -24,7 +24,7 @@ pub(super) struct Prompt {
 }
 
 impl Prompt {
-    /// The one that waits in a sidecar.
+    /// Returns the one that waits in a sidecar.
     pub(super) fn waiting(sidecar: &Document<'_>) -> Option<Prompt> {
         let content = sidecar.get("pending_user_message").filter(|value| value.is_string() && is_true(Some(*value)))?;
         Some(Prompt {
@@ -105,7 +105,7 @@ impl Added {
     }
 }
 
-/// A row as the model sees it; nothing where it does not.
+/// Returns a row as the model sees it; nothing where it does not.
 fn seen_by_model(row: Value<'_>) -> Option<Vec<u8>> {
     if !row.is_object() {
         return None;
@@ -188,7 +188,7 @@ fn without_what_is_there(output: &mut Output, rows: &[Row]) {
     output.leave_out(is_there);
 }
 
-/// The note that a turn was cut short, in the program's own words.
+/// Returns the note that a turn was cut short, in the program's own words.
 fn marker(output: &Output, stream: &str, stamp: f64) -> Vec<u8> {
     let outcome = match (output.is_empty(), stream.is_empty()) {
         (false, _) => "The partial output above was recovered from the run journal, but the interrupted agent process could not continue.",
