@@ -1,7 +1,7 @@
 //! The loader's rules, each by itself.
 
 use super::*;
-use crate::model::files::{RelPath, SourceFile};
+use crate::model::files::{Entry, RelPath, SourceFile};
 
 /// What is shown of a session with these rows: id, time and data of messages, then id,
 /// message and data of parts, as JSON.
