@@ -12,6 +12,7 @@
 //! # }
 //! ```
 
+mod call;
 mod convert;
 mod error;
 mod flat;
@@ -20,6 +21,7 @@ mod json;
 mod log;
 mod message;
 mod messages;
+mod other;
 mod part;
 mod reading;
 mod restore;
@@ -32,6 +34,7 @@ mod text;
 mod time;
 mod usage;
 
+pub(crate) use call::{CallFacts, Edit, PatchLine, is_patch, patch_lines};
 pub use convert::{ConvertOptions, ConvertStatus, Converted, ConvertedSession, Progress, convert};
 pub use error::Error;
 pub use flat::{FlatFile, FlatMessage, FlatShell, FlatToolCall, FlatToolResult};
@@ -40,6 +43,7 @@ pub use json::Json;
 pub use log::Log;
 pub use message::{Message, MessageKind};
 pub use messages::{Messages, View};
+pub(crate) use other::OtherFacts;
 pub use part::{Arguments, Media, Part, Shell, Thinking, ToolCall, ToolResult};
 pub use restore::RestoredFiles;
 pub(crate) use rewrite::{NamesOf, SaidIn, TextToRewrite};

@@ -52,7 +52,7 @@ impl Session {
             format: session.format.clone(),
             format_version: session.format_version.clone(),
             kind: session.kind,
-            title: session.title.clone(),
+            title: session.title.clone().or_else(|| outcome.name().map(str::to_owned)),
             cwd: session.cwd.clone(),
             created: session.created.clone(),
             parent: session.parent_session.clone(),

@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use crate::json::{self, Dialect};
+
 use super::reading::Object;
 
 /// The tokens that a message took, and what they cost.
@@ -42,6 +44,12 @@ pub struct Usage {
 }
 
 impl Usage {
+    /// Reads the `usage` of a payload that need not be valid JSON.
+    pub(crate) fn of_payload(payload: &[u8]) -> Option<Usage> {
+        json::scan_object(payload, Dialect::Strict, &mut Vec::new()).ok()?;
+        Usage::of(&Object::of(payload))
+    }
+
     /// Reads the `usage` of a payload.
     pub(super) fn of(payload: &Object<'_>) -> Option<Usage> {
         payload.get("usage")?;

@@ -37,7 +37,7 @@ use crate::report::exit::ExitStatus;
 use crate::report::findings::Listing;
 use crate::report::pager::Pager;
 use crate::report::printer::{self, Bar, Form, Printer, Stream, Streams, Talk};
-use crate::report::terminal::{Colours, Terminal};
+use crate::report::terminal::{Colours, Edge, Terminal};
 use crate::report::text;
 use crate::store::disk::{Disk, RealDisk};
 use crate::store::walk::{real_folder_of, real_path};
@@ -246,12 +246,15 @@ fn run_html(args: &args::Html, store: Option<&Path>, jobs: usize, out: &Printer)
 }
 
 /// How wide lines may be: `COLUMNS` says it, else the terminal; where neither
-/// does it is 80.
+/// does it is 80, and only tables that need more have more.
 fn terminal() -> Terminal {
     let stdout = std::io::stdout();
     let asked = said("COLUMNS").and_then(|columns| columns.to_str()?.trim().parse().ok()).filter(|columns| *columns > 0);
     let measured = || rustix::termios::tcgetwinsize(&stdout).ok().map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0);
-    Terminal { columns: asked.or_else(measured).unwrap_or(80) }
+    match asked.or_else(measured) {
+        Some(columns) => Terminal { columns, edge: Edge::Hard },
+        None => Terminal { columns: 80, edge: Edge::Soft },
+    }
 }
 
 /// What stdout and stderr lead to, and what may be drawn there.

@@ -3,92 +3,15 @@
 use base64::Engine;
 use similar::{ChangeTag, TextDiff};
 
-use crate::api::{Arguments, Json, Media, ToolCall};
-use crate::json::{self, Kind};
+use crate::api::{Edit, Json, Media, PatchLine, patch_lines};
+use crate::json;
 use crate::report::text;
-
-/// Members that say best what a call does, the best first.
-const TELLING: [&str; 20] = [
-    "command",
-    "cmd",
-    "file_path",
-    "path",
-    "filename",
-    "notebook_path",
-    "absolute_path",
-    "dir_path",
-    "pattern",
-    "query",
-    "url",
-    "description",
-    "prompt",
-    "task",
-    "message",
-    "text",
-    "code",
-    "content",
-    "name",
-    "title",
-];
-
-/// Members that name a file.
-const PATHS: [&str; 6] = ["file_path", "path", "filename", "filePath", "notebook_path", "absolute_path"];
-
-/// Pairs of members that an edit replaces the first of with the second.
-const EDITS: [(&str, &str); 5] =
-    [("old_string", "new_string"), ("oldText", "newText"), ("old_str", "new_str"), ("old_text", "new_text"), ("old_source", "new_source")];
 
 /// Unchanged lines around a change.
 const CONTEXT: usize = 2;
 
 /// Texts of more lines are not compared: all of the old goes, all of the new comes.
 const COMPARED: usize = 4_000;
-
-/// One argument: its name, and its value as a text.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Argument {
-    pub name: String,
-    pub value: String,
-}
-
-/// Returns the arguments of a call, in their order. Arguments that are no
-/// object are one without a name.
-pub(super) fn arguments(call: &ToolCall) -> Vec<Argument> {
-    let Some(given) = &call.arguments else { return Vec::new() };
-    let Some(json) = given.json() else {
-        let value = match given {
-            Arguments::Text(text) => text.as_str().to_owned(),
-            Arguments::Json(json) => json.as_str().to_owned(),
-        };
-        return vec![Argument { name: String::new(), value }];
-    };
-    let bytes = json.as_str().as_bytes();
-    if json::kind_of(bytes) == Kind::Object {
-        json::members(bytes).map(|member| Argument { name: member.name().into_owned(), value: text_of(member.value) }).collect()
-    } else {
-        vec![Argument { name: String::new(), value: text_of(bytes) }]
-    }
-}
-
-/// A text without its quotes, anything else as its JSON.
-fn text_of(value: &[u8]) -> String {
-    if json::kind_of(value) == Kind::String { json::unescape(value).into_owned() } else { json::lossy(value).into_owned() }
-}
-
-/// Returns what a call does, in one line: the argument that says it best, else
-/// all of them.
-pub(super) fn summary(arguments: &[Argument]) -> String {
-    let telling = TELLING.iter().find_map(|name| arguments.iter().find(|argument| argument.name == *name && !argument.value.is_empty()));
-    let words = match telling {
-        Some(argument) => argument.value.clone(),
-        None => arguments.iter().map(named).collect::<Vec<_>>().join(" "),
-    };
-    one_line(&words)
-}
-
-fn named(argument: &Argument) -> String {
-    if argument.name.is_empty() { argument.value.clone() } else { format!("{}={}", argument.name, argument.value) }
-}
 
 /// So much of a text can a line show.
 const LINE: usize = 500;
@@ -111,51 +34,35 @@ pub(super) fn compacted(raw: &Json) -> String {
     format!("━━ for the model, this takes the place of what is above{kept}{tokens} ━━")
 }
 
-/// What an edit puts in the place of what, in which file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Replacement {
-    pub path: Option<String>,
-    pub old: String,
-    pub new: String,
-}
-
-/// Returns what a call replaces, where it is an edit.
-pub(super) fn replacements(call: &ToolCall) -> Vec<Replacement> {
-    let Some(json) = call.arguments.as_ref().and_then(Arguments::json) else { return Vec::new() };
-    let bytes = json.as_str().as_bytes();
-    let path = PATHS.iter().find_map(|name| string(bytes, name));
-    let one = |object: &[u8]| {
-        let path = path.clone();
-        EDITS.iter().find_map(|(old, new)| Some(Replacement { old: string(object, old)?, new: string(object, new)?, path: path.clone() }))
-    };
-    let mut found: Vec<Replacement> = one(bytes).into_iter().collect();
-    if json::kind_of(bytes) == Kind::Object {
-        let lists = json::members(bytes).filter(|member| member.is("edits") && json::kind_of(member.value) == Kind::Array);
-        lists.for_each(|list| found.extend(json::elements(list.value).filter_map(one)));
-    }
-    found
-}
-
-fn string(object: &[u8], name: &str) -> Option<String> {
-    if json::kind_of(object) != Kind::Object {
-        return None;
-    }
-    let value = json::members(object).find(|member| member.is(name))?.value;
-    (json::kind_of(value) == Kind::String).then(|| json::unescape(value).into_owned())
-}
-
 /// A line of a diff.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum DiffLine {
     Same(String),
     Removed(String),
     Added(String),
+    /// Which file or place the next lines are of.
+    Heading(String),
     /// Unchanged lines that are not shown.
     Gap,
 }
 
+/// Returns what an edit changes, line by line.
+pub(super) fn changed(edit: &Edit) -> Vec<DiffLine> {
+    match edit {
+        Edit::Replacement { old, new } => diff(old, new),
+        Edit::Patch(patch) => patch_lines(patch)
+            .map(|line| match line {
+                PatchLine::Same(line) => DiffLine::Same(line.to_owned()),
+                PatchLine::Removed(line) => DiffLine::Removed(line.to_owned()),
+                PatchLine::Added(line) => DiffLine::Added(line.to_owned()),
+                PatchLine::Heading(line) => DiffLine::Heading(line.to_owned()),
+            })
+            .collect(),
+    }
+}
+
 /// Returns what changes between two texts, line by line.
-pub(super) fn diff(old: &str, new: &str) -> Vec<DiffLine> {
+fn diff(old: &str, new: &str) -> Vec<DiffLine> {
     let removed = |text: &str| text.lines().map(|line| DiffLine::Removed(line.to_owned())).collect::<Vec<_>>();
     let added = |text: &str| text.lines().map(|line| DiffLine::Added(line.to_owned())).collect::<Vec<_>>();
     if old.lines().count().max(new.lines().count()) > COMPARED {
@@ -211,19 +118,6 @@ fn pixels(bytes: &[u8]) -> Option<(u32, u32)> {
 mod tests {
     use super::*;
 
-    fn argument(name: &str, value: &str) -> Argument {
-        Argument { name: name.to_owned(), value: value.to_owned() }
-    }
-
-    #[test]
-    fn a_call_is_summed_up_by_what_says_most() {
-        let say = |arguments: &[(&str, &str)]| summary(&arguments.iter().map(|(name, value)| argument(name, value)).collect::<Vec<_>>());
-        assert_eq!(say(&[("timeout", "5"), ("command", "ls\n -la")]), "ls -la");
-        assert_eq!(say(&[("a", "1"), ("b", "[2]")]), "a=1 b=[2]");
-        assert_eq!(say(&[("", "as it came")]), "as it came");
-        assert_eq!(say(&[]), "");
-    }
-
     #[test]
     fn a_diff_shows_changes_with_lines_around_them() {
         let old: String = (0..9).map(|n| format!("line {n}\n")).collect();
@@ -234,6 +128,7 @@ mod tests {
                 DiffLine::Same(line) => format!(" {line}"),
                 DiffLine::Removed(line) => format!("-{line}"),
                 DiffLine::Added(line) => format!("+{line}"),
+                DiffLine::Heading(line) => line,
                 DiffLine::Gap => "…".to_owned(),
             })
             .collect();

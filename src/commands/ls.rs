@@ -164,8 +164,11 @@ const COLUMNS: [(&str, Side, Tint); 7] = [
 /// The column of the ids.
 const ID: usize = COLUMNS.len() - 1;
 
+/// What is left out first where the terminal is narrow: turns, size, messages.
+const LEAST: [usize; 3] = [3, 4, 2];
+
 /// A title keeps at least so many columns where ids are longer than most.
-const TITLE: usize = 16;
+const TITLE: usize = 12;
 
 /// An id of so many columns is never cut: a part of it would not name its session.
 const SHORT_ID: usize = 24;
@@ -179,8 +182,18 @@ fn table(rows: &[(&SessionRow, &str)], terminal: Terminal, out: &Printer) {
     for (row, short) in rows {
         cells(row, short).iter().zip(&mut widths).for_each(|(cell, width)| *width = columns(cell).max(*width));
     }
-    let others: usize = widths[..ID].iter().map(|width| width + 2).sum();
-    widths[ID] = widths[ID].min(terminal.columns.saturating_sub(others + TITLE).max(SHORT_ID));
+    let needed = |widths: &[usize; COLUMNS.len()]| -> usize {
+        let others = widths[..ID].iter().filter(|width| **width > 0).map(|width| width + 2);
+        others.sum::<usize>() + widths[ID].min(SHORT_ID) + 2 + TITLE
+    };
+    let terminal = terminal.with_room_for(needed(&widths));
+    for column in LEAST {
+        if needed(&widths) > terminal.columns {
+            widths[column] = 0;
+        }
+    }
+    let id = widths[ID].min(SHORT_ID);
+    widths[ID] = widths[ID].min(id + terminal.columns.saturating_sub(needed(&widths)));
     out.text(line(&heads, "TITLE", &widths, terminal, |_| Tint::Guide));
     for (row, short) in rows {
         let words: Vec<&str> = row.about.called().unwrap_or_default().split_whitespace().collect();

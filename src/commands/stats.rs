@@ -69,6 +69,9 @@ const CSV: &str = "by,key,sessions,messages,turns,answers,answers_with_usage,ans
 /// The longest bar.
 const BAR: usize = 24;
 
+/// Numbers that are left out first where the terminal is narrow.
+const LEAST: [&str; 4] = ["CACHED", "TURNS", "SESSIONS", "MESSAGES"];
+
 /// A name has so many columns at most.
 const NAME: usize = 36;
 
@@ -185,10 +188,22 @@ fn table(by: &str, mut rows: Vec<(&str, &Counts)>, terminal: Terminal, out: &Pri
     let widths: Vec<usize> =
         (0..heads.len()).map(|n| cells.iter().map(|row| columns(&row[n])).chain([columns(heads[n])]).max().unwrap_or(0)).collect();
     let first = rows.iter().map(|(key, _)| columns(&name(key))).chain([by.len()]).max().unwrap_or(0);
+    let needed = |widths: &[usize]| widths.iter().filter(|width| **width > 0).map(|width| width + 2).sum::<usize>();
+    let terminal = terminal.with_room_for(first + needed(&widths));
+    let mut widths = widths;
+    for least in LEAST {
+        if first + needed(&widths) > terminal.columns
+            && let Some(at) = heads.iter().position(|head| *head == least)
+        {
+            widths[at] = 0;
+        }
+    }
+    let first = first.min(terminal.columns.saturating_sub(needed(&widths)).max(by.len()));
     let line = |key: &str, row: &[String], tint: Tint| {
         let mut line = FittedLine::new(terminal);
-        line.push(tint, &format!("{key}{}", " ".repeat(first.saturating_sub(columns(key)))));
-        for (cell, width) in row.iter().zip(&widths) {
+        let key = fitted(key, first);
+        line.push(tint, &format!("{key}{}", " ".repeat(first.saturating_sub(columns(&key)))));
+        for (cell, width) in row.iter().zip(&widths).filter(|(_, width)| **width > 0) {
             line.push(if tint == Tint::Guide { tint } else { Tint::Plain }, &format!("  {}{cell}", " ".repeat(width - columns(cell))));
         }
         line

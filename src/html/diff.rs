@@ -2,6 +2,8 @@
 
 use similar::{ChangeTag, TextDiff};
 
+use crate::api::{PatchLine, patch_lines};
+
 use super::escape::push_escaped;
 
 /// Of texts with more lines no smallest difference is looked for: that can take
@@ -35,22 +37,14 @@ pub(super) fn push_edit(old: &str, new: &str, out: &mut String) {
 
 /// Appends a patch that is written out already.
 pub(super) fn push_patch(patch: &str, out: &mut String) {
-    for line in patch.lines() {
-        let sign = line.chars().next().unwrap_or(' ');
-        match sign {
-            '+' | '-' if !line.starts_with("+++") && !line.starts_with("---") => push_line(sign, &line[1..], out),
-            '@' => push_line('@', line, out),
-            _ => push_line(' ', line.strip_prefix(' ').unwrap_or(line), out),
+    for line in patch_lines(patch) {
+        match line {
+            PatchLine::Same(line) => push_line(' ', line, out),
+            PatchLine::Removed(line) => push_line('-', line, out),
+            PatchLine::Added(line) => push_line('+', line, out),
+            PatchLine::Heading(line) => push_line('@', line, out),
         }
     }
-}
-
-/// Tells whether a text is a patch.
-pub(super) fn is_patch(text: &str) -> bool {
-    let start = text.trim_start();
-    start.starts_with("diff --git ")
-        || start.starts_with("*** Begin Patch")
-        || (start.starts_with("--- ") && text.contains("\n+++ ") && text.contains("\n@@"))
 }
 
 fn push_line(sign: char, line: &str, out: &mut String) {
@@ -84,11 +78,12 @@ mod tests {
     }
 
     #[test]
-    fn patches_are_known_by_their_beginning() {
-        assert!(is_patch("diff --git a/x b/x\n") && is_patch("--- a\n+++ b\n@@ -1 +1 @@\n"));
-        assert!(!is_patch("--- a list\n- of things"));
+    fn a_patch_is_coloured_line_by_line() {
         let mut out = String::new();
-        push_patch("@@ -1 +1 @@\n-a\n+b\n c\n+++ x", &mut out);
-        assert!(out.contains("<span class=d>- a\n</span><span class=a>+ b\n</span><span class=u>  c\n</span><span class=u>  +++ x"));
+        push_patch("@@ -1 +1 @@\n-a\n+b\n c", &mut out);
+        assert_eq!(
+            out,
+            "<span class=h>  @@ -1 +1 @@\n</span><span class=d>- a\n</span><span class=a>+ b\n</span><span class=u>  c\n</span>"
+        );
     }
 }

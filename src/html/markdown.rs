@@ -54,7 +54,8 @@ pub(super) fn push_markdown(text: &str, out: &mut String) {
             Event::End(TagEnd::Heading(_)) => shown.push(markup("</p>\n".to_owned())),
             // A line end that a person typed is one that a person sees.
             Event::SoftBreak => shown.push(Event::HardBreak),
-            Event::Start(Tag::HtmlBlock) | Event::End(TagEnd::HtmlBlock) => {}
+            Event::Start(Tag::HtmlBlock) => shown.push(markup("<p class=lines>".to_owned())),
+            Event::End(TagEnd::HtmlBlock) => shown.push(markup("</p>\n".to_owned())),
             event @ (Event::Start(_)
             | Event::End(_)
             | Event::InlineMath(_)
@@ -114,6 +115,11 @@ mod tests {
         for part in ["<p class=\"h h1\">Title</p>", "<strong>b</strong>", "<code>c&lt;d</code><br />", "<i class=k>let</i>", "<td>b</td>"] {
             assert!(page.contains(part), "{part} in {page}");
         }
+    }
+
+    #[test]
+    fn a_block_of_markup_keeps_its_lines() {
+        assert_eq!(shown("<tools list>\n- `a`\n</tools>"), "<p class=lines>&lt;tools list&gt;\n- `a`\n&lt;/tools&gt;</p>\n");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! One message as an article of a page.
 
-use crate::api::{Message, MessageKind, Part, Role, Usage};
+use crate::api::{Message, MessageKind, OtherFacts, Part, Role, StopReason, Usage};
 
 use super::escape::{push_escaped, without_colours};
 use super::markdown::{code_block, push_markdown};
@@ -129,14 +129,17 @@ pub(super) fn push_article(message: &Message, standing: &Standing<'_>, out: &mut
 
 fn push_header(message: &Message, kind: Kind, standing: &Standing<'_>, out: &mut String) {
     out.push_str("<header><b>");
-    match (message.kind, &message.name, &message.source_role) {
-        (MessageKind::Compaction, ..) => out.push_str("Compaction"),
-        (MessageKind::BranchSummary, ..) => out.push_str("Summary of a branch"),
-        (MessageKind::Message, Some(name), _) => push_escaped(name, out),
-        (MessageKind::Message, None, Some(role)) => push_escaped(role, out),
-        (MessageKind::Message, None, None) => out.push_str(kind.words().1),
-    }
+    out.push_str(match message.kind {
+        MessageKind::Compaction => "Compaction",
+        MessageKind::BranchSummary => "Summary of a branch",
+        MessageKind::Message => kind.words().1,
+    });
     out.push_str("</b>");
+    if let Some(own) = message.name.as_ref().or(message.source_role.as_ref()).filter(|_| message.kind == MessageKind::Message) {
+        out.push_str("<i class=as>");
+        push_escaped(own, out);
+        out.push_str("</i>");
+    }
     if let Some(ts) = &message.ts {
         out.push_str("<time datetime=\"");
         push_escaped(ts, out);
@@ -162,6 +165,11 @@ fn push_header(message: &Message, kind: Kind, standing: &Standing<'_>, out: &mut
         push_escaped(&message.hidden_from.join(", "), out);
         out.push_str("</span>");
     }
+    if let Some(end) = message.stop_reason.and_then(bad_end) {
+        out.push_str("<span class=\"mark error\">");
+        out.push_str(end);
+        out.push_str("</span>");
+    }
     if let Some(turn) = standing.turn {
         out.push_str("<span class=turn>");
         out.push_str(turn);
@@ -169,6 +177,16 @@ fn push_header(message: &Message, kind: Kind, standing: &Standing<'_>, out: &mut
     }
     let seq = message.seq;
     out.push_str(&format!("<a class=here href=#m{seq} title=\"Link to this message\">#{seq}</a></header>"));
+}
+
+/// What is said of a message that did not end well.
+fn bad_end(stop: StopReason) -> Option<&'static str> {
+    match stop {
+        StopReason::Aborted => Some("interrupted"),
+        StopReason::Error => Some("failed"),
+        StopReason::MaxTokens => Some("cut off at its longest length"),
+        StopReason::EndTurn | StopReason::ToolUse | StopReason::Other => None,
+    }
 }
 
 /// A time as it is read: the source's own, without fractions.
@@ -222,8 +240,9 @@ fn push_part(part: &Part, role: Role, out: &mut String) {
             out.push_str("</div>");
         }
         Part::Thinking(thinking) => {
+            let first = first_line(thinking.text.as_str());
             out.push_str("<details class=think><summary><b>thinking</b> ");
-            push_escaped(&first_line(thinking.text.as_str()), out);
+            push_escaped(if first.is_empty() { "that its provider keeps to itself" } else { &first }, out);
             out.push_str("</summary><div class=md>");
             push_markdown(thinking.text.as_str(), out);
             out.push_str("</div></details>");
@@ -242,7 +261,13 @@ fn push_part(part: &Part, role: Role, out: &mut String) {
             }
             out.push_str("</div>");
         }
-        Part::Other(json) => out.push_str(&code_block(json.as_str(), "json")),
+        Part::Other(json) => {
+            out.push_str("<details class=\"raw other\"><summary>");
+            push_escaped(&first_line(&OtherFacts::of(json).line()), out);
+            out.push_str("</summary>");
+            out.push_str(&code_block(json.as_str(), "json"));
+            out.push_str("</details>");
+        }
     }
 }
 

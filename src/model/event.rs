@@ -3,6 +3,7 @@
 
 use memchr::memmem::Finder;
 use serde::{Deserialize, Serialize};
+use serde_json::Number;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -161,9 +162,66 @@ pub struct Outcome {
     /// Heads that it fails to load, and why.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub failures: BTreeMap<String, String>,
+    /// What the session took, where its program counts that for the session and not
+    /// for each answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<SessionUsage>,
     /// What else the program derives from the session, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub facts: BTreeMap<String, Fact>,
+}
+
+impl Outcome {
+    /// Returns what the program calls the session, where that is not known from the
+    /// beginning: the log's first line says a title that is.
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        match self.facts.get("name")? {
+            Fact::Text(name) => Some(name),
+            Fact::Json(_) => None,
+        }
+    }
+}
+
+/// What a whole session took, as its program counts it. A count that it does not have
+/// is absent.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct SessionUsage {
+    /// The model that answered, where it is known; the last one of several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Tokens that the models were given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<u64>,
+    /// Tokens that they answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<u64>,
+    /// Those of them that they thought.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reasoning: Option<u64>,
+    /// Tokens that came from a cache.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_read: Option<u64>,
+    /// Tokens that were put into one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_write: Option<u64>,
+    /// All of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total: Option<u64>,
+    /// What it cost, in dollars.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<Number>,
+}
+
+impl SessionUsage {
+    /// Returns what is said, unless that is no model and counts of nothing.
+    #[must_use]
+    pub fn if_any(self) -> Option<SessionUsage> {
+        let SessionUsage { model, input, output, reasoning, cache_read, cache_write, total, cost } = &self;
+        let counts = [input, output, reasoning, cache_read, cache_write, total].into_iter().flatten();
+        let is_any = counts.copied().any(|count| count > 0) || cost.as_ref().and_then(Number::as_f64).is_some_and(|cost| cost > 0.0);
+        (is_any || model.is_some()).then_some(self)
+    }
 }
 
 /// The payload of `hide`.

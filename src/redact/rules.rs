@@ -81,6 +81,10 @@ const RULES: &[Rule] = &[
         API_KEY,
         r"\b(?:ATATT3|ATCTT3|ATBB)[A-Za-z0-9_=-]{20,}|\bsbp_[a-f0-9]{40}|\bglsa_[A-Za-z0-9_]{32,}|\bNRAK-[A-Z0-9]{27}|\bEAA[A-Za-z0-9]{60,}",
     ),
+    sure(
+        API_KEY,
+        r"\b(?:tskey-[a-z]+-[A-Za-z0-9-]{16,}|pscale_(?:tkn|oauth|pw)_[A-Za-z0-9_.-]{30,}|phc_[A-Za-z0-9]{40,}|pat-[a-z]{2}\d-[0-9a-f-]{36})",
+    ),
     sure("bot-token", r"\b\d{8,10}:AA[A-Za-z0-9_-]{30,}"),
     sure("bot-token", r"\b[MNO][A-Za-z\d_-]{23,27}\.[A-Za-z\d_-]{6}\.[A-Za-z\d_-]{27,}"),
     sure("jwt", r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*){1,3}"),
@@ -98,7 +102,11 @@ const RULES: &[Rule] = &[
     ),
     value(SECRET, r#"(?i)(?:^|\s)--?(?:[a-z]+-)*(?:password|passwd|passphrase|secret|token|api-?key)\s+["']?([^\s"'`\\,;()\[\]{}<>]{4,})"#),
     value(PASSWORD, r#"(?:\bcurl\b[^\r\n|]*?\s(?:-u|--user)[ =]?["']?[^\s:"']+:([^\s"']+)|\bsshpass\s+-p\s*["']?([^\s"']+))"#),
-    value(PASSWORD, r"(?mi)^\s*machine\s+\S+\s+login\s+\S+\s+password\s+(\S+)"),
+    // The rest of a key that began in another part, or before what was cut.
+    sure("private-key", r"\A[A-Za-z0-9+/=\s\\]{40,}-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----"),
+    value(PASSWORD, r"(?i)\bmachine\s+\S+\s+login\s+\S+\s+password\s+(\S+)"),
+    // What `docker login` keeps: a name and a password in base64.
+    value(SECRET, r#"\\*"auth\\*"\s*:\s*\\*"([A-Za-z0-9+/=]{12,})"#),
     sure(SECRET, r"[?&](?:sig|X-Amz-Signature|X-Goog-Signature|X-Amz-Security-Token|access_token|client_secret)=([A-Za-z0-9%/+=_.-]{12,})"),
     Rule {
         kind: EMAIL,
@@ -217,6 +225,8 @@ mod tests {
             (API_KEY, key("gsk_", 48)),
             (API_KEY, key("hf_", 34)),
             (API_KEY, key("npm_", 36)),
+            (API_KEY, key("tskey-auth-", 40)),
+            (API_KEY, key("pscale_tkn_", 43)),
             (API_KEY, key("sk_live_", 24)),
             ("bot-token", key("123456789:AA", 33)),
             ("jwt", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abc_DEF-123".to_owned()),
@@ -235,6 +245,8 @@ mod tests {
         assert_eq!(found(&format!("a\n{key}\nb")), [("private-key", key)]);
         let cut = "-----BEGIN RSA PRIVATE KEY-----\\nMIIE";
         assert_eq!(found(&format!("a {cut}")), [("private-key", cut)]);
+        let rest = format!("{}\n-----END RSA PRIVATE KEY-----", "MIIEabcd".repeat(8));
+        assert_eq!(found(&format!("{rest} ok")), [("private-key", rest.as_str())]);
         assert_eq!(found("-----BEGIN PUBLIC KEY-----\nMIIB\n-----END PUBLIC KEY-----"), []);
     }
 
@@ -249,6 +261,7 @@ mod tests {
             "mysql --password hunter2!",
             "postgres://bob:hunter2!@db:5432/x",
             "curl -s -u bob:hunter2! https://x",
+            "the file says machine x login bob password hunter2!",
         ] {
             let all = found(text);
             assert!(all.iter().any(|(_, secret)| *secret == "hunter2!"), "{text}: {all:?}");

@@ -68,7 +68,7 @@ pub fn fitted(text: &str, room: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::terminal::Colours;
+    use crate::report::terminal::{Colours, Edge};
 
     #[test]
     fn texts_are_cut_by_columns() {
@@ -88,7 +88,7 @@ mod tests {
     #[test]
     fn colours_take_no_room_and_can_be_left_out() {
         let line = |colours| {
-            let mut line = FittedLine::new(Terminal { columns: 6 });
+            let mut line = FittedLine::new(Terminal { columns: 6, edge: Edge::Hard });
             line.push(Tint::Id, "abc");
             line.push(Tint::Plain, " def");
             line.finish().render(colours)

@@ -5,6 +5,29 @@
 pub struct Terminal {
     /// How many columns a line may have.
     pub columns: usize,
+    /// What becomes of a table that is wider.
+    pub edge: Edge,
+}
+
+/// What is behind the last column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Edge {
+    /// Nothing: what is wider would be broken into two lines.
+    Hard,
+    /// A file or a pipe: lines should end there, and may be longer.
+    Soft,
+}
+
+impl Terminal {
+    /// Returns a terminal that has room for a table of so many columns where that is
+    /// possible.
+    #[must_use]
+    pub fn with_room_for(self, columns: usize) -> Terminal {
+        match self.edge {
+            Edge::Hard => self,
+            Edge::Soft => Terminal { columns: self.columns.max(columns), ..self },
+        }
+    }
 }
 
 /// Whether lines are coloured.

@@ -43,7 +43,7 @@ LAST MESSAGE      PROGRAM  MSGS  TURNS     SIZE     ID          TITLE
 ";
     assert_eq!(shown(130), wide);
     let narrow = shown(72);
-    assert!(narrow.contains("2026-03-09 17:32  gptme       4      2   4.1 KB     2026-03-09  What to…\n"), "{narrow}");
+    assert!(narrow.contains("2026-03-09 17:32  gptme       4   4.1 KB     2026-03-09  What to sow in…\n"), "{narrow}");
     for width in [1, 20, 40, 72, 80, 200] {
         let text = shown(width);
         assert!(text.lines().filter(|line| !line.ends_with("STORE")).all(|line| columns(line) <= width), "{width}:\n{text}");

@@ -45,6 +45,20 @@ fn an_answer_in_several_messages_takes_its_tokens_once() {
 }
 
 #[test]
+fn counts_of_a_whole_session_are_counted_once() {
+    let of_model =
+        |rows: &[Value], key: &str| rows.iter().find(|row| row["by"] == "model" && row["key"] == key).cloned().unwrap_or_default();
+    // Its program counts tokens for the session, and says the model there too.
+    let web = rows(&migrated("hermes-webui/tour").dest());
+    assert_eq!((&web[0]["input"], &web[0]["output"]), (&210.into(), &40.into()), "{}", web[0]);
+    assert_eq!(web[0]["cost"], Value::Null, "an estimate of nothing is no cost: {}", web[0]);
+    let answers = web[0]["answers_with_usage"].as_u64();
+    assert!(answers > Some(0) && answers <= web[0]["answers"].as_u64(), "{}", web[0]);
+    let codex = rows(&migrated("codex/tour").dest());
+    assert!(of_model(&codex, "loom-5")["answers"].as_u64() > Some(0), "{codex:?}");
+}
+
+#[test]
 fn groups_add_up_to_all() {
     let mut counted = 0;
     for case in all_cases().into_iter().filter(|case| case.id().ends_with("/tour") || case.id().ends_with("/plain")) {

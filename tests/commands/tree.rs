@@ -6,7 +6,7 @@ use crate::support;
 
 use everlog::commands::tree::{Nodes, TreeJob};
 use everlog::report::printer::{Form, Printer, Stream, Streams, Talk};
-use everlog::report::terminal::{Colours, Terminal};
+use everlog::report::terminal::{Colours, Edge, Terminal};
 use serde_json::Value;
 use std::fs;
 use std::io::Write;
@@ -225,7 +225,7 @@ fn colours_change_nothing_but_colours() {
     bench.migrate(&[]);
     let drawn = |colours| {
         let kept = Kept::default();
-        let job = TreeJob { log: pi::log(&bench), nodes: Nodes::OfNote, terminal: Terminal { columns: 60 } };
+        let job = TreeJob { log: pi::log(&bench), nodes: Nodes::OfNote, terminal: Terminal { columns: 60, edge: Edge::Hard } };
         let streams = Streams { stdout: Stream::Terminal(colours), ..Streams::DATA };
         everlog::commands::tree::run(&job, &Printer::to(Box::new(kept.clone()), Form::Text, Talk::Usual).on(streams)).unwrap();
         String::from_utf8(kept.0.lock().unwrap().clone()).unwrap()

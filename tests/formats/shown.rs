@@ -10,7 +10,7 @@ use everlog::commands::replay::{self, Branches, ReplayJob, Salvage, Shape, View}
 use everlog::commands::show::{self, ShowJob, ShownAs, Thinking, Tools};
 use everlog::report::fitted::columns;
 use everlog::report::printer::{Form, Printer, Talk};
-use everlog::report::terminal::Terminal;
+use everlog::report::terminal::{Edge, Terminal};
 use serde_json::Value;
 use std::io::Write;
 use std::path::Path;
@@ -51,7 +51,7 @@ fn job(log: &Path, form: ShownAs, columns: usize) -> ShowJob {
         thinking: Thinking::Dimmed,
         clock: Clock::Source,
         form,
-        terminal: Terminal { columns },
+        terminal: Terminal { columns, edge: Edge::Hard },
         redactor: None,
     }
 }

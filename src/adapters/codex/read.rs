@@ -3,7 +3,7 @@
 
 use crate::adapters::format::{Check, ReadSummary};
 use crate::adapters::kit::conversion::Conversion;
-use crate::model::event::{EventKind, Outcome, Session, SessionKind};
+use crate::model::event::{EventKind, Outcome, Session, SessionKind, SessionUsage};
 use crate::model::files::{Entry, Files, RelPath};
 use crate::model::finding::{FindingCode, Findings};
 use crate::model::heads::{HeadKind, HeadName, HeadOp};
@@ -15,7 +15,8 @@ use crate::model::stream::{EventSink, StreamError};
 use super::lay::Layer;
 use super::names::{self, Form, ID};
 use super::prepare::{Prepared, Rollout, Standing};
-use super::scan::{self, PROGRAM};
+use super::record::{Record, inside, members_of, number, text};
+use super::scan::{self, PROGRAM, Scan};
 use super::{document, home};
 
 /// A rollout that is no longer in its plain form.
@@ -139,7 +140,33 @@ fn outcome(prepared: &Prepared<'_>, main: Option<usize>, findings: &mut Findings
     if let (Some(error), Some(path)) = (&error, main.and_then(|main| prepared.rollouts[main].path)) {
         findings.add(FindingCode::LoaderFails, Location::of_path(path), format!("{PROGRAM} refuses this session: {error}"));
     }
-    Outcome { active: Some(HeadName::main().to_string()), error, ..Outcome::default() }
+    let usage = main.and_then(|main| usage(&prepared.rollouts[main].scan));
+    Outcome { active: Some(HeadName::main().to_string()), error, usage, ..Outcome::default() }
+}
+
+/// What a thread took: the last of the counts that its rollout has. The program counts
+/// on from it when it resumes the thread.
+fn usage(scan: &Scan<'_>) -> Option<SessionUsage> {
+    let payloads = |record: Record| {
+        let lines = scan.records.iter().rev().filter(move |line| line.record == record);
+        lines.map(|line| inside(&members_of(line.text.trim_ascii_start()), "payload"))
+    };
+    let counts = payloads(Record::Other).find_map(|event| {
+        let counts = inside(&inside(&event, "info"), "total_token_usage");
+        (text(&event, "type").as_deref() == Some("token_count") && !counts.is_empty()).then_some(counts)
+    });
+    let counts = counts.unwrap_or_default();
+    let usage = SessionUsage {
+        model: payloads(Record::TurnContext).find_map(|settings| text(&settings, "model")),
+        input: number(&counts, "input_tokens"),
+        output: number(&counts, "output_tokens"),
+        reasoning: number(&counts, "reasoning_output_tokens"),
+        cache_read: number(&counts, "cached_input_tokens"),
+        cache_write: number(&counts, "cache_write_input_tokens"),
+        total: number(&counts, "total_tokens"),
+        cost: None,
+    };
+    usage.if_any()
 }
 
 /// The head of what can be read of a session that Codex does not load.

@@ -1,10 +1,12 @@
 //! The rows of a session, or those that belong to none, as events.
 
+use serde_json::Number;
+
 use crate::adapters::format::{Check, ReadSummary};
 use crate::adapters::kit::conversion::Conversion;
 use crate::adapters::kit::rows;
 use crate::json::Value;
-use crate::model::event::{EventKind, Fidelity, Outcome, Session, SessionKind};
+use crate::model::event::{EventKind, Fidelity, Outcome, Session, SessionKind, SessionUsage};
 use crate::model::files::{Files, RelPath};
 use crate::model::finding::Findings;
 use crate::model::heads::{HeadName, HeadOp};
@@ -21,9 +23,8 @@ pub(super) fn read(files: &Files, check: Check, events: &mut dyn EventSink, find
     let mut to = Conversion::new(files, check, events, findings);
     let Some((path, text)) = files.rows() else { return to.trailer(&[]) };
     let session = session_of(text);
-    let model = session.as_ref().and_then(|(_, model)| model.clone());
-    let is_session = session.is_some();
-    let (session, _) = session.unwrap_or_else(|| (rest_of(path, text), None));
+    let (session, mut usage) = session.unwrap_or_else(|| (rest_of(path, text), SessionUsage::default()));
+    let model = usage.model.take();
     to.put_json(EventKind::Session, &session)?;
     let mut chain = Chain { last: Seq::ROOT, review: Review::default() };
     rows::read(&mut to, path, text, &mut |to, header, row| chain.put(to, header, row))?;
@@ -31,7 +32,7 @@ pub(super) fn read(files: &Files, check: Check, events: &mut dyn EventSink, find
         to.put_head(&HeadName::main(), Seq::ROOT, HeadOp::Branch)?;
     }
     let active = HeadName::main().to_string();
-    let outcome = Outcome { active: Some(active.clone()), model: model.filter(|_| is_session), ..Outcome::default() };
+    let outcome = Outcome { active: Some(active.clone()), model, usage: usage.if_any(), ..Outcome::default() };
     to.put_json(EventKind::Outcome, &outcome)?;
     to.events.close_facts(&active)?;
     to.trailer(&[])
@@ -55,9 +56,9 @@ fn rest_of(path: &RelPath, text: &[u8]) -> Session {
     session
 }
 
-/// What the log says of its session, and the session's model: from its own row,
+/// What the log says of its session, and what the session took: from its own row,
 /// which comes first.
-fn session_of(text: &[u8]) -> Option<(Session, Option<String>)> {
+fn session_of(text: &[u8]) -> Option<(Session, SessionUsage)> {
     let mut lines = lines(text);
     let Some(RowsLine::Rows(header)) = lines.next().and_then(RowsLine::read) else { return None };
     let (_, id) = header.all.clone().filter(|_| header.table == "sessions")?;
@@ -75,7 +76,28 @@ fn session_of(text: &[u8]) -> Option<(Session, Option<String>)> {
         RowValue::Real(seconds) => Some(format!("{seconds:?}")),
         RowValue::Null | RowValue::Integer(_) | RowValue::Text(_) | RowValue::Blob(_) => None,
     });
-    Some((session, text("model")))
+    let count = |column: &str| match columns.get(column) {
+        Some(RowValue::Integer(count)) => u64::try_from(count).ok(),
+        None | Some(RowValue::Null | RowValue::Real(_) | RowValue::Text(_) | RowValue::Blob(_)) => None,
+    };
+    let cost = |column: &str| match columns.get(column) {
+        Some(RowValue::Real(cost)) => Number::from_f64(cost),
+        Some(RowValue::Integer(cost)) => Some(Number::from(cost)),
+        None | Some(RowValue::Null | RowValue::Text(_) | RowValue::Blob(_)) => None,
+    };
+    let usage = SessionUsage {
+        model: text("model"),
+        input: count("input_tokens"),
+        output: count("output_tokens"),
+        reasoning: count("reasoning_tokens"),
+        cache_read: count("cache_read_tokens"),
+        cache_write: count("cache_write_tokens"),
+        total: None,
+        // An estimate of nothing is what the program writes of a model whose price it
+        // does not know.
+        cost: cost("actual_cost_usd").or_else(|| cost("estimated_cost_usd").filter(|cost| cost.as_f64() > Some(0.0))),
+    };
+    Some((session, usage))
 }
 
 /// The messages of a session, one after the other.

@@ -1,6 +1,7 @@
 //! A unit's files to events: the sidecar's lists, the backup, the journals,
 //! what a load ends in, and how each file is rebuilt.
 
+use serde_json::Number;
 use std::collections::HashMap;
 
 use crate::adapters::format::{Check, ReadSummary};
@@ -8,7 +9,7 @@ use crate::adapters::kit::conversion::Conversion;
 use crate::adapters::kit::known::Known;
 use crate::adapters::kit::place::Repeats;
 use crate::json::{self, Kind, Value};
-use crate::model::event::{EventKind, Outcome, Session, SessionKind};
+use crate::model::event::{EventKind, Outcome, Session, SessionKind, SessionUsage};
 use crate::model::fact::Fact;
 use crate::model::files::{Files, RelPath, SourceFile};
 use crate::model::finding::{FindingCode, Findings};
@@ -131,6 +132,21 @@ impl<'a> Reader<'a, '_> {
     fn facts_of(&mut self, sidecar: &Document<'a>) {
         let text = |key: &str| sidecar.get(key).filter(|value| !value.is_null()).map(shown);
         self.outcome.model = text("model");
+        let count = |key: &str| sidecar.get(key).and_then(|count| std::str::from_utf8(count.text()).ok()?.parse().ok());
+        let usage = SessionUsage {
+            input: count("input_tokens"),
+            output: count("output_tokens"),
+            cache_read: count("cache_read_tokens"),
+            cache_write: count("cache_write_tokens"),
+            // An estimate of nothing is what the program writes of a model whose price
+            // it does not know.
+            cost: sidecar
+                .get("estimated_cost")
+                .and_then(|cost| serde_json::from_slice::<Number>(cost.text()).ok())
+                .filter(|cost| cost.as_f64() > Some(0.0)),
+            ..SessionUsage::default()
+        };
+        self.outcome.usage = usage.if_any();
         self.outcome.summary = text("compression_anchor_summary").filter(|summary| !summary.is_empty());
         // A session without a title is given one, one without a name for it is not.
         if let Some(title) = text("title").or(sidecar.get("title").is_none().then(|| "Untitled".to_owned())) {

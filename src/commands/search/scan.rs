@@ -5,8 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::ops::{ControlFlow, Range};
 
-use crate::api::{Message, MessageKind, Part, Role};
-use crate::commands::calls;
+use crate::api::{CallFacts, Message, MessageKind, Part, Role};
 use crate::commands::error::CommandError;
 use crate::commands::sessions::SessionRow;
 use crate::commands::{logs, nodes};
@@ -225,7 +224,7 @@ impl Search<'_> {
                         self.called.insert(id.clone(), name.clone());
                     }
                     let say = |text| Said { role: message.role, part: PartKind::Call, tool: call.name.clone(), text };
-                    all.extend(calls::arguments(call).into_iter().map(|argument| say(argument.value.into())));
+                    all.extend(CallFacts::of(call).arguments.into_iter().map(|argument| say(argument.value.into())));
                 }
                 Part::ToolResult(result) => {
                     let tool = result.name.clone().or_else(|| self.called.get(result.call_id.as_ref()?).cloned());

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::api::{Message, MessageKind, Part, Role, StopReason, ToolCall, ToolResult};
+use crate::api::{CallFacts, Json, Message, MessageKind, OtherFacts, Part, Role, StopReason, ToolCall, ToolResult};
 use crate::commands::calls::{self, DiffLine};
 use crate::commands::clock::Clock;
 use crate::report::fitted::{columns, fitted};
@@ -115,14 +115,17 @@ impl<'a> TerminalWriter<'a> {
                     self.put_wrapped(Tint::Damage, &format!("exit code {code}"));
                 }
             }
-            Part::Other(json) => self.other(json.as_str()),
+            Part::Other(json) => self.other(json),
         }
     }
 
-    fn other(&self, json: &str) {
+    /// Shows a part of no known kind: all of it, or what there is to read in it.
+    fn other(&self, json: &Json) {
+        let facts = OtherFacts::of(json);
         let shown = match self.tools {
-            Tools::Full => json.to_owned(),
-            Tools::Short | Tools::None => fitted(&visible(&calls::one_line(json)), self.room()),
+            Tools::Full => json.as_str().to_owned(),
+            Tools::Short | Tools::None if facts.said.is_empty() => return,
+            Tools::Short | Tools::None => fitted(&visible(&calls::one_line(&format!("· {}", facts.line()))), self.room()),
         };
         self.put(wrapped(&Styled::of(Tint::Guide, shown), self.room(), Breaks::Anywhere));
     }
@@ -153,26 +156,25 @@ impl<'a> TerminalWriter<'a> {
             return;
         }
         self.last = Last::Call;
-        let arguments = calls::arguments(call);
-        let replacements = calls::replacements(call);
+        let facts = CallFacts::of(call);
         let mut line = Styled::of(Tint::Guide, "→ ");
         line.push(Tint::Id, &visible(name));
         match self.tools {
-            Tools::Full if replacements.is_empty() => {
+            Tools::Full if facts.edits.is_empty() => {
                 self.put(vec![line]);
-                for argument in &arguments {
+                for argument in &facts.arguments {
                     self.argument(&argument.name, &argument.value);
                 }
             }
             Tools::Full | Tools::Short | Tools::None => {
                 let room = self.room().saturating_sub(columns(&line.plain()) + 2);
                 line.push(Tint::Guide, "  ");
-                line.push(Tint::Plain, &fitted(&visible(&calls::summary(&arguments)), room));
+                line.push(Tint::Plain, &fitted(&visible(&calls::one_line(&facts.gist())), room));
                 self.put(vec![line]);
             }
         }
-        for replacement in replacements {
-            self.diff(&calls::diff(&replacement.old, &replacement.new));
+        for edit in &facts.edits {
+            self.diff(&calls::changed(edit));
         }
     }
 
@@ -204,6 +206,7 @@ impl<'a> TerminalWriter<'a> {
                 DiffLine::Same(line) => (Tint::Guide, format!("  {line}")),
                 DiffLine::Removed(line) => (Tint::Removed, format!("- {line}")),
                 DiffLine::Added(line) => (Tint::Added, format!("+ {line}")),
+                DiffLine::Heading(line) => (Tint::Mark, line.clone()),
                 DiffLine::Gap => (Tint::Guide, "…".to_owned()),
             };
             self.indented(tint, &line);
@@ -330,7 +333,8 @@ impl Writer for TerminalWriter<'_> {
         self.last = Last::Message;
         self.out.text("");
         self.head(message);
-        if is_empty(message) {
+        // Some programs say what a compaction kept in the message after it.
+        if is_empty(message) && message.kind == MessageKind::Message {
             self.put_wrapped(Tint::Guide, "(nothing)");
         }
         for part in &message.parts {

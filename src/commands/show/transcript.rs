@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::api::{Message, MessageKind, Part, ToolCall, ToolResult};
+use crate::api::{CallFacts, Message, MessageKind, OtherFacts, Part, ToolCall, ToolResult};
 use crate::commands::calls::{self, DiffLine};
 use crate::commands::clock::Clock;
 use crate::export::document::blocks::{self, closed, code};
@@ -53,7 +53,14 @@ impl<'a> MarkdownWriter<'a> {
             Part::ToolCall(call) => self.call(call),
             Part::ToolResult(result) => self.result(result, files),
             Part::Shell(shell) => self.fenced("console", &format!("$ {}\n{}", shell.command, shell.output)),
-            Part::Other(json) => self.fenced("json", json.as_str()),
+            Part::Other(json) => {
+                let facts = OtherFacts::of(json);
+                match self.tools {
+                    Tools::Full => self.fenced("json", json.as_str()),
+                    Tools::Short | Tools::None if facts.said.is_empty() => {}
+                    Tools::Short | Tools::None => self.block(&code(&calls::one_line(&facts.line()))),
+                }
+            }
         }
     }
 
@@ -62,22 +69,23 @@ impl<'a> MarkdownWriter<'a> {
         if let Some(id) = &call.id {
             self.called.insert(id.clone(), name.to_owned());
         }
-        let arguments = calls::arguments(call);
+        let facts = CallFacts::of(call);
         match self.tools {
             Tools::None => return,
-            Tools::Short => self.block(&format!("**{}** {}", calls::one_line(name), code(&calls::summary(&arguments)))),
+            Tools::Short => self.block(&format!("**{}** {}", calls::one_line(name), code(&calls::one_line(&facts.gist())))),
             Tools::Full => {
                 self.block(&format!("**{}**", calls::one_line(name)));
-                for argument in &arguments {
+                for argument in &facts.arguments {
                     self.fenced(&calls::one_line(&argument.name), &argument.value);
                 }
             }
         }
-        for replacement in calls::replacements(call) {
-            let lines = calls::diff(&replacement.old, &replacement.new).into_iter().map(|line| match line {
+        for edit in &facts.edits {
+            let lines = calls::changed(edit).into_iter().map(|line| match line {
                 DiffLine::Same(line) => format!(" {line}\n"),
                 DiffLine::Removed(line) => format!("-{line}\n"),
                 DiffLine::Added(line) => format!("+{line}\n"),
+                DiffLine::Heading(line) => format!("{line}\n"),
                 DiffLine::Gap => "@@\n".to_owned(),
             });
             self.fenced("diff", &lines.collect::<String>());

@@ -1,5 +1,7 @@
 //! What is counted of one session, and of all of them.
 
+use serde_json::Number;
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::ControlFlow;
 
@@ -7,7 +9,7 @@ use crate::api::{Message, MessageKind, Role, Usage};
 use crate::commands::error::CommandError;
 use crate::commands::sessions::SessionRow;
 use crate::log::{decode_line, each_stretch};
-use crate::model::event::EventKind;
+use crate::model::event::{EventKind, EventRef, Outcome};
 use crate::model::shown::Shown;
 use crate::model::stream::StreamError;
 use crate::store::disk;
@@ -135,6 +137,15 @@ struct Session {
     /// The names of the tools that were called.
     called: HashMap<String, String>,
     anonymous: u64,
+    /// What the log says of the session as a whole.
+    outcome: Outcome,
+    /// The month of the last answer.
+    last_month: String,
+}
+
+/// The month of a time, empty where there is none.
+fn month(ts: Option<&str>) -> String {
+    ts.and_then(|ts| ts.get(..7)).unwrap_or_default().to_owned()
 }
 
 /// What one answer took, and where that is counted.
@@ -148,19 +159,33 @@ impl Session {
     fn line(&mut self, line: &[u8]) -> Result<(), StreamError> {
         // What is no event is no message; `verify` says what it is.
         let Ok(event) = decode_line(line) else { return Ok(()) };
-        if !matches!(event.kind, EventKind::Message | EventKind::Compaction | EventKind::BranchSummary) || event.is_hidden_from("loader") {
-            return Ok(());
-        }
-        if let Some(message) = Message::of(&Shown::plain(event), 0)? {
+        if event.kind == EventKind::Usage {
+            self.between_answers(&event);
+        } else if event.kind == EventKind::Outcome {
+            self.outcome = serde_json::from_slice(event.payload).unwrap_or_default();
+        } else if matches!(event.kind, EventKind::Message | EventKind::Compaction | EventKind::BranchSummary)
+            && !event.is_hidden_from("loader")
+            && let Some(message) = Message::of(&Shown::plain(event), 0)?
+        {
             self.message(&message);
         }
         Ok(())
     }
 
+    /// Counts what was taken for no answer.
+    fn between_answers(&mut self, event: &EventRef<'_>) {
+        let Some(usage) = Usage::of_payload(event.payload) else { return };
+        let model = event.value().members().find(|member| member.is("model")).and_then(|model| model.value().as_str().map(Cow::into_owned));
+        let counts = Counts { with_usage: 0, with_cost: 0, ..Counts::of_usage(&usage) };
+        self.anonymous += 1;
+        let took = Took { model: model.unwrap_or_default(), month: month(event.ts), counts };
+        self.took.insert(format!("\n{}", self.anonymous), took);
+    }
+
     fn message(&mut self, message: &Message) {
         let is_message = message.kind == MessageKind::Message;
         let is_answer = is_message && message.role == Role::Assistant;
-        let month = message.ts.as_deref().and_then(|ts| ts.get(..7)).unwrap_or_default().to_owned();
+        let month = month(message.ts.as_deref());
         let model = message.model.clone().unwrap_or_default();
         let counts =
             Counts { messages: u64::from(is_message), turns: u64::from(is_message && message.role == Role::User), ..Counts::default() };
@@ -168,6 +193,9 @@ impl Session {
         self.tally.months.entry(month.clone()).or_default().add(&counts);
         if is_answer {
             self.tally.models.entry(model.clone()).or_default().add(&counts);
+        }
+        if is_answer {
+            self.last_month.clone_from(&month);
         }
         if is_answer || message.usage.is_some() {
             let id = message.answer_id().unwrap_or_else(|| {
@@ -190,6 +218,38 @@ impl Session {
         }
     }
 
+    /// Counts what the log says only of the whole session: the model of answers that
+    /// name none, and what all of them took.
+    fn as_a_whole(&mut self) {
+        let whole = self.outcome.usage.take().unwrap_or_default();
+        let model = whole.model.clone().or_else(|| self.outcome.model.take()).unwrap_or_default();
+        // Where some answers name their model, nobody knows whose the others are.
+        if self.tally.models.keys().chain(self.took.values().map(|took| &took.model)).all(String::is_empty) {
+            if let Some(unnamed) = self.tally.models.remove("") {
+                self.tally.models.entry(model.clone()).or_default().add(&unnamed);
+            }
+            self.took.values_mut().for_each(|took| took.model.clone_from(&model));
+        }
+        let is_counted = whole.input.or(whole.output).or(whole.total).is_some();
+        if !is_counted || self.took.values().any(|took| took.counts.with_usage > 0) {
+            return;
+        }
+        let answers = self.took.values().map(|took| took.counts.answers).sum();
+        let cost = whole.cost.as_ref().and_then(Number::as_f64);
+        let counts = Counts {
+            with_usage: answers,
+            with_cost: if cost.is_some() { answers } else { 0 },
+            input: whole.input,
+            output: whole.output,
+            cache_read: whole.cache_read,
+            cache_write: whole.cache_write,
+            reasoning: whole.reasoning,
+            cost,
+            ..Counts::default()
+        };
+        self.took.insert("\n".to_owned(), Took { model, month: self.last_month.clone(), counts });
+    }
+
     fn tool(&mut self, name: &str, counts: Counts) {
         self.tally.all.add(&counts);
         self.tally.tools.entry(name.to_owned()).or_default().add(&counts);
@@ -197,6 +257,7 @@ impl Session {
 
     /// Counts what answers took, and the session itself, once for each group.
     fn tally(mut self, format: &str) -> Tally {
+        self.as_a_whole();
         let mut took: Vec<(String, Took)> = self.took.drain().collect();
         // Sums of costs depend on their order.
         took.sort_by(|a, b| a.0.cmp(&b.0));

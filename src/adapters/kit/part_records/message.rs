@@ -80,8 +80,12 @@ pub(in crate::adapters) fn normal(record: &[u8], parts: &[u8], hidden: Option<&s
     // No object is opened, so it can always be claimed.
     let Some(mut claim) = MESSAGE.claim(&claimed, setting, &NoIds) else { return Normal::default() };
     say_role(&mut claim, &members);
-    if members.iter().any(|member| member.is("error") && is_truthy(json::Value::trusted(member.value))) {
-        claim.say("error", b"true".to_vec());
+    if let Some(error) = members.iter().find(|member| member.is("error") && is_truthy(json::Value::trusted(member.value))) {
+        claim.say("error", error_text(error.value));
+        // A model that was cut off by an error gives no reason of its own.
+        if !members.iter().any(|member| member.is("finish")) {
+            claim.supply("stop_reason", "finish", if is_abort(error.value) { b"\"aborted\"".to_vec() } else { b"\"error\"".to_vec() });
+        }
     }
     if let Some(why) = hidden {
         claim.say("hidden", hidden_for(why));
@@ -91,6 +95,29 @@ pub(in crate::adapters) fn normal(record: &[u8], parts: &[u8], hidden: Option<&s
     let mut payload = Vec::new();
     claim.push_payload(MESSAGE_ORDER, &Parts(parts), &MESSAGE, shape, WRITER, &mut payload);
     Normal { ts: time.map(|time| time.created), payload }
+}
+
+/// The error by which the program says that its person stopped the model.
+const ABORTED: &str = "MessageAbortedError";
+
+fn is_abort(error: &[u8]) -> bool {
+    member(error, "name").is_some_and(|name| json::kind_of(name) == Kind::String && json::unescape(name) == ABORTED)
+}
+
+/// What failed, as a JSON string: the error's message, else its name; `true` where it
+/// has neither.
+fn error_text(error: &[u8]) -> Vec<u8> {
+    let is_said = |text: &&[u8]| json::kind_of(text) == Kind::String && *text != b"\"\"";
+    let message = member(error, "data").and_then(|data| member(data, "message")).filter(is_said);
+    let own = || member(error, "message").filter(is_said).or_else(|| member(error, "name").filter(is_said));
+    match message.or_else(own).or_else(|| Some(error).filter(is_said)) {
+        Some(text) => {
+            let mut out = Vec::new();
+            json::push_carried_value(text, WRITER, &mut out);
+            out
+        }
+        None => b"true".to_vec(),
+    }
 }
 
 /// What a message says that the program's loader does not see.
