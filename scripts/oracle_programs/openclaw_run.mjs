@@ -27,4 +27,5 @@ for (const { session, prompt } of jobs) {
   }
   print("@@" + JSON.stringify({ session, error: said.slice(-400) || "it said nothing" }) + "\n");
 }
-process.exit(0);
+// What is still on its way out would be lost.
+process.stdout.write("", () => process.exit(0));
