@@ -14,6 +14,7 @@ use crate::model::event::EventKind;
 use crate::model::ids::Seq;
 use crate::model::stream::{LogAccess, ReadAt, StreamError};
 
+use super::arguments::plain;
 use super::source::SourceEvent;
 use super::understand::understand;
 
@@ -74,7 +75,7 @@ pub fn members(
             push_left_out(events, &primary, &mut member);
         }
         member.push('}');
-        members.push(member);
+        members.push(plain(&member));
     }
     members
 }
