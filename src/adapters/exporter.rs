@@ -35,6 +35,12 @@ pub trait Exporter: Sync {
         false
     }
 
+    /// How many bytes a record may have, where the program cannot read a session with
+    /// a longer one.
+    fn longest_record(&self) -> Option<usize> {
+        None
+    }
+
     /// The number of records above which the program summarises a session at its
     /// next turn, and deletes the older ones.
     fn prunes_above(&self) -> Option<usize> {
