@@ -99,7 +99,7 @@ pub fn export_redacted<R: ReadAt>(
             session
         }
     };
-    Ok(Export { session, losses, records })
+    Ok(Export { session, losses, records, listing: exporter.listing(&transcript) })
 }
 
 /// Gives back the events that the path to a node is made of, as they were before
