@@ -311,3 +311,17 @@ fn what_goes_along_is_spelled_as_the_record() {
         assert_eq!((&unit["residual_bytes"], &unit["format"]), (&Value::from(0), &Value::from(target)), "{unit}");
     }
 }
+
+/// OpenClaw's notes go along to pi, and do not make pi's folder one of OpenClaw.
+#[test]
+fn what_came_from_a_host_program_is_recognised_as_the_targets() {
+    let bench = Bench::new();
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/openclaw/forms/input");
+    let (store, into, back) = (bench.path("store"), bench.path("pi"), bench.path("back"));
+    everlog(&["migrate", source.to_str().unwrap(), "-o", store.to_str().unwrap(), "--quiet"]);
+    assert_eq!(code(&everlog(&["export", store.to_str().unwrap(), "--to", "pi", "-o", into.to_str().unwrap(), "--quiet"])), 0);
+    let done = everlog(&["migrate", into.to_str().unwrap(), "-o", back.to_str().unwrap(), "--json"]);
+    let rows: Vec<Value> = stdout(&done).lines().map(|row| serde_json::from_str(row).unwrap()).collect();
+    let formats: Vec<&Value> = rows.iter().filter_map(|row| row.get("format")).collect();
+    assert!(formats.len() == walk(&into).len() && formats.iter().all(|format| *format == "pi"), "{formats:?}");
+}
