@@ -37,8 +37,8 @@ pub(super) fn object_of(arguments: Option<&Arguments>) -> Object {
     Object { text: String::from_utf8_lossy(&wrapped).into_owned(), loss: Some(LossCode::ArgumentsWrapped) }
 }
 
-/// The JSON of a log as programs write it: a log escapes characters that they do not.
-pub(super) fn plain(carried: &str) -> String {
+/// The JSON of a log as it was before it was carried there.
+fn plain(carried: &str) -> String {
     const STYLE: Style = Style { separators: Separators::Compact, escapes: Escapes::Utf8 };
     let mut out = Vec::with_capacity(carried.len());
     STYLE.push_value(json::Value::trusted(carried.as_bytes()), &mut out);

@@ -14,7 +14,6 @@ use crate::model::event::EventKind;
 use crate::model::ids::Seq;
 use crate::model::stream::{LogAccess, ReadAt, StreamError};
 
-use super::arguments::plain;
 use super::source::SourceEvent;
 use super::understand::understand;
 
@@ -75,7 +74,7 @@ pub fn members(
             push_left_out(events, &primary, &mut member);
         }
         member.push('}');
-        members.push(plain(&member));
+        members.push(member);
     }
     members
 }

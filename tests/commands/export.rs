@@ -293,25 +293,6 @@ fn an_export_to_openclaw_goes_into_any_of_its_folders() {
     assert!(walk(&home).iter().all(|file| file.starts_with(home.join("agents/main/sessions"))));
 }
 
-/// The extension member is spelled as the target spells the rest of its records, so
-/// that its reader carries no byte of them apart.
-#[test]
-fn what_goes_along_is_spelled_as_the_record() {
-    let bench = Bench::new();
-    let odd = "line\u{2028}separator <&> \u{7f}";
-    bench.conversation("odd", &[line("user", odd, 1), line("assistant", odd, 2)].concat());
-    assert_eq!(code(&bench.migrate(&[])), 0);
-    for target in ["pi", "openclaw", "claude-code", "hermes-webui"] {
-        let into = bench.path(target);
-        assert_eq!(code(&export(&bench, target, &into, &[])), 0);
-        let store = bench.path(&format!("{target}.everlog"));
-        let back = everlog(&["migrate", into.to_str().unwrap(), "-o", store.to_str().unwrap(), "--json"]);
-        let rows: Vec<Value> = stdout(&back).lines().map(|row| serde_json::from_str(row).unwrap()).collect();
-        let unit = rows.iter().find(|row| row.get("unit").is_some()).unwrap();
-        assert_eq!((&unit["residual_bytes"], &unit["format"]), (&Value::from(0), &Value::from(target)), "{unit}");
-    }
-}
-
 /// OpenClaw's notes go along to pi, and do not make pi's folder one of OpenClaw.
 #[test]
 fn what_came_from_a_host_program_is_recognised_as_the_targets() {
