@@ -165,7 +165,7 @@ impl InstallReceipt {
                 }
             }
             if let Some(listed) = &self.listed {
-                listed.remove(&folder, disk)?;
+                listed.remove(&folder, disk).map_err(went_on)?;
             }
             places.iter().try_for_each(|place| folder.discard(place))?;
             let folders: BTreeSet<&Path> = places.iter().map(|place| folder_of(place)).collect();
@@ -175,6 +175,10 @@ impl InstallReceipt {
         disk.sync(folder_of(receipt))?;
         Ok(made)
     }
+}
+
+fn went_on(error: StoreError) -> UninstallError {
+    if let StoreError::Changed { path } = error { UninstallError::WentOn { path } } else { error.into() }
 }
 
 /// Returns where the receipt of an installation belongs: in the store of its log,

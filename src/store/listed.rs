@@ -9,7 +9,6 @@ use crate::model::files::RelPath;
 
 use super::disk::{self, Disk, folder_of};
 use super::error::StoreError;
-use super::installed::UninstallError;
 use super::replace;
 use super::restored::RestoreFolder;
 use super::walk;
@@ -59,7 +58,7 @@ impl ListedEntry {
     ///
     /// # Errors
     /// When the program has changed the entry since, or the file cannot be replaced.
-    pub fn remove(&self, folder: &RestoreFolder<'_>, disk: &dyn Disk) -> Result<(), UninstallError> {
+    pub fn remove(&self, folder: &RestoreFolder<'_>, disk: &dyn Disk) -> Result<(), StoreError> {
         self.check(folder)?;
         let path = folder.place(&RelPath::from_key(&self.path))?;
         let Some(text) = self.text(&path)? else { return Ok(()) };
@@ -71,23 +70,22 @@ impl ListedEntry {
         }
         if kept.is_empty() {
             disk.remove(&path)?;
-            disk.sync(folder_of(&path))?;
-            return Ok(());
+            return disk.sync(folder_of(&path));
         }
-        Ok(put(&path, &kept, disk)?)
+        put(&path, &kept, disk)
     }
 
     /// Looks whether the entry is as it was added.
     ///
     /// # Errors
     /// When it is not.
-    pub fn check(&self, folder: &RestoreFolder<'_>) -> Result<(), UninstallError> {
+    fn check(&self, folder: &RestoreFolder<'_>) -> Result<(), StoreError> {
         let path = folder.place(&RelPath::from_key(&self.path))?;
         let Some(text) = self.text(&path)? else { return Ok(()) };
         let is_changed =
             |member: &Member<'_>| member.name() == self.key && json::normal_form(member.value) != json::normal_form(self.entry.as_bytes());
         if members(&text, &path)?.iter().any(is_changed) {
-            return Err(UninstallError::WentOn { path });
+            return Err(StoreError::Changed { path });
         }
         Ok(())
     }
