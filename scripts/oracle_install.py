@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import threading
 from pathlib import Path
 
 # What the fixtures and the exporters were made with. `--latest` takes the newest instead.
@@ -19,13 +20,15 @@ PINNED = {
     "hermes-agent": "0.19.0",
     "atif": "1.7.0",
     "@earendil-works/pi-coding-agent": "1.5.0",
-    "openclaw": "2026.7.1",
+    "openclaw": "2026.9.6",
     "@anthropic-ai/claude-code": "2.1.327",
     "@anthropic-ai/claude-agent-sdk": "0.3.327",
     "@openai/codex": "0.169.0",
     "@google/gemini-cli": "0.61.0",
     "opencode-ai": "1.18.33",
 }
+# The last release of OpenClaw that keeps sessions in files: no newer one takes its place.
+KEPT = {"openclaw-files": ("openclaw", "2026.7.1")}
 FROM_PYPI = {"gptme", "hermes-agent", "atif"}
 # Their package is a bundle that needs none of its dependencies, some of which are not in the registry.
 BUNDLES = {"@earendil-works/pi-coding-agent"}
@@ -35,6 +38,10 @@ DONE = ".complete"
 
 class CannotRun(Exception):
     """Something without which the programs cannot be asked."""
+
+
+def pinned(name):
+    return KEPT[name][1] if name in KEPT else PINNED[name]
 
 
 def cache():
@@ -85,15 +92,20 @@ class Programs:
     def __init__(self, latest):
         self.latest = latest
         self.versions = {}
+        self.lock = threading.RLock()
 
-    def version(self, package):
-        if package not in self.versions:
-            self.versions[package] = newest(package) if self.latest else PINNED[package]
-        return self.versions[package]
+    def version(self, name):
+        with self.lock:
+            if name not in self.versions:
+                self.versions[name] = newest(name) if self.latest and name not in KEPT else pinned(name)
+            return self.versions[name]
 
-    def folder(self, package):
-        """The folder with the package: a virtual environment, or that of the npm package itself."""
-        version = self.version(package)
+    def folder(self, name):
+        """The folder with the package: a virtual environment, or that of the npm package itself. One is installed at a time."""
+        with self.lock:
+            return self.installed(KEPT[name][0] if name in KEPT else name, self.version(name))
+
+    def installed(self, package, version):
         name = f"{package.replace('@', '').replace('/', '-')}-{version}"
         if package in FROM_PYPI:
             return cached(name, lambda at: venv(at, f"{package}=={version}")) / "venv"
@@ -111,10 +123,10 @@ class Programs:
     def command(self, package, name):
         return (self.modules(package) / ".bin" / name).resolve()
 
-    def binary(self, package, name):
+    def binary(self, package, name, of=None):
         """A native program, which lies in a package for the machine beside the one that names it."""
         system = {"Linux": "linux", "Darwin": "darwin"}.get(platform.system())
-        return self.modules(package) / f"{package}-{system}-{machine()}" / name
+        return self.modules(package) / f"{of or package}-{system}-{machine()}" / name
 
     def node(self):
         """A Node that all of them take: the machine's, or one from npm."""
@@ -127,7 +139,8 @@ class Programs:
         if not system or not machine():
             raise CannotRun("needs Node 24")
         package = f"node-{system}-{machine()}"
-        home = cached(f"{package}-{NODE}", lambda at: npm(at, f"{package}@{NODE}"))
+        with self.lock:
+            home = cached(f"{package}-{NODE}", lambda at: npm(at, f"{package}@{NODE}"))
         return home / "node_modules" / package / "bin" / "node"
 
 

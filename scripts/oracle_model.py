@@ -9,7 +9,6 @@ import re
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-PROMPT = "Please go on."
 ANSWER = "noted"
 # What every provider takes for the id of a call, and for the name of a tool.
 ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -153,6 +152,7 @@ class Model:
 
     def __init__(self):
         self.seen = []
+        self.prompts = 0
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -195,10 +195,19 @@ class Model:
         self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
-    def asked(self, since):
+    def prompt(self):
+        """What nobody else asks: requests are told apart by it."""
+        self.prompts += 1
+        return f"Please go on ({self.prompts})."
+
+    def asked(self, prompt):
         """The requests that carry the prompt, the one with the longest history first."""
-        with_prompt = [turns for turns in self.seen[since:] if any(PROMPT in text for one in turns for text in one["texts"])]
+        with_prompt = [turns for turns in list(self.seen) if any(prompt in text for one in turns for text in one["texts"])]
         return sorted(with_prompt, key=len, reverse=True)
+
+    def close(self):
+        self.server.shutdown()
+        self.server.server_close()
 
 
 def events(list_of, names=True):

@@ -8,12 +8,12 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
 
 from oracle_install import CannotRun
-from oracle_model import PROMPT
 
 HERE = Path(__file__).parent / "oracle_programs"
 # After its request a program may have others under way that carry the history.
@@ -38,25 +38,43 @@ def output_of(words, env, cwd, seconds=300):
     return rows
 
 
-def go_on(words, env, cwd, model, seconds=120):
+def go_on(words, env, cwd, model, prompt, seconds=120):
     """Runs a program until it has asked the model; returns the request, or what it said instead."""
-    since, began, asked_at = len(model.seen), time.monotonic(), None
+    began, asked_at = time.monotonic(), None
     with tempfile.TemporaryFile() as said:
         process = subprocess.Popen([str(w) for w in words], env=env, cwd=cwd, stdin=subprocess.DEVNULL, stdout=said, stderr=said, start_new_session=True)
         try:
             while process.poll() is None and time.monotonic() - began < seconds:
-                if asked_at is None and model.asked(since):
+                if asked_at is None and model.asked(prompt):
                     asked_at = time.monotonic()
                 if asked_at is not None and time.monotonic() - asked_at > LINGER:
                     break
                 time.sleep(0.05)
         finally:
             end(process)
-        asked = model.asked(since)
+        asked = model.asked(prompt)
         if asked:
             return asked[0], None
         said.seek(0)
         return None, " ".join(said.read().decode("utf-8", "replace").split())[-400:] or "it sent no request"
+
+
+def go_on_together(words, env, cwd, model, sessions, seconds=60):
+    """Lets one start of a program go on with many sessions: each line that it prints says how one of them ended. Of a
+    session that it never came to, because another one ended it, there is neither a request nor a word."""
+    words = [str(word) for word in words]
+    process = subprocess.Popen(words, env=env, cwd=cwd, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True)
+    jobs = "".join(json.dumps({"session": session, "prompt": prompt}) + "\n" for session, prompt in sessions)
+    try:
+        out, _ = process.communicate(jobs.encode(), timeout=120 + seconds * len(sessions))
+    except subprocess.TimeoutExpired:
+        end(process)
+        out, _ = process.communicate()
+    rows = [json.loads(line[2:]) for line in out.decode("utf-8", "replace").split("\n") if line.startswith("@@")]
+    said = {row["session"]: row["error"] for row in rows}
+    for session, prompt in sessions:
+        asked = model.asked(prompt)
+        yield (asked[0], None) if asked else (None, said.get(session))
 
 
 def end(process):
@@ -77,6 +95,8 @@ class Program:
     """What is common: a folder that stands for the one that the program keeps its sessions in, and a home."""
 
     package = None
+    # Whether it has a loader that can be called, and one start of it goes on with many sessions.
+    loads, together = False, False
 
     def __init__(self, programs, work, model):
         self.programs, self.model = programs, model
@@ -89,13 +109,30 @@ class Program:
         interfaces = {"openai-like": ("openai-completions", "/v1"), "anthropic-like": ("anthropic-messages", "")}
         return {name: {"baseUrl": self.model.url + end, "apiKey": "x", "api": api, "models": [model]} for name, (api, end) in interfaces.items()}
 
-    def load(self, folder):
-        """What the program's own loader gives for restored files: rows, or None where it has none to call."""
-        return None
+    def proceed(self, rows, interface):
+        """For each exported session the request with which the program goes on, or what it said instead."""
+        if self.together:
+            sessions = [(self.session(row), self.model.prompt()) for row in rows]
+            answers = list(self.proceed_together(sessions, interface)) if sessions else []
+        else:
+            answers = [(None, None)] * len(rows)
+        for row, (request, problem) in zip(rows, answers):
+            # Alone, where it is, and where the program did not come to it.
+            yield (request, problem) if request or problem else self.proceed_alone(row, interface)
+
+    def proceed_alone(self, row, interface):
+        if self.together:
+            return next(iter(self.proceed_together([(self.session(row), self.model.prompt())], interface)), None) or (None, "it sent no request")
+        prompt = self.model.prompt()
+        try:
+            words, env = self.words(row, interface, prompt)
+        except StopIteration:
+            return None, "the export has no main file"
+        return go_on(words, env, self.cwd, self.model, prompt)
 
 
 class Gptme(Program):
-    package, place = "gptme", "logs"
+    package, place, loads, together = "gptme", "logs", True, True
     interfaces = {
         "openai": ({"OPENAI_BASE_URL": "{url}/v1", "OPENAI_API_KEY": "x"}, "local/fake-1"),
         "anthropic": ({"ANTHROPIC_BASE_URL": "{url}", "ANTHROPIC_API_KEY": "x"}, "anthropic/claude-sonnet-4-5"),
@@ -111,15 +148,18 @@ class Gptme(Program):
         env = {**self.env(), "GPTME_LOGS_HOME": str(folder)}
         return output_of([self.programs.python("gptme"), HERE / "gptme_load.py", folder], env, self.home)
 
-    def proceed(self, row, interface):
+    def session(self, row):
+        return row["session"]
+
+    def proceed_together(self, sessions, interface):
         more, model = self.interfaces[interface]
         more = {name: value.format(url=self.model.url) for name, value in more.items()}
-        words = [self.programs.python("gptme"), "-m", "gptme", "--name", row["session"], "-n", "-m", model, "--tool-format", "tool", "-t", "shell,save", "-w", self.cwd, "--no-stream", PROMPT]
-        return go_on(words, self.env(**more), self.cwd, self.model)
+        words = [self.programs.python("gptme"), HERE / "gptme_run.py", model, self.cwd]
+        return go_on_together(words, self.env(**more), self.cwd, self.model, sessions)
 
 
 class Pi(Program):
-    package, place = "@earendil-works/pi-coding-agent", ".pi/agent/sessions"
+    package, place, loads = "@earendil-works/pi-coding-agent", ".pi/agent/sessions", True
     interfaces = {"openai": "openai-like", "anthropic": "anthropic-like"}
 
     def bundle(self):
@@ -128,15 +168,15 @@ class Pi(Program):
     def load(self, folder):
         return output_of([self.programs.node(), HERE / "pi_load.mjs", folder, self.bundle() / "index.js"], clean(self.home, PI_OFFLINE="1"), self.home)
 
-    def proceed(self, row, interface):
+    def words(self, row, interface, prompt):
         (self.home / ".pi" / "agent" / "models.json").write_text(json.dumps({"providers": self.providers()}))
         file = self.sessions / row["files"][0]
-        words = [self.programs.node(), self.bundle() / "cli.js", "--offline", "--session-dir", file.parent, "--session", file, "--provider", self.interfaces[interface], "--model", "fake-1", "-ne", "-ns", "-nc", "-p", PROMPT]
-        return go_on(words, clean(self.home, PI_OFFLINE="1"), self.cwd, self.model)
+        words = [self.programs.node(), self.bundle() / "cli.js", "--offline", "--session-dir", file.parent, "--session", file, "--provider", self.interfaces[interface], "--model", "fake-1", "-ne", "-ns", "-nc", "-p", prompt]
+        return words, clean(self.home, PI_OFFLINE="1")
 
 
 class OpenClaw(Program):
-    package, place = "openclaw", "state/agents"
+    package, place, loads, together = "openclaw-files", "state/agents", True, True
     interfaces = {"openai": "openai-like", "anthropic": "anthropic-like"}
 
     def dist(self):
@@ -155,13 +195,43 @@ class OpenClaw(Program):
     def load(self, folder):
         return output_of([self.programs.node(), HERE / "openclaw_load.mjs", folder, self.dist()], self.env(), self.home)
 
-    def proceed(self, row, interface):
-        words = [self.programs.node(), HERE / "openclaw_run.mjs", self.dist(), Path(row["files"][0]).stem, self.interfaces[interface] + "/fake-1", PROMPT]
-        return go_on(words, self.env(), self.cwd, self.model, 240)
+    def session(self, row):
+        return Path(row["files"][0]).stem
+
+    def proceed_together(self, sessions, interface):
+        words = [self.programs.node(), HERE / "openclaw_run.mjs", self.dist(), self.interfaces[interface] + "/fake-1"]
+        return go_on_together(words, self.env(), self.cwd, self.model, sessions)
+
+
+class OpenClawDatabase(Program):
+    """The releases that keep sessions in a database: nothing is exported to them."""
+
+    package, place, loads = "openclaw", "state", True
+    interfaces = {}
+
+    def load(self, folder):
+        dist = self.programs.folder(self.package) / "dist"
+        return output_of([self.programs.node(), HERE / "openclaw_database_load.mjs", folder, dist], clean(self.home, OPENCLAW_STATE_DIR=folder), self.home)
+
+
+class OpenCode(Program):
+    """Its database is read only: nothing is exported to it."""
+
+    package, place, loads = "opencode-ai", ".local/share/opencode", True
+    interfaces = {}
+
+    def load(self, folder):
+        """Its server is asked, which it is over the network alone: one for each database."""
+        program = self.programs.binary(self.package, "bin/opencode", "opencode")
+        for file in sorted(folder.rglob("opencode*.db")):
+            for own in file.parent.glob(file.name + "*"):
+                shutil.copy(own, self.sessions / own.name.replace(file.name, "opencode.db"))
+            env = clean(self.home, OPENCODE_DISABLE_AUTOUPDATE="1", OPENCODE_DISABLE_MODELS_FETCH="1")
+            yield from output_of([sys.executable, HERE / "opencode_load.py", program, file.relative_to(folder), self.sessions / "opencode.db"], env, self.cwd)
 
 
 class ClaudeCode(Program):
-    package, place = "@anthropic-ai/claude-code", ".claude"
+    package, place, loads = "@anthropic-ai/claude-code", ".claude", True
     interfaces = {"anthropic": None}
 
     def load(self, folder):
@@ -169,21 +239,21 @@ class ClaudeCode(Program):
         env = clean(self.home, CLAUDE_CONFIG_DIR=folder)
         return output_of([self.programs.node(), HERE / "claude_code_load.mjs", folder, sdk], env, self.home)
 
-    def proceed(self, row, interface):
+    def words(self, row, interface, prompt):
         env = clean(
             self.home, ANTHROPIC_BASE_URL=self.model.url, ANTHROPIC_API_KEY="x", CLAUDE_CONFIG_DIR=self.sessions,
             CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC="1", DISABLE_AUTOUPDATER="1", DISABLE_TELEMETRY="1", DISABLE_ERROR_REPORTING="1",
         )
         main = next(name for name in row["files"] if name.endswith(".jsonl"))
-        words = [self.programs.binary(self.package, "claude"), "--resume", Path(main).stem, "-p", PROMPT]
-        return go_on(words, env, self.cwd, self.model)
+        words = [self.programs.binary(self.package, "claude"), "--resume", Path(main).stem, "-p", prompt]
+        return words, env
 
 
 class Codex(Program):
     package, place = "@openai/codex", ".codex"
     interfaces = {"responses": None}
 
-    def proceed(self, row, interface):
+    def words(self, row, interface, prompt):
         (self.sessions / "config.toml").write_text(
             'model = "fake-1"\nmodel_provider = "local"\ncheck_for_update_on_startup = false\n[analytics]\nenabled = false\n'
             f'[model_providers.local]\nname = "local"\nbase_url = "{self.model.url}/v1"\nwire_api = "responses"\nenv_key = "ORACLE_KEY"\n'
@@ -193,27 +263,27 @@ class Codex(Program):
         main = next(name for name in row["files"] if name.endswith(".jsonl"))
         session = Path(main).stem[-36:]
         env = clean(self.home, CODEX_HOME=self.sessions, ORACLE_KEY="x")
-        words = [self.programs.node(), self.programs.command(self.package, "codex"), "exec", "resume", "--skip-git-repo-check", session, PROMPT]
-        return go_on(words, env, self.cwd, self.model)
+        words = [self.programs.node(), self.programs.command(self.package, "codex"), "exec", "resume", "--skip-git-repo-check", session, prompt]
+        return words, env
 
 
 class GeminiCli(Program):
     package, place = "@google/gemini-cli", ".gemini"
     interfaces = {"gemini": None}
 
-    def proceed(self, row, interface):
+    def words(self, row, interface, prompt):
         settings = {"security": {"auth": {"selectedType": "gemini-api-key"}, "folderTrust": {"enabled": False}}, "privacy": {"usageStatisticsEnabled": False}, "telemetry": {"enabled": False}, "general": {"disableAutoUpdate": True}}
         (self.sessions / "settings.json").write_text(json.dumps(settings))
         env = clean(self.home, GEMINI_CLI_HOME=self.home, GEMINI_API_KEY="x", GOOGLE_GEMINI_BASE_URL=self.model.url, GEMINI_CLI_TRUST_WORKSPACE="true", GEMINI_CLI_NO_RELAUNCH="true")
         session = row["continue_with"].split()[-1]
-        words = [self.programs.node(), self.programs.command(self.package, "gemini"), "--resume", session, "-m", "gemini-2.5-pro", "-p", PROMPT]
-        return go_on(words, env, self.cwd, self.model)
+        words = [self.programs.node(), self.programs.command(self.package, "gemini"), "--resume", session, "-m", "gemini-2.5-pro", "-p", prompt]
+        return words, env
 
 
 class HermesAgent(Program):
     """Its database is read only: nothing is exported to it."""
 
-    package, place = "hermes-agent", ".hermes"
+    package, place, loads = "hermes-agent", ".hermes", True
     interfaces = {}
 
     def load(self, folder):
@@ -221,7 +291,7 @@ class HermesAgent(Program):
 
 
 # By the names of formats. A format that is in no package registry has no program here.
-PROGRAMS = {"gptme": Gptme, "pi": Pi, "openclaw": OpenClaw, "claude-code": ClaudeCode, "codex": Codex, "gemini-cli": GeminiCli, "hermes-state-db": HermesAgent}
+PROGRAMS = {"gptme": Gptme, "pi": Pi, "openclaw": OpenClaw, "claude-code": ClaudeCode, "codex": Codex, "gemini-cli": GeminiCli, "hermes-state-db": HermesAgent, "openclaw-sqlite": OpenClawDatabase, "opencode": OpenCode}
 
 
 def invalid_trajectories(programs, folder, home):

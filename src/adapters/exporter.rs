@@ -35,9 +35,27 @@ pub trait Exporter: Sync {
         false
     }
 
+    /// How many bytes a record may have, where the program cannot read a session with
+    /// a longer one.
+    fn longest_record(&self) -> Option<usize> {
+        None
+    }
+
     /// The number of records above which the program summarises a session at its
     /// next turn, and deletes the older ones.
     fn prunes_above(&self) -> Option<usize> {
+        None
+    }
+
+    /// The entry with which the program lists a session, where it does not list every
+    /// file that it finds.
+    fn listing(&self, _session: &Transcript) -> Option<Listing> {
+        None
+    }
+
+    /// Names the file in the session's folder that says whose folder it is. Where it
+    /// speaks of another one, the program adds a number to the folder's name.
+    fn marker(&self) -> Option<&'static str> {
         None
     }
 
@@ -109,4 +127,18 @@ pub struct ExportedSession {
     pub name: String,
     /// The command that continues it.
     pub go_on: String,
+}
+
+/// The entry of a session in a file with which its program lists sessions.
+#[derive(Debug, Clone)]
+pub struct Listing {
+    /// The file: an object with a member for each session.
+    pub file: RelPath,
+    /// The name of the member.
+    pub key: String,
+    /// What the entry says, as names and their JSON.
+    pub says: Vec<(&'static str, String)>,
+    /// What it says besides: the time at which it was added, in milliseconds, by
+    /// which the program tells what is too old to be kept.
+    pub added: &'static [&'static str],
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::adapters::ALL;
 use crate::adapters::format::Format;
 use crate::commands::CommandError;
-use crate::commands::export::{ExportJob, ExportTarget, OnLoss, Placing};
+use crate::commands::export::{ExportJob, ExportTarget, Installation, OnLoss, Placing};
 use crate::commands::ls::{Damage, LsJob, Sort};
 use crate::commands::sessions::log_named;
 use crate::export::{Extension, document};
@@ -18,7 +18,7 @@ use crate::store::layout::Store;
 use crate::store::walk::real_path;
 
 use super::args;
-use super::choices::{Problem, adapters, homes, redactor, said, since};
+use super::choices::{Problem, adapters, homes, now_ns, redactor, said, since};
 use super::migrate::usual_store;
 use super::places;
 
@@ -103,7 +103,7 @@ pub(super) fn export_job(args: args::Export, named: Option<&Path>, jobs: usize) 
             let place = places::first(format).ok_or_else(|| {
                 Problem::Usage(format!("{} has no usual place for sessions on this machine: name a folder with `-o`", format.id()))
             })?;
-            (place, Placing::Installed(homes()))
+            (place, Placing::Installed(Installation { homes: homes(), now_ms: now_ns() / 1_000_000 }))
         }
         (None, ExportTarget::Document(document)) => {
             return Err(Problem::Usage(format!("no program looks for {}: name a folder with `-o`", document.describes())));

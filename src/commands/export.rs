@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::PathBuf;
 
-use crate::adapters::exporter::ExportedSession;
+use crate::adapters::exporter::{ExportedSession, Exporter, Listing};
 use crate::adapters::format::Format;
 use crate::export::document::{Document, Sharing, WantedDocument, export_document};
 use crate::export::{self, Export, ExportError, Extension, Wanted};
@@ -26,7 +26,7 @@ use crate::store::restored::RestoreFolder;
 use crate::verify::difference::visible;
 
 use super::error::CommandError;
-use super::export_files::{Names, SharedFile, missing, named, write};
+use super::export_files::{Names, SharedFile, in_own_folder, listed_entry, missing, named, write};
 use super::export_report::{ExportedLog, losses, print_losses};
 use super::{export_install, logs, nodes, redactions};
 
@@ -79,9 +79,18 @@ pub enum ExportTarget {
 pub enum Placing {
     /// Into a folder that a person named.
     InFolder,
-    /// Where the program looks, with a receipt. The folders are those that
-    /// environment variables name, in which a program may say that it runs.
-    Installed(BTreeMap<&'static str, PathBuf>),
+    /// Where the program looks, with a receipt.
+    Installed(Installation),
+}
+
+/// What an installation has to know of the machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Installation {
+    /// The folders that environment variables name, in which a program may say that it
+    /// runs.
+    pub homes: BTreeMap<&'static str, PathBuf>,
+    /// The time, in milliseconds since the epoch.
+    pub now_ms: i64,
 }
 
 /// What to do with a session that loses something.
@@ -159,8 +168,8 @@ pub fn run(job: &ExportJob<'_>, out: &Printer) -> Result<ExitStatus, CommandErro
     for path in &job.logs {
         found.extend(logs::find_all(path)?.0);
     }
-    if let Placing::Installed(homes) = &job.placing {
-        export_install::refuse_running(job.target.id(), &job.dest, homes)?;
+    if let Placing::Installed(on) = &job.placing {
+        export_install::refuse_running(job.target.id(), &job.dest, &on.homes)?;
     }
     let folder = RestoreFolder::at(&job.dest, job.disk)?;
     let shared = match job.target.sharing() {
@@ -250,7 +259,7 @@ impl Run<'_> {
             return;
         }
         let (name, go_on) = (export.session.name.clone(), export.session.go_on.clone());
-        match self.written(log, export.session, report) {
+        match self.written(log, export.session, export.listing, report) {
             Ok(()) => {
                 self.tally.done += 1;
                 let mut said = format!("{}: {}", visible(&log.name), report.files.join(", "));
@@ -274,10 +283,19 @@ impl Run<'_> {
 
     /// Writes the files of a session; one that has its bytes already is left as it
     /// is.
-    fn written(&mut self, log: &LogFile, session: ExportedSession, report: &mut ExportedLog) -> Result<(), StoreError> {
+    fn written(
+        &mut self,
+        log: &LogFile,
+        session: ExportedSession,
+        listing: Option<Listing>,
+        report: &mut ExportedLog,
+    ) -> Result<(), StoreError> {
         let job = self.job;
         let files = match job.target {
-            ExportTarget::Program(_) => session.files,
+            ExportTarget::Program(target) => match target.exporter().and_then(Exporter::marker) {
+                Some(marker) => in_own_folder(&self.folder, &session.root, session.files, marker)?,
+                None => session.files,
+            },
             ExportTarget::Document(document) => {
                 let names = if job.redactor.is_some() { Names::Hashed } else { Names::OfLogs };
                 named(session.files, log, document, names)
@@ -298,14 +316,26 @@ impl Run<'_> {
         }
         // Nothing is written where any of them cannot be.
         let missing = missing(&self.folder, &files)?;
-        if job.placing != Placing::InFolder {
+        let mut listed = None;
+        if let Placing::Installed(on) = &job.placing {
             let path = installed::receipt_of(&log.path, self.folder.root(), job.target.id(), &files);
+            listed = listing.map(|listing| listed_entry(&listing, on.now_ms));
+            // Nothing is written where it cannot be listed.
+            listed.as_ref().map_or(Ok(()), |listed| listed.fits(&self.folder))?;
             if !missing.is_empty() {
-                InstallReceipt::of(job.target.id(), &log.name, &session.name, self.folder.root(), &missing).write(&path, job.disk)?;
+                let receipt = InstallReceipt::of(job.target.id(), &log.name, &session.name, self.folder.root(), &missing);
+                InstallReceipt { listed: listed.clone(), ..receipt }.write(&path, job.disk)?;
             }
-            report.receipt = path.exists().then(|| path.display().to_string());
+            // A run that was cut short may have written it, and what it says is added.
+            if let Ok(receipt) = InstallReceipt::read(&path) {
+                listed = receipt.listed;
+                report.receipt = Some(path.display().to_string());
+            }
         }
         write(&self.folder, &missing)?;
+        if let Some(listed) = listed {
+            listed.add(&self.folder, job.disk)?;
+        }
         report.files = files.iter().map(|(path, _)| path.to_string()).collect();
         Ok(())
     }

@@ -4,12 +4,14 @@
 use sha2::{Digest, Sha256};
 use std::io::Write;
 
+use crate::adapters::exporter::Listing;
 use crate::export::document::Document;
 use crate::model::digest::{hex, sha256_hex};
 use crate::model::files::RelPath;
 use crate::pipeline::open::LogFile;
 use crate::store::StoreError;
 use crate::store::layout::LOG_SUFFIX;
+use crate::store::listed::ListedEntry;
 use crate::store::restored::{Expected, RestoreFolder, Restoring, Standing};
 
 /// So many digits of a hash name a session whose own name is not to be told.
@@ -22,6 +24,47 @@ pub(super) enum Names {
     OfLogs,
     /// By hashes: logs are often named after home directories.
     Hashed,
+}
+
+/// The entry with which a program lists a session that is added now.
+pub(super) fn listed_entry(listing: &Listing, now_ms: i64) -> ListedEntry {
+    let added = listing.added.iter().map(|name| (*name, now_ms.to_string()));
+    let says: Vec<String> = listing.says.iter().cloned().chain(added).map(|(name, value)| format!("\"{name}\": {value}")).collect();
+    ListedEntry { path: listing.file.key(), key: listing.key.clone(), entry: format!("{{{}}}", says.join(", ")) }
+}
+
+/// So many folders of one name are looked at.
+const MOST_FOLDERS: usize = 1000;
+
+/// Takes the folder that is nobody else's: the session's own, or the first of that
+/// name and a number of which the marker does not speak of another one.
+///
+/// # Errors
+/// When the disk cannot be read, or all are taken.
+pub(super) fn in_own_folder(
+    folder: &RestoreFolder<'_>,
+    root: &RelPath,
+    files: Vec<(RelPath, Vec<u8>)>,
+    marker: &str,
+) -> Result<Vec<(RelPath, Vec<u8>)>, StoreError> {
+    let marker = RelPath::new(marker);
+    let Some((_, bytes)) = files.iter().find(|(path, _)| *path == marker.below(root)) else { return Ok(files) };
+    let expected = Expected::File { size: bytes.len() as u64, sha256: &sha256_hex(bytes) };
+    let mut own = root.clone();
+    for number in 1..=MOST_FOLDERS {
+        match folder.standing(&marker.below(&own), expected) {
+            Ok(Standing::Nothing | Standing::AsExpected) => break,
+            Err(StoreError::Exists { .. }) if number < MOST_FOLDERS => {
+                own = RelPath::new([root.as_bytes(), format!("-{number}").as_bytes()].concat());
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    let moved = |path: RelPath| match path.as_bytes().strip_prefix(root.as_bytes()).and_then(|rest| rest.strip_prefix(b"/")) {
+        Some(rest) => RelPath::new(rest).below(&own),
+        None => path,
+    };
+    Ok(files.into_iter().map(|(path, bytes)| (moved(path), bytes)).collect())
 }
 
 /// Returns those of these files that do not stand there yet.

@@ -18,6 +18,7 @@ mod prepare;
 mod prove;
 mod redaction;
 mod run;
+mod shorten;
 pub mod source;
 mod understand;
 mod wanted;

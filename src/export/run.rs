@@ -15,6 +15,7 @@ use super::error::ExportError;
 use super::finish::Asked;
 use super::pairing::Pairing;
 use super::prepare::{Draft, Prepared, prepare};
+use super::shorten::shorten;
 use super::source::{self, Depth, SourceEvent};
 use super::understand::understand;
 use super::wanted::{Export, Extension, Wanted};
@@ -67,6 +68,7 @@ pub fn export_redacted<R: ReadAt>(
     }
     let mut drafts = Pairing { events: &path.events, seed: &seed, losses: &mut losses }.settle(drafts, abilities);
     reword(&mut drafts, &path.events, &kinships, exporter, &mut losses);
+    shorten(&mut drafts, &path.events, exporter, &mut losses);
     note_foreign_tools(&drafts, &path.events, exporter, &mut losses);
     if !drafts.iter().any(|draft| matches!(draft.body, Body::User(_) | Body::Answer(_))) {
         return Err(ExportError::Empty);
@@ -97,7 +99,7 @@ pub fn export_redacted<R: ReadAt>(
             session
         }
     };
-    Ok(Export { session, losses, records })
+    Ok(Export { session, losses, records, listing: exporter.listing(&transcript) })
 }
 
 /// Gives back the events that the path to a node is made of, as they were before

@@ -1,6 +1,6 @@
 //! What is asked of an export, and what comes of it.
 
-use crate::adapters::exporter::ExportedSession;
+use crate::adapters::exporter::{ExportedSession, Listing};
 use crate::adapters::format::Format;
 use crate::model::export::loss::Losses;
 use crate::model::ids::Seq;
@@ -44,4 +44,6 @@ pub struct Export {
     pub losses: Losses,
     /// How many records it has.
     pub records: usize,
+    /// The entry with which the program lists it, where it has one.
+    pub listing: Option<Listing>,
 }

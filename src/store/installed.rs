@@ -11,6 +11,7 @@ use crate::model::files::RelPath;
 use super::disk::{self, Disk, folder_of};
 use super::error::StoreError;
 use super::layout::{Store, path_below};
+use super::listed::ListedEntry;
 use super::open_files::{id_of, kept_open};
 use super::replace;
 use super::restored::{Expected, RestoreFolder, Standing};
@@ -41,6 +42,9 @@ pub struct InstallReceipt {
     pub folder: PathBuf,
     /// The files that were made.
     pub files: Vec<InstalledFile>,
+    /// The entry with which the program lists the session, where it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub listed: Option<ListedEntry>,
 }
 
 /// A file that an installation has made.
@@ -93,6 +97,7 @@ impl InstallReceipt {
             session: session.to_owned(),
             folder: folder.to_owned(),
             files: files.iter().map(|one| file(one)).collect(),
+            listed: None,
         }
     }
 
@@ -159,6 +164,9 @@ impl InstallReceipt {
                     return Err(StoreError::Held { path: place.clone() }.into());
                 }
             }
+            if let Some(listed) = &self.listed {
+                listed.remove(&folder, disk).map_err(went_on)?;
+            }
             places.iter().try_for_each(|place| folder.discard(place))?;
             let folders: BTreeSet<&Path> = places.iter().map(|place| folder_of(place)).collect();
             folders.into_iter().try_for_each(|folder| disk.sync(folder))?;
@@ -167,6 +175,10 @@ impl InstallReceipt {
         disk.sync(folder_of(receipt))?;
         Ok(made)
     }
+}
+
+fn went_on(error: StoreError) -> UninstallError {
+    if let StoreError::Changed { path } = error { UninstallError::WentOn { path } } else { error.into() }
 }
 
 /// Returns where the receipt of an installation belongs: in the store of its log,

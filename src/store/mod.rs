@@ -16,6 +16,7 @@ pub mod inside;
 pub mod installed;
 pub mod layout;
 pub mod line_checksum;
+pub mod listed;
 pub mod listing;
 pub mod live;
 pub mod lock;

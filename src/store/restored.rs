@@ -75,7 +75,7 @@ impl<'d> RestoreFolder<'d> {
     ///
     /// # Errors
     /// When it leads out.
-    fn place(&self, path: &RelPath) -> Result<PathBuf, StoreError> {
+    pub(super) fn place(&self, path: &RelPath) -> Result<PathBuf, StoreError> {
         going_down(path)?;
         Ok(path_below(&self.root, path))
     }

@@ -109,8 +109,12 @@ fn walk(folder: &Path) -> Vec<PathBuf> {
 
 /// Installs one session into a home folder.
 fn install(bench: &Bench, home: &Path, more: &[&str]) -> Output {
+    install_to(bench, "pi", home, more)
+}
+
+fn install_to(bench: &Bench, target: &str, home: &Path, more: &[&str]) -> Output {
     let log = bench.log("plain");
-    let words = [&["export", log.to_str().unwrap(), "--to", "pi", "--install"], more].concat();
+    let words = [&["export", log.to_str().unwrap(), "--to", target, "--install"], more].concat();
     run(Command::new(env!("CARGO_BIN_EXE_everlog")).args(words).env_clear().env("HOME", home).env("NO_COLOR", "1"))
 }
 
@@ -214,4 +218,91 @@ fn nothing_is_taken_from_a_program_that_runs() {
     running.wait().unwrap();
     assert!(code(&refused) == 2 && stderr(&refused).contains("is working on"), "{}", stderr(&refused));
     assert_eq!(code(&undo(&receipt)), 0);
+}
+
+/// OpenClaw lists what is in its store: the entry is added to those of others, and is
+/// what `--undo` takes out.
+#[test]
+fn an_installed_session_is_listed_among_others_and_taken_out_again() {
+    let bench = bench();
+    let home = bench.path("home");
+    let folder = home.join(".openclaw/agents/main/sessions");
+    fs::create_dir_all(&folder).unwrap();
+    let list = folder.join("sessions.json");
+    let others = "{\n  \"agent:main:main\": {\"sessionId\": \"a\", \"n\": 1.10}\n}";
+    for before in [None, Some(others)] {
+        before.map_or_else(|| Ok(()), |text| fs::write(&list, text)).unwrap();
+        let done = install_to(&bench, "openclaw", &home, &["--title", "Mine", "--json"]);
+        assert_eq!(code(&done), 0, "{}", stderr(&done));
+        let text = fs::read_to_string(&list).unwrap();
+        let entries: serde_json::Map<String, Value> = serde_json::from_str(&text).unwrap();
+        let (key, entry) = entries.iter().find(|(key, _)| key.starts_with("agent:main:everlog:")).unwrap();
+        assert_eq!(entry["label"], "Mine", "{key}");
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis() as i64;
+        assert!(["updatedAt", "sessionStartedAt"].iter().all(|name| (now - entry[name].as_i64().unwrap()).abs() < 60_000), "{text}");
+        assert!(folder.join(format!("{}.jsonl", entry["sessionId"].as_str().unwrap())).exists());
+        assert!(before.is_none() || text.contains("{\"sessionId\": \"a\", \"n\": 1.10}"), "{text}");
+        // Once more changes nothing, not even the time.
+        assert_eq!(code(&install_to(&bench, "openclaw", &home, &["--title", "Mine"])), 0);
+        assert_eq!(fs::read_to_string(&list).unwrap(), text);
+        let receipt = receipts(&bench).remove(0);
+        fs::write(&list, text.replace("Mine", "Renamed")).unwrap();
+        assert!(code(&undo(&receipt)) == 2 && walk(&folder).len() == 2, "the program went on with it");
+        fs::write(&list, &text).unwrap();
+        assert_eq!(code(&undo(&receipt)), 0);
+        assert_eq!(before.is_none(), !list.exists());
+        assert!(before.is_none_or(|others| fs::read_to_string(&list).unwrap() == others));
+        assert_eq!(walk(&folder).len(), usize::from(before.is_some()));
+    }
+    fs::write(&list, "[]").unwrap();
+    let refused = install_to(&bench, "openclaw", &home, &[]);
+    assert_ne!(code(&refused), 0);
+    assert_eq!(fs::read_to_string(&list).unwrap(), "[]");
+    assert!(walk(&folder).len() == 1 && receipts(&bench).is_empty(), "nothing is written that cannot be listed");
+}
+
+/// Gemini CLI names a project's folder by the end of its path, and adds a number where
+/// another project has that name.
+#[test]
+fn projects_of_one_name_have_folders_of_their_own() {
+    let bench = bench();
+    let into = bench.path("gemini");
+    let mut seen = Vec::new();
+    for cwd in ["/a/widget", "/b/widget", "/a/widget"] {
+        let done = export(&bench, "gemini-cli", &into, &["--cwd", cwd, "--json"]);
+        assert_eq!(code(&done), 0, "{}", stderr(&done));
+        for row in stdout(&done).lines().map(|row| serde_json::from_str::<Value>(row).unwrap()) {
+            let file = row["files"][1].as_str().unwrap();
+            let folder = file.split("/chats/").next().unwrap();
+            assert_eq!(fs::read_to_string(into.join(folder).join(".project_root")).unwrap(), cwd);
+            seen.push(folder.to_owned());
+        }
+    }
+    assert_eq!(seen, ["tmp/widget", "tmp/widget", "tmp/widget-1", "tmp/widget-1", "tmp/widget", "tmp/widget"]);
+}
+
+/// Where a folder is one on the way to the sessions, the rest of the way is gone.
+#[test]
+fn an_export_to_openclaw_goes_into_any_of_its_folders() {
+    let bench = bench();
+    let home = bench.path("state");
+    for into in [home.clone(), home.join("agents"), home.join("agents/main/sessions")] {
+        assert_eq!(code(&export(&bench, "openclaw", &into, &[])), 0);
+    }
+    assert_eq!(walk(&home).len(), 2);
+    assert!(walk(&home).iter().all(|file| file.starts_with(home.join("agents/main/sessions"))));
+}
+
+/// OpenClaw's notes go along to pi, and do not make pi's folder one of OpenClaw.
+#[test]
+fn what_came_from_a_host_program_is_recognised_as_the_targets() {
+    let bench = Bench::new();
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/openclaw/forms/input");
+    let (store, into, back) = (bench.path("store"), bench.path("pi"), bench.path("back"));
+    everlog(&["migrate", source.to_str().unwrap(), "-o", store.to_str().unwrap(), "--quiet"]);
+    assert_eq!(code(&everlog(&["export", store.to_str().unwrap(), "--to", "pi", "-o", into.to_str().unwrap(), "--quiet"])), 0);
+    let done = everlog(&["migrate", into.to_str().unwrap(), "-o", back.to_str().unwrap(), "--json"]);
+    let rows: Vec<Value> = stdout(&done).lines().map(|row| serde_json::from_str(row).unwrap()).collect();
+    let formats: Vec<&Value> = rows.iter().filter_map(|row| row.get("format")).collect();
+    assert!(formats.len() == walk(&into).len() && formats.iter().all(|format| *format == "pi"), "{formats:?}");
 }

@@ -5,7 +5,7 @@ use super::prune::{self, Bench as PruneBench, Last, Run, Seen, Turn, session, sh
 use super::webui::Folder;
 use super::{set_mtime, tree};
 use everlog::adapters::ALL;
-use everlog::commands::export::{ExportJob, ExportTarget, OnLoss, Placing};
+use everlog::commands::export::{ExportJob, ExportTarget, Installation, OnLoss, Placing};
 use everlog::commands::export_install::UndoJob;
 use everlog::commands::fork::ForkJob;
 use everlog::commands::migrate::{Live, MigrateJob, Requirement, Share, Sources};
@@ -393,7 +393,13 @@ fn export_documents(at: &Path, disk: &dyn Disk) -> Result<(), String> {
 
 fn export_install(at: &Path, disk: &dyn Disk) -> Result<(), String> {
     let target = ALL.iter().copied().find(|format| format.id() == "pi").unwrap();
-    export(at, ExportTarget::Program(target), at.join("home/sessions"), Placing::Installed(BTreeMap::new()), disk)
+    export(
+        at,
+        ExportTarget::Program(target),
+        at.join("home/sessions"),
+        Placing::Installed(Installation { homes: BTreeMap::new(), now_ms: 0 }),
+        disk,
+    )
 }
 
 fn installed(at: &Path) {

@@ -68,6 +68,10 @@ impl Exporter for GeminiCliExporter {
         true
     }
 
+    fn marker(&self) -> Option<&'static str> {
+        Some(PROJECT_ROOT)
+    }
+
     fn write(&self, session: &Transcript) -> ExportedSession {
         let id = session.seed.uuid();
         let cwd = session.cwd.as_deref().unwrap_or("/");
@@ -220,7 +224,9 @@ fn time(time: Instant) -> String {
 
 /// Our own records are maps with texts as keys, which always have a JSON text.
 fn push_line(line: &impl Serialize, out: &mut Vec<u8>) {
-    out.extend_from_slice(&serde_json::to_vec(line).unwrap_or_default());
+    // Node 24 reads a file line by line, and takes these two for the end of one.
+    let text = serde_json::to_string(line).unwrap_or_default().replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029");
+    out.extend_from_slice(text.as_bytes());
     out.push(b'\n');
 }
 
@@ -290,6 +296,13 @@ mod tests {
         assert_eq!(slug("/home/dev/My  Project (2)/"), "my-project-2");
         assert_eq!(slug("/"), "project");
         assert_eq!(slug("/tmp/\u{4e2d}"), "project");
+    }
+
+    #[test]
+    fn no_character_of_a_text_ends_a_line_for_node() {
+        let mut out = Vec::new();
+        push_line(&"a\u{2028}b\u{2029}c", &mut out);
+        assert_eq!(out, b"\"a\\u2028b\\u2029c\"\n");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Sessions of other programs as pi's own: one file, a chain of entries.
 
 use crate::adapters::exporter::{ExportedSession, Exporter};
-use crate::adapters::kit::entries::export::{carried, lines};
+use crate::adapters::kit::entries::export::{Head, carried, lines};
 use crate::json::Value;
 use crate::model::export::ability::{Abilities, Ability, Need};
 use crate::model::export::transcript::Transcript;
@@ -50,7 +50,7 @@ impl Exporter for PiExporter {
         let folder = folder_of(cwd);
         let path = RelPath::new(format!("{folder}/{name}.jsonl"));
         ExportedSession {
-            files: vec![(path, lines(session, &id, cwd))],
+            files: vec![(path, lines(session, &Head { id: &id, cwd, parent_session: None }))],
             root: RelPath::new(&folder),
             go_on: format!("pi --session {id}"),
             name,

@@ -16,6 +16,9 @@ use super::wire;
 /// The program summarises what is above so many messages.
 const MOST: usize = 20;
 
+/// A line of so many bytes keeps the program from reading any of them.
+const LONGEST_LINE: usize = 10 * 1024 * 1024;
+
 /// The exporter of picoclaw.
 pub(super) struct PicoclawExporter;
 
@@ -34,6 +37,10 @@ impl Exporter for PicoclawExporter {
 
     fn sends_summary(&self) -> bool {
         true
+    }
+
+    fn longest_record(&self) -> Option<usize> {
+        Some(LONGEST_LINE)
     }
 
     fn prunes_above(&self) -> Option<usize> {

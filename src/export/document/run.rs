@@ -103,7 +103,7 @@ pub fn export_document<R: ReadAt>(
         }
     }
     prove::settle_losses(&path.events, &origins, &read, &mut losses, wanted.model.as_deref())?;
-    Ok(Export { session, losses, records })
+    Ok(Export { session, losses, records, listing: None })
 }
 
 /// Tells whether a message says nothing: a summary can be empty.

@@ -14,6 +14,18 @@ struct Header<'a> {
     id: &'a str,
     timestamp: String,
     cwd: &'a str,
+    #[serde(rename = "parentSession", skip_serializing_if = "Option::is_none")]
+    parent_session: Option<&'a str>,
+}
+
+/// What the first line says.
+pub(in crate::adapters) struct Head<'a> {
+    /// The session's id.
+    pub id: &'a str,
+    /// The folder that it worked in.
+    pub cwd: &'a str,
+    /// The session that it is a fork of.
+    pub parent_session: Option<&'a str>,
 }
 
 /// An entry: its type, then its place, then its own members. A note has its own
@@ -179,8 +191,9 @@ struct Info<'a> {
 }
 
 /// The lines of a session: a header, and a chain of entries.
-pub(in crate::adapters) fn lines(session: &Transcript, id: &str, cwd: &str) -> Vec<u8> {
-    let header = Header { r#type: "session", version: 3, id, timestamp: time(session.created), cwd };
+pub(in crate::adapters) fn lines(session: &Transcript, head: &Head<'_>) -> Vec<u8> {
+    let Head { id, cwd, parent_session } = *head;
+    let header = Header { r#type: "session", version: 3, id, timestamp: time(session.created), cwd, parent_session };
     let mut out = json(&header).into_bytes();
     out.push(b'\n');
     let mut parent = None;

@@ -79,7 +79,18 @@ pub(super) fn is_known_type(value: &[u8]) -> bool {
 pub(in crate::adapters) fn look_at(folder: &FolderView<'_>, name: impl AsRef<[u8]>, size: u64, host: &HostSigns) -> Looks {
     let name = name.as_ref();
     let first = folder.first_bytes(name);
+    // A session that came from a host program has the host's entries.
+    let own = HostSigns { entries: &[], ..*host };
+    let host = if is_of_working_folder(folder) { &own } else { host };
     look(&first, size, host).or_else(|| look(&folder.all_bytes_for_others_too(name), size, host)).unwrap_or(Looks::Foreign)
+}
+
+/// Whether a folder has the name that the session manager gives to the sessions of a
+/// working folder, as in `--home-dev-project--`. A host has folders of its own.
+fn is_of_working_folder(folder: &FolderView<'_>) -> bool {
+    let path = folder.path().as_bytes();
+    let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+    name.len() > 4 && name.starts_with(b"--") && name.ends_with(b"--")
 }
 
 /// Whether bytes that hold no record begin as a session does: with a header that
