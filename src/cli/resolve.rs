@@ -39,7 +39,8 @@ use crate::report::pager::Pager;
 use crate::report::printer::{self, Bar, Form, Printer, Stream, Streams, Talk};
 use crate::report::terminal::{Colours, Terminal};
 use crate::report::text;
-use crate::store::disk::{Disk, RealDisk};
+use crate::store::disk::{Disk, Look, RealDisk};
+use crate::store::replace::temporary_in;
 use crate::store::walk::{real_folder_of, real_path};
 
 use super::args::{self, Args, Command};
@@ -355,6 +356,9 @@ fn replay_job(args: args::Replay, log: PathBuf, form: Form) -> ReplayJob {
     }
 }
 
+/// Manual pages are for every user of a machine.
+const READABLE: u32 = 0o644;
+
 fn manual(dir: Option<PathBuf>, out: &Printer) -> Result<ExitStatus, Problem> {
     let Some(dir) = dir else {
         let mut page = Vec::new();
@@ -363,7 +367,15 @@ fn manual(dir: Option<PathBuf>, out: &Printer) -> Result<ExitStatus, Problem> {
         out.document(&String::from_utf8_lossy(&page));
         return Ok(ExitStatus::Well);
     };
-    RealDisk.create_folders(&real_path(&dir))?;
-    clap_mangen::generate_to(help::command(), &dir).map_err(crate::store::StoreError::io("write the manual to", &dir))?;
+    let dir = real_path(&dir);
+    RealDisk.create_folders(&dir)?;
+    for (name, page) in help::pages().map_err(|error| Problem::Usage(format!("the manual cannot be made: {error}")))? {
+        // Others may write to the folder: a link or a pipe under the name of a page
+        // is replaced, and not written to.
+        let temporary = temporary_in(&RealDisk, &dir)?;
+        temporary.fill(&page)?;
+        temporary.dress(Look { mode: READABLE, owner: None, mtime_ns: None })?;
+        temporary.replace(&dir.join(name))?;
+    }
     Ok(ExitStatus::Well)
 }
