@@ -127,7 +127,8 @@ fn dispatch(args: Args, out: &Printer) -> Result<ExitStatus, Problem> {
         Command::Stats(args) => Ok(stats::run(&reading::stats_job(args, store, terminal())?, out)?),
         Command::Show(args) => Ok(show::run(&reading::show_job(*args, store, out.form(), terminal())?, out).map_err(explained)?),
         Command::Replay(args::Replay { log: logs, output: Some(folder), .. }) => {
-            Ok(golden::run(&GoldenJob { logs: real_path(&logs), out: real_path(&folder), jobs, disk: &RealDisk }, out)?)
+            stop_politely();
+            Ok(golden::run(&GoldenJob { logs: real_path(&logs), out: real_path(&folder), jobs, stop: &STOP, disk: &RealDisk }, out)?)
         }
         Command::Replay(args) => {
             let log = sessions::log(&args.log, store)?;
@@ -234,7 +235,8 @@ fn survive_file_size_limit() {
 
 fn run_html(args: &args::Html, store: Option<&Path>, jobs: usize, out: &Printer) -> Result<ExitStatus, Problem> {
     let logs = sessions::logs(&args.what, store)?;
-    let job = HtmlJob { logs, out: args.output.clone(), redactor: redactor(&args.redact)?, jobs, disk: &RealDisk };
+    stop_politely();
+    let job = HtmlJob { logs, out: real_path(&args.output), redactor: redactor(&args.redact)?, jobs, stop: &STOP, disk: &RealDisk };
     let done = html::run(&job, out).map_err(explained)?;
     if args.open && done.status != ExitStatus::Failed {
         let opener = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
