@@ -265,8 +265,13 @@ impl Run<'_> {
             }
             Err(error) => {
                 self.tally.failed += 1;
-                let hint = "export into another folder, or move the existing file away: it is never overwritten";
-                out.complain(&format!("error: {error}\n  at {}\nhint: {hint}", visible(&log.name)));
+                let hint = match &error {
+                    StoreError::Exists { .. } => {
+                        Some("export into another folder, or move the existing file away: it is never overwritten")
+                    }
+                    other => other.hint(),
+                };
+                out.complain(&text::error(&error, Some(&log.name), hint));
                 report.error = Some(error.to_string());
             }
         }
