@@ -393,6 +393,34 @@ fn hostile_values_are_kept_or_null() {
 }
 
 #[test]
+fn a_database_replaces_tables_of_an_earlier_run_and_nothing_else() {
+    let bench = with_sessions(1);
+    let file = bench.path("all.sqlite");
+    let export = || everlog(&["export", bench.dest().to_str().unwrap(), "--to", "sqlite", "-o", file.to_str().unwrap()]);
+    let refused = |what: &str| {
+        let before = fs::read(&file).unwrap();
+        let done = export();
+        assert_eq!(code(&done), Some(2), "{what}: {}", stderr(&done));
+        assert!(stderr(&done).contains("exists already"), "{what}: {}", stderr(&done));
+        assert_eq!(fs::read(&file).unwrap(), before, "{what}");
+        fs::remove_file(&file).unwrap();
+    };
+    assert_eq!(code(&export()), Some(0));
+    let first = fs::read(&file).unwrap();
+    let again = export();
+    assert_eq!(code(&again), Some(0), "{}", stderr(&again));
+    assert_eq!(fs::read(&file).unwrap(), first);
+    fs::write(&file, &first[..70]).unwrap();
+    refused("a part of a header");
+    fs::write(&file, "a text of somebody").unwrap();
+    refused("a text");
+    fs::write(&file, "").unwrap();
+    refused("an empty file");
+    rusqlite::Connection::open(&file).unwrap().execute_batch("CREATE TABLE sessions (id TEXT); PRAGMA user_version=1").unwrap();
+    refused("a database of another program");
+}
+
+#[test]
 fn a_log_that_cannot_be_read_is_left_out_and_said() {
     let bench = with_sessions(3);
     let log = bench.log("s1");
