@@ -276,12 +276,9 @@ impl Run<'_> {
             }
             Err(error) => {
                 self.tally.failed += 1;
-                let hint = match &error {
-                    StoreError::Exists { .. } => {
-                        Some("export into another folder, or move the existing file away: it is never overwritten")
-                    }
-                    other => other.hint(),
-                };
+                let is_there = matches!(error, StoreError::Exists { .. });
+                let moved = "export into another folder, or move the existing file away: it is never overwritten";
+                let hint = if is_there { Some(moved) } else { error.hint() };
                 out.complain(&text::error(&error, Some(&log.name), hint));
                 report.error = Some(error.to_string());
             }

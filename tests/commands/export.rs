@@ -124,9 +124,9 @@ fn any_part_of_any_role_is_exported_or_said_to_be_lost() {
         r#"{"inlineData":{"mimeType":"image/png","data":"aGVsbG8="}}"#,
     ];
     for role in [r#""role":"user","#, r#""role":"model","#, r#""role":"narrator","#, ""] {
-        for (n, a) in parts.iter().enumerate() {
-            for (m, b) in parts.iter().enumerate() {
-                let odd = format!("{{{role}\"parts\":[{a},{b}]}}");
+        for (n, part) in parts.iter().enumerate() {
+            for (m, before) in ["", r#"{"text":"Hm.","thought":true},"#].into_iter().enumerate() {
+                let odd = format!("{{{role}\"parts\":[{before}{part}]}}");
                 let text = format!(
                     r#"{{"history":[{{"role":"user","parts":[{{"text":"Wool?"}}]}},{odd},{{"role":"model","parts":[{{"text":"Merino."}}]}}]}}"#
                 );
