@@ -2,6 +2,7 @@
 //! each. The manual pages and the completions are made from the same.
 
 use clap::{Command, CommandFactory};
+use std::io;
 
 use super::args::Args;
 
@@ -195,6 +196,27 @@ pub fn command() -> Command {
     }
     let template = format!("{{about}}\n\n{{usage-heading}} {{usage}}\n\n{groups}Options:\n{{options}}{{after-help}}\n");
     command.help_template(template).after_help(format!("`everlog COMMAND --help` has examples.\n{EXIT_CODES}"))
+}
+
+/// The manual: the name and the text of one page per command.
+///
+/// # Errors
+/// When a page cannot be made, which none causes.
+pub fn pages() -> io::Result<Vec<(String, Vec<u8>)>> {
+    let mut pages = Vec::new();
+    let mut command = command().disable_help_subcommand(true);
+    command.build();
+    add_pages(&command, &mut pages)?;
+    Ok(pages)
+}
+
+fn add_pages(command: &Command, pages: &mut Vec<(String, Vec<u8>)>) -> io::Result<()> {
+    command.get_subcommands().filter(|one| !one.is_hide_set()).try_for_each(|one| add_pages(one, pages))?;
+    let man = clap_mangen::Man::new(command.clone());
+    let mut page = Vec::new();
+    man.render(&mut page)?;
+    pages.push((man.get_filename(), page));
+    Ok(())
 }
 
 /// The commands of each group with what they do, as `--help` lists them.

@@ -39,7 +39,8 @@ use crate::report::pager::Pager;
 use crate::report::printer::{self, Bar, Form, Printer, Stream, Streams, Talk};
 use crate::report::terminal::{Colours, Edge, Terminal};
 use crate::report::text;
-use crate::store::disk::{Disk, RealDisk};
+use crate::store::disk::{Disk, Look, RealDisk};
+use crate::store::replace::temporary_in;
 use crate::store::walk::{real_folder_of, real_path};
 
 use super::args::{self, Args, Command};
@@ -126,7 +127,8 @@ fn dispatch(args: Args, out: &Printer) -> Result<ExitStatus, Problem> {
         Command::Stats(args) => Ok(stats::run(&reading::stats_job(args, store, terminal())?, out)?),
         Command::Show(args) => Ok(show::run(&reading::show_job(*args, store, out.form(), terminal())?, out).map_err(explained)?),
         Command::Replay(args::Replay { log: logs, output: Some(folder), .. }) => {
-            Ok(golden::run(&GoldenJob { logs: real_path(&logs), out: real_path(&folder), jobs, disk: &RealDisk }, out)?)
+            stop_politely();
+            Ok(golden::run(&GoldenJob { logs: real_path(&logs), out: real_path(&folder), jobs, stop: &STOP, disk: &RealDisk }, out)?)
         }
         Command::Replay(args) => {
             let log = sessions::log(&args.log, store)?;
@@ -233,7 +235,8 @@ fn survive_file_size_limit() {
 
 fn run_html(args: &args::Html, store: Option<&Path>, jobs: usize, out: &Printer) -> Result<ExitStatus, Problem> {
     let logs = sessions::logs(&args.what, store)?;
-    let job = HtmlJob { logs, out: args.output.clone(), redactor: redactor(&args.redact)?, jobs, disk: &RealDisk };
+    stop_politely();
+    let job = HtmlJob { logs, out: real_path(&args.output), redactor: redactor(&args.redact)?, jobs, stop: &STOP, disk: &RealDisk };
     let done = html::run(&job, out).map_err(explained)?;
     if args.open && done.status != ExitStatus::Failed {
         let opener = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
@@ -358,6 +361,9 @@ fn replay_job(args: args::Replay, log: PathBuf, form: Form) -> ReplayJob {
     }
 }
 
+/// Manual pages are for every user of a machine.
+const READABLE: u32 = 0o644;
+
 fn manual(dir: Option<PathBuf>, out: &Printer) -> Result<ExitStatus, Problem> {
     let Some(dir) = dir else {
         let mut page = Vec::new();
@@ -366,7 +372,15 @@ fn manual(dir: Option<PathBuf>, out: &Printer) -> Result<ExitStatus, Problem> {
         out.document(&String::from_utf8_lossy(&page));
         return Ok(ExitStatus::Well);
     };
-    RealDisk.create_folders(&real_path(&dir))?;
-    clap_mangen::generate_to(help::command(), &dir).map_err(crate::store::StoreError::io("write the manual to", &dir))?;
+    let dir = real_path(&dir);
+    RealDisk.create_folders(&dir)?;
+    for (name, page) in help::pages().map_err(|error| Problem::Usage(format!("the manual cannot be made: {error}")))? {
+        // Others may write to the folder: a link or a pipe under the name of a page
+        // is replaced, and not written to.
+        let temporary = temporary_in(&RealDisk, &dir)?;
+        temporary.fill(&page)?;
+        temporary.dress(Look { mode: READABLE, owner: None, mtime_ns: None })?;
+        temporary.replace(&dir.join(name))?;
+    }
     Ok(ExitStatus::Well)
 }

@@ -22,6 +22,7 @@ use crate::report::text;
 use crate::store::StoreError;
 use crate::store::disk::Disk;
 use crate::store::installed::{self, InstallReceipt};
+use crate::store::layout::path_below;
 use crate::store::restored::RestoreFolder;
 use crate::verify::difference::visible;
 
@@ -145,6 +146,8 @@ struct Tally {
     failed: u64,
     lossy: u64,
     empty: u64,
+    /// Of logs that are not as they were sealed: something may be missing.
+    doubtful: u64,
 }
 
 /// A run that is under way.
@@ -165,8 +168,15 @@ struct Run<'r> {
 /// When nothing could be done at all.
 pub fn run(job: &ExportJob<'_>, out: &Printer) -> Result<ExitStatus, CommandError> {
     let mut found: Vec<LogFile> = Vec::new();
+    let mut tally = Tally::default();
     for path in &job.logs {
-        found.extend(logs::find_all(path)?.0);
+        let (more, missing) = logs::find_all(path)?;
+        found.extend(more);
+        tally.failed += missing.len() as u64;
+        for log in missing {
+            let place = path_below(path, &log.relative).display().to_string();
+            out.complain(&format!("error: {}; it is not exported\n  at {}\nhint: {}", log.why, visible(&place), logs::MISSING_HINT));
+        }
     }
     if let Placing::Installed(on) = &job.placing {
         export_install::refuse_running(job.target.id(), &job.dest, &on.homes)?;
@@ -179,7 +189,7 @@ pub fn run(job: &ExportJob<'_>, out: &Printer) -> Result<ExitStatus, CommandErro
         }
         Sharing::FileEach => None,
     };
-    let mut run = Run { job, out, folder, shared, swept: BTreeSet::new(), tally: Tally::default() };
+    let mut run = Run { job, out, folder, shared, swept: BTreeSet::new(), tally };
     for together in batches(&found) {
         let made = batch::each(together, job.jobs, |log| batch::caught(|| made(job, log), CommandError::Bug));
         // Written one after the other, in the order of the logs.
@@ -219,6 +229,7 @@ impl Run<'_> {
         match made {
             Ok(Some(Made { export, redactions, warning })) => {
                 if let Some(warning) = warning {
+                    self.tally.doubtful += 1;
                     self.out.complain(&format!("{warning}\n  at {}", visible(&log.name)));
                 }
                 self.settle(log, export, redactions, &mut report);
@@ -274,8 +285,10 @@ impl Run<'_> {
             }
             Err(error) => {
                 self.tally.failed += 1;
-                let hint = "export into another folder, or move the existing file away: it is never overwritten";
-                out.complain(&format!("error: {error}\n  at {}\nhint: {hint}", visible(&log.name)));
+                let is_there = matches!(error, StoreError::Exists { .. });
+                let moved = "export into another folder, or move the existing file away: it is never overwritten";
+                let hint = if is_there { Some(moved) } else { error.hint() };
+                out.complain(&text::error(&error, Some(&log.name), hint));
                 report.error = Some(error.to_string());
             }
         }
@@ -349,10 +362,10 @@ fn summary(job: &ExportJob<'_>, tally: &Tally, out: &Printer) -> ExitStatus {
         }
     }
     out.summary(&summary);
-    match (tally.done, tally.failed) {
-        (_, 0) => ExitStatus::Well,
-        (0, _) => ExitStatus::Failed,
-        (_, _) => ExitStatus::Found,
+    match (tally.done, tally.failed, tally.doubtful) {
+        (_, 0, 0) => ExitStatus::Well,
+        (0, _, _) => ExitStatus::Failed,
+        (_, _, _) => ExitStatus::Found,
     }
 }
 

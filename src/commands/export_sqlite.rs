@@ -8,12 +8,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::report::exit::ExitStatus;
 use crate::report::printer::{Form, Printer};
 use crate::report::text;
+use crate::store::StoreError;
 use crate::store::disk::Disk;
 use crate::store::replace::{sweep_one, temporary_in};
-use crate::store::walk::real_path;
+use crate::store::walk::{is_file, real_path};
 use crate::tables::rows::{RowSink, rows_of};
 use crate::tables::schema::VERSION;
-use crate::tables::sqlite::DatabaseWriter;
+use crate::tables::sqlite::{DatabaseWriter, is_of_tables};
 use crate::tables::{Row, TableError, TableName, plan};
 
 use super::error::CommandError;
@@ -55,7 +56,7 @@ impl RowSink for Counting<'_> {
     }
 }
 
-/// Runs the command. A database that is there is replaced as a whole.
+/// Runs the command. Tables of an earlier run are replaced as a whole.
 ///
 /// # Errors
 /// When nothing could be done at all, or it was stopped.
@@ -63,6 +64,7 @@ pub fn run(job: &SqliteJob<'_>, out: &Printer) -> Result<ExitStatus, CommandErro
     let listing = tables_listing::list(&job.store)?;
     let mut failed = listing.complain(out) as u64;
     let file = real_path(&job.file);
+    refuse_foreign(&file)?;
     let folder = file.parent().map(Path::to_owned).unwrap_or_default();
     job.disk.create_folders(&folder)?;
     sweep_one(job.disk, &folder)?;
@@ -106,5 +108,11 @@ pub fn run(job: &SqliteJob<'_>, out: &Printer) -> Result<ExitStatus, CommandErro
     }
     let messages = text::count(rows.get("messages").copied().unwrap_or(0), "message");
     out.summary(&format!("{} with {messages} in {}", text::count(done, "session"), job.file.display()));
-    Ok(if failed == 0 { ExitStatus::Well } else { ExitStatus::Found })
+    Ok(listing.status(failed))
+}
+
+/// Refuses to put tables in the place of a file that holds anything else.
+fn refuse_foreign(file: &Path) -> Result<(), CommandError> {
+    let is_free = file.symlink_metadata().is_err() || (is_file(file)? && is_of_tables(file)?);
+    if is_free { Ok(()) } else { Err(StoreError::Exists { path: file.to_owned() }.into()) }
 }

@@ -136,7 +136,7 @@ pub fn run(job: &TablesJob<'_>, out: &Printer) -> Result<ExitStatus, CommandErro
         rows: manifest.header.rows.clone(),
     };
     say(&report, out);
-    Ok(if failed == 0 { ExitStatus::Well } else { ExitStatus::Found })
+    Ok(listing.status(failed))
 }
 
 fn say(report: &Report<'_>, out: &Printer) {

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::model::files::RelPath;
 use crate::model::folder::ListedKind;
@@ -12,6 +13,7 @@ use crate::report::printer::{Form, Printer};
 use crate::report::text;
 use crate::store::disk::{self, Disk};
 use crate::store::layout::{LOG_SUFFIX, path_below};
+use crate::store::lock::FileLock;
 use crate::store::{listing, replace};
 use crate::verify::difference::visible;
 use crate::verify::golden::{GOLDEN_SUFFIX, replay_text};
@@ -28,6 +30,8 @@ pub struct GoldenJob<'a> {
     pub out: PathBuf,
     /// How many sessions at once.
     pub jobs: usize,
+    /// Set by Ctrl-C.
+    pub stop: &'a AtomicBool,
     /// Where changes go.
     pub disk: &'a dyn Disk,
 }
@@ -36,6 +40,8 @@ pub struct GoldenJob<'a> {
 enum Written {
     Changed,
     Unchanged,
+    /// Somebody wanted no more.
+    NotYet,
     Doubtful(&'static str),
 }
 
@@ -48,12 +54,15 @@ pub fn run(job: &GoldenJob<'_>, out: &Printer) -> Result<ExitStatus, CommandErro
     let asked = Asked::of(&job.logs);
     let keys: BTreeSet<String> = found.iter().map(|log| asked.name_of(log).key()).collect();
     job.disk.create_folders(&job.out)?;
+    let _lock = FileLock::of_folder(&job.out)?;
+    replace::sweep(job.disk, &job.out)?;
     let results = batch::each(&found, job.jobs, |log| batch::caught(|| one(log, &asked, job), CommandError::Bug));
-    let (mut changed, mut unchanged, mut status) = (0, 0, ExitStatus::Well);
+    let (mut changed, mut unchanged, mut not_yet, mut status) = (0, 0, 0, ExitStatus::Well);
     for (log, result) in found.iter().zip(results) {
         match result {
             Ok(Written::Changed) => changed += 1,
             Ok(Written::Unchanged) => unchanged += 1,
+            Ok(Written::NotYet) => not_yet += 1,
             Ok(Written::Doubtful(why)) => {
                 status = status.max(ExitStatus::Found);
                 out.complain(&format!("{why}; its replay is not kept\n  at {}", visible(&log.path.display().to_string())));
@@ -63,6 +72,9 @@ pub fn run(job: &GoldenJob<'_>, out: &Printer) -> Result<ExitStatus, CommandErro
                 out.complain(&text::error(&error, Some(&log.name), error.hint().as_deref()));
             }
         }
+    }
+    if not_yet > 0 {
+        return Err(CommandError::Interrupted { done: found.len() - not_yet, of: found.len() });
     }
     for log in &missing {
         status = status.max(ExitStatus::Found);
@@ -89,6 +101,9 @@ pub fn run(job: &GoldenJob<'_>, out: &Printer) -> Result<ExitStatus, CommandErro
 }
 
 fn one(log: &LogFile, asked: &Asked, job: &GoldenJob<'_>) -> Result<Written, CommandError> {
+    if job.stop.load(Ordering::Relaxed) {
+        return Ok(Written::NotYet);
+    }
     let (mut view, adapter) = logs::open(&log.path, None)?;
     if let Some(warning) = logs::seal_warning(view.seal()) {
         return Ok(Written::Doubtful(warning));

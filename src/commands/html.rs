@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::html::{IndexRow, index};
 use crate::model::digest::sha256_hex;
@@ -32,6 +33,8 @@ pub struct HtmlJob<'a> {
     pub redactor: Option<Redactor>,
     /// How many sessions at once.
     pub jobs: usize,
+    /// Set by Ctrl-C.
+    pub stop: &'a AtomicBool,
     /// Where changes go.
     pub disk: &'a dyn Disk,
 }
@@ -83,7 +86,13 @@ pub fn run(job: &HtmlJob<'_>, out: &Printer) -> Result<Done, CommandError> {
     };
     let folder = if is_file { HtmlFolder::of_one_file(root, job.disk)? } else { HtmlFolder::open(root, job.disk)? };
     let name_of = |log: &LogFile| only.clone().unwrap_or_else(|| page_name(log, job));
+    // No page has its name before all are made, so that a page leads to no other
+    // that is missing.
+    let interrupted = || CommandError::Interrupted { done: 0, of: found.len() };
     let work = |log: &LogFile| {
+        if job.stop.load(Ordering::Relaxed) {
+            return Err(interrupted());
+        }
         let name = name_of(log);
         let above = if is_store { Some(index_from(&name)) } else { None };
         let rendered = render(log, above.as_deref(), job.redactor.as_ref().map(Redactor::fresh))?;
@@ -91,6 +100,9 @@ pub fn run(job: &HtmlJob<'_>, out: &Printer) -> Result<Done, CommandError> {
         Ok((name, rendered, state))
     };
     let results = batch::each(&found, job.jobs, |log| batch::caught(|| work(log), CommandError::Bug));
+    if job.stop.load(Ordering::Relaxed) {
+        return Err(interrupted());
+    }
     let (mut status, mut rows, mut changed, mut bytes) = (ExitStatus::Well, Vec::new(), 0u64, (0u64, 0u64));
     for (log, result) in found.iter().zip(results) {
         match result {

@@ -12,7 +12,8 @@ use crate::model::files::RelPath;
 use crate::store::StoreError;
 use crate::store::disk::{self, Disk};
 use crate::store::inside::inside;
-use crate::store::replace::{Ready, commit, put, sweep, temporary_in};
+use crate::store::lock::FileLock;
+use crate::store::replace::{Prepared, Ready, put, sweep, temporary_in};
 
 use super::error::CommandError;
 
@@ -40,33 +41,42 @@ enum Listing {
 pub(super) struct HtmlFolder<'d> {
     root: PathBuf,
     disk: &'d dyn Disk,
+    /// Held until all pages have their names: a second run would sweep away what
+    /// this one has prepared.
+    _lock: Option<FileLock>,
     listing: Listing,
     /// The hashes that a page may have where it may be replaced.
     own: BTreeSet<(String, String)>,
-    new: Mutex<New>,
+    new: Mutex<New<'d>>,
 }
 
-#[derive(Default)]
-struct New {
+struct New<'d> {
     /// The hash of each page that the folder is to have.
     pages: BTreeMap<String, String>,
-    ready: Vec<Ready>,
+    prepared: Prepared<'d>,
+}
+
+impl<'d> New<'d> {
+    fn on(disk: &'d dyn Disk) -> Mutex<Self> {
+        Mutex::new(New { pages: BTreeMap::new(), prepared: Prepared::new(disk) })
+    }
 }
 
 impl<'d> HtmlFolder<'d> {
     /// Opens or makes a folder of pages.
     pub(super) fn open(root: &Path, disk: &'d dyn Disk) -> Result<Self, CommandError> {
         disk.create_folders(root)?;
+        let lock = FileLock::of_folder(root)?;
         sweep(disk, root)?;
         let list = root.join(LIST);
         let own = if list.symlink_metadata().is_ok() { lines(&disk::read(&list)?) } else { BTreeSet::new() };
-        Ok(HtmlFolder { root: root.to_owned(), disk, listing: Listing::Kept, own, new: Mutex::default() })
+        Ok(HtmlFolder { root: root.to_owned(), disk, _lock: lock, listing: Listing::Kept, own, new: New::on(disk) })
     }
 
     /// Returns a folder that one page is put into, and no list: it is a person's own.
     pub(super) fn of_one_file(root: &Path, disk: &'d dyn Disk) -> Result<Self, CommandError> {
         disk.create_folders(root)?;
-        Ok(HtmlFolder { root: root.to_owned(), disk, listing: Listing::Nothing, own: BTreeSet::new(), new: Mutex::default() })
+        Ok(HtmlFolder { root: root.to_owned(), disk, _lock: None, listing: Listing::Nothing, own: BTreeSet::new(), new: New::on(disk) })
     }
 
     /// Writes a page beside its name, which it only gets once all are written.
@@ -100,7 +110,7 @@ impl<'d> HtmlFolder<'d> {
         };
         let mut new = self.new.lock().unwrap_or_else(PoisonError::into_inner);
         new.pages.insert(key, sha256);
-        new.ready.extend(ready);
+        ready.into_iter().for_each(|one| new.prepared.push(one));
         Ok(state)
     }
 
@@ -116,7 +126,7 @@ impl<'d> HtmlFolder<'d> {
     }
 
     fn end(self, is_removed: impl Fn(&str) -> bool) -> Result<u64, CommandError> {
-        let New { pages, ready } = self.new.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let New { pages, prepared } = self.new.into_inner().unwrap_or_else(PoisonError::into_inner);
         let list = self.root.join(LIST);
         let of_now = || pages.iter().map(|(path, sha256)| (path.clone(), sha256.clone()));
         let earlier: BTreeSet<(String, String)> = self.own.iter().filter(|(path, _)| !pages.contains_key(path)).cloned().collect();
@@ -126,9 +136,7 @@ impl<'d> HtmlFolder<'d> {
         if self.listing == Listing::Kept && is_new {
             put(self.disk, &list, &listed(self.own.iter().cloned().chain(of_now())))?;
         }
-        if !ready.is_empty() {
-            commit(self.disk, &self.root, &ready)?;
-        }
+        prepared.commit(&self.root)?;
         let (mut kept, mut removed) = (BTreeSet::new(), 0);
         for (path, sha256) in earlier {
             let name = RelPath::from_key(&path);

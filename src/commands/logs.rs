@@ -15,6 +15,7 @@ use crate::store::disk;
 use crate::store::layout::{LOG_SUFFIX, Store, path_below};
 use crate::store::listing;
 use crate::store::receipts::Receipts;
+use crate::store::walk;
 
 pub use crate::pipeline::open::{LogFile, session_folder};
 
@@ -66,6 +67,8 @@ pub enum NotRead {
     Special,
     /// The system refused to read it.
     Refused(String),
+    /// The store's receipts name a log there, and none can be reached.
+    Gone,
 }
 
 impl std::fmt::Display for NotRead {
@@ -74,6 +77,7 @@ impl std::fmt::Display for NotRead {
             NotRead::Link => f.write_str("a link has the name of a log, and is not followed"),
             NotRead::Special => f.write_str("something that is not a file has the name of a log"),
             NotRead::Refused(why) => write!(f, "cannot be read: {why}"),
+            NotRead::Gone => f.write_str("the store's receipts name this log, and it is not there"),
         }
     }
 }
@@ -125,26 +129,39 @@ pub struct MissingLog {
 /// # Errors
 /// When there are none, or the folder cannot be read.
 pub fn find_all(path: &Path) -> Result<(Vec<LogFile>, Vec<MissingLog>), CommandError> {
-    let Looked { logs, unread } = look(path)?;
+    let Looked { logs, mut unread } = look(path)?;
     let asked = Asked::of(path);
+    let receipts = asked.store.as_ref().filter(|_| path.is_dir()).map(Receipts::load).unwrap_or_default();
+    unread.extend(gone(path, &asked, &receipts, logs.iter().map(|log| asked.name_of(log)), &unread));
     let mut missing: Vec<MissingLog> =
         unread.into_iter().map(|unread| MissingLog { why: unread.why.to_string(), relative: unread.relative }).collect();
-    let mut have: BTreeSet<RelPath> = logs.iter().map(|log| asked.name_of(log)).collect();
-    have.extend(missing.iter().map(|one| asked.name_below(&one.relative)));
-    let receipts = asked.store.as_ref().filter(|_| path.is_dir()).map(Receipts::load).unwrap_or_default();
-    for receipt in receipts.iter() {
-        let log = RelPath::from_key(&receipt.log);
-        let place = asked.place_of(path, &log);
-        // One that is a file now was written since logs were listed.
-        let is_there = place.symlink_metadata().is_ok_and(|meta| meta.is_file());
-        if asked.takes(&log) && !is_there && have.insert(log) {
-            let below = place.strip_prefix(path).unwrap_or(&place);
-            let relative = RelPath::new(below.as_os_str().as_encoded_bytes());
-            missing.push(MissingLog { relative, why: "the store's receipts name this log, and it is not there".to_owned() });
-        }
-    }
     missing.sort_by(|a, b| a.relative.cmp(&b.relative));
     if logs.is_empty() && missing.is_empty() { Err(CommandError::NoLogs { path: path.to_owned() }) } else { Ok((logs, missing)) }
+}
+
+/// The logs that the receipts of a store name, that `path` asks for, and that are
+/// neither among those found there nor among what could not be looked at.
+pub(super) fn gone(
+    path: &Path,
+    asked: &Asked,
+    receipts: &Receipts,
+    found: impl Iterator<Item = RelPath>,
+    unread: &[Unread],
+) -> Vec<Unread> {
+    let have: BTreeSet<RelPath> = found.chain(unread.iter().map(|one| asked.name_below(&one.relative))).collect();
+    let names = receipts.iter().map(|receipt| RelPath::from_key(&receipt.log)).filter(|log| asked.takes(log) && !have.contains(log));
+    let names = names.filter(|log| !stands(path, asked, log));
+    let below = |log: RelPath| {
+        let place = asked.place_of(path, &log);
+        RelPath::new(place.strip_prefix(path).unwrap_or(&place).as_os_str().as_encoded_bytes())
+    };
+    names.map(|log| Unread { relative: below(log), why: NotRead::Gone }).collect()
+}
+
+/// Tells whether a log that was not listed is there now: it was written since. Behind
+/// a link there is none, for no link in a store is followed.
+pub(super) fn stands(path: &Path, asked: &Asked, log: &RelPath) -> bool {
+    walk::is_file(&asked.place_of(&walk::real_path(path), log)).unwrap_or(false)
 }
 
 /// What a person can do about logs that are missing.

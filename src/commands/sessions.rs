@@ -7,6 +7,7 @@
 
 use rayon::prelude::*;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use crate::adapters::ALL;
@@ -23,7 +24,7 @@ use crate::store::receipts::{Receipt, Receipts};
 use crate::verify::difference::visible;
 
 use super::error::CommandError;
-use super::logs::{self, Asked, LogFile, Unread};
+use super::logs::{self, Asked, LogFile, Looked, Unread};
 
 /// The word for the session with the newest message.
 const LAST: &str = "@last";
@@ -78,19 +79,30 @@ pub struct Sessions {
 pub fn list(folder: &Path) -> Result<Sessions, CommandError> {
     let asked = Asked::of(folder);
     let (looked, receipts) = rayon::join(|| logs::look(folder), || asked.store.as_ref().map(Receipts::load).unwrap_or_default());
-    let looked = looked?;
+    let mut looked = looked?;
     if looked.logs.is_empty() && looked.unread.is_empty() {
         return Err(source_at(folder).unwrap_or_else(|| CommandError::NoLogs { path: folder.to_owned() }));
     }
     let failed = Mutex::new(Vec::new());
-    let row = |(n, log): (usize, LogFile)| match row_of(receipts.of_log(&asked.name_of(&log)), log) {
-        Ok(row) => is_listed(row.kind).then_some(row),
-        Err(error) => {
-            failed.lock().unwrap_or_else(PoisonError::into_inner).push((n, error));
-            None
+    let with_log = AtomicUsize::new(0);
+    let row = |(n, log): (usize, LogFile)| {
+        let receipt = receipts.of_log(&asked.name_of(&log));
+        with_log.fetch_add(usize::from(receipt.is_some()), Ordering::Relaxed);
+        match row_of(receipt, log) {
+            Ok(row) => is_listed(row.kind).then_some(row),
+            Err(error) => {
+                failed.lock().unwrap_or_else(PoisonError::into_inner).push((n, error));
+                None
+            }
         }
     };
     let mut rows: Vec<SessionRow> = looked.logs.into_par_iter().enumerate().filter_map(row).collect();
+    // Which logs are gone is asked only where some may be: of a million sessions that
+    // takes as long as the rest.
+    if with_log.into_inner() < receipts.len() {
+        let Looked { logs, unread } = logs::look(folder)?;
+        looked.unread.extend(logs::gone(folder, &asked, &receipts, logs.iter().map(|log| asked.name_of(log)), &unread));
+    }
     drop(receipts);
     let mut failed = failed.into_inner().unwrap_or_else(PoisonError::into_inner);
     failed.sort_by_key(|(n, _)| *n);

@@ -10,6 +10,7 @@ use crate::model::about::About;
 use crate::model::digest::sha256_hex;
 use crate::model::files::RelPath;
 use crate::model::finding::Finding;
+use crate::report::exit::ExitStatus;
 use crate::report::printer::Printer;
 use crate::report::text;
 use crate::store::receipts::{Receipt, Receipts};
@@ -30,6 +31,9 @@ pub(super) struct Listing {
     receipts: Receipts,
     failed: Vec<CommandError>,
     unread: Vec<Unread>,
+    /// Logs that are not as they were sealed, and what is wrong with each: their rows
+    /// are made of what can be read.
+    doubtful: Vec<(String, &'static str)>,
 }
 
 /// What a receipt knows of a log.
@@ -67,11 +71,12 @@ fn digest(findings: &[Finding]) -> String {
 /// When the folder cannot be listed, or has no logs.
 pub(super) fn list(folder: &Path) -> Result<Listing, CommandError> {
     let asked = Asked::of(folder);
-    let looked = logs::look(folder)?;
+    let mut looked = logs::look(folder)?;
     if looked.logs.is_empty() && looked.unread.is_empty() {
         return Err(CommandError::NoLogs { path: folder.to_owned() });
     }
     let receipts = asked.store.as_ref().map(Receipts::load).unwrap_or_default();
+    looked.unread.extend(logs::gone(folder, &asked, &receipts, looked.logs.iter().map(|log| asked.name_of(log)), &looked.unread));
     let known: HashMap<RelPath, Known> = receipts.iter().map(|receipt| (RelPath::from_key(&receipt.log), Known::of(receipt))).collect();
     let entries: Vec<_> = looked
         .logs
@@ -79,13 +84,16 @@ pub(super) fn list(folder: &Path) -> Result<Listing, CommandError> {
         .map(|log| {
             let name = asked.name_of(&log);
             let known = known.get(&name);
-            Ok((entry(&log, &name, known)?, log.path, known.map(|known| known.unit.clone())))
+            let (entry, warning) = entry(&log, &name, known)?;
+            Ok((entry, log.path, known.map(|known| known.unit.clone()), warning.map(|warning| (log.name, warning))))
         })
         .collect();
-    let mut listing = Listing { entries: Vec::new(), places: Vec::new(), receipts, failed: Vec::new(), unread: looked.unread };
+    let mut listing =
+        Listing { entries: Vec::new(), places: Vec::new(), receipts, failed: Vec::new(), unread: looked.unread, doubtful: Vec::new() };
     for one in entries {
         match one {
-            Ok((entry, path, unit)) => {
+            Ok((entry, path, unit, doubtful)) => {
+                listing.doubtful.extend(doubtful);
                 listing.entries.push(entry);
                 listing.places.push((path, unit));
             }
@@ -95,31 +103,34 @@ pub(super) fn list(folder: &Path) -> Result<Listing, CommandError> {
     Ok(listing)
 }
 
-fn entry(log: &LogFile, name: &RelPath, known: Option<&Known>) -> Result<PlannedSession, CommandError> {
+/// What is known of a log, and what is wrong with its seal.
+fn entry(log: &LogFile, name: &RelPath, known: Option<&Known>) -> Result<(PlannedSession, Option<&'static str>), CommandError> {
     let findings = known.map(|known| known.findings.clone()).unwrap_or_default();
     let is_of_receipt = |known: &&Known| log.bytes == Some(known.log_bytes);
     if let Some(known) = known.filter(is_of_receipt)
         && let Some(about) = &known.about
     {
-        return Ok(PlannedSession {
+        let session = PlannedSession {
             log: name.key(),
             sha256: known.log_sha256.clone(),
             findings,
             format: known.format.clone(),
             last: last(about),
             bytes: known.log_bytes,
-        });
+        };
+        return Ok((session, None));
     }
     let mut view = logs::open_any(&log.path, None)?;
     let about = About::of_log(&mut view).map_err(|source| CommandError::Stream { path: log.path.clone(), source })?;
-    Ok(PlannedSession {
+    let session = PlannedSession {
         log: name.key(),
         sha256: log_hash(&log.path)?,
         findings,
         format: view.session.format.clone(),
         last: last(&about),
         bytes: view.bytes(),
-    })
+    };
+    Ok((session, logs::seal_warning(view.seal())))
 }
 
 /// Returns the time of the last message in UTC; one without a zone counts as UTC.
@@ -152,6 +163,15 @@ impl Listing {
         for unread in &self.unread {
             out.complain(&format!("error: {}\n  at {}", unread.why, visible(&unread.relative.to_string())));
         }
+        for (log, warning) in &self.doubtful {
+            out.complain(&format!("{warning}\n  at {}", visible(log)));
+        }
         self.failed.len() + self.unread.len()
+    }
+
+    /// How it ends where so many logs have no rows: not well either where rows are
+    /// those of a log that lost its end.
+    pub(super) fn status(&self, failed: u64) -> ExitStatus {
+        if failed == 0 && self.doubtful.is_empty() { ExitStatus::Well } else { ExitStatus::Found }
     }
 }

@@ -153,10 +153,8 @@ fn logs_gone(receipts: &Receipts, unread: &[Unread], checker: Checker<'_>, have:
     for receipt in receipts.iter().filter(|_| asked.store.is_some()) {
         let (log, unit) = (RelPath::from_key(&receipt.log), RelPath::from_key(&receipt.unit).to_string());
         let place = asked.place_of(&job.logs, &log);
-        // One that is a file now was written since logs were listed.
-        let is_there = place.symlink_metadata().is_ok_and(|meta| meta.is_file());
         let is_meant = asked.takes(&log) && job.selection.takes_name(&unit) && job.takes(&log.to_string());
-        if have.insert(&log) && is_meant && !is_there {
+        if have.insert(&log) && is_meant && !logs::stands(&job.logs, asked, &log) {
             gone.push(Checked::gone(&log, unit, place));
         }
     }

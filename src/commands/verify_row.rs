@@ -106,6 +106,7 @@ impl Checked {
             Err(_) => "a log was written here, and is gone",
             Ok(meta) if meta.is_dir() => "a log was written here, and a folder is in its place",
             Ok(meta) if meta.is_symlink() => "a log was written here, and a link is in its place",
+            Ok(meta) if meta.is_file() => "a log was written here, and a link is in the place of a folder above it",
             Ok(_) => "a log was written here, and something that is not a file is in its place",
         };
         let difference = Difference::in_log(what, None);
@@ -124,6 +125,7 @@ impl Checked {
         checked.verdict = match &unread.why {
             NotRead::Link | NotRead::Special => Verdict::NoReceipt,
             NotRead::Refused(_) => Verdict::Unreadable,
+            NotRead::Gone => Verdict::LogGone,
         };
         let difference = Difference::in_log(unread.why.to_string(), None);
         checked.differences.push(Located { difference, file, line: None, byte: None });

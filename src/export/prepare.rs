@@ -227,9 +227,11 @@ impl Preparation<'_> {
             Piece::Image(_) | Piece::Call(_) => false,
         });
         let has_thoughts = pieces.iter().any(|piece| matches!(piece, Piece::Thinking { .. }));
-        if is_thought && has_thoughts && self.abilities.needs(Need::SpokenAnswers) {
+        // Only answers have a place for it, though others may hold some.
+        let has_no_place = message.role != Role::Assistant || (is_thought && self.abilities.needs(Need::SpokenAnswers));
+        if has_thoughts && has_no_place {
             self.losses.add(LossCode::ThinkingDropped, seq);
-            pieces.clear();
+            pieces.retain(|piece| !matches!(piece, Piece::Thinking { .. }));
         }
         let is_blank = !pieces.iter().any(|piece| match piece {
             Piece::Text(text) => !text.trim().is_empty(),
@@ -270,9 +272,6 @@ impl Preparation<'_> {
                     self.losses.add(LossCode::RoleChanged, seq);
                 }
                 self.losses.add(LossCode::NameDropped, seq);
-                if pieces.iter().any(|piece| matches!(piece, Piece::Thinking { .. })) {
-                    self.losses.add(LossCode::ThinkingDropped, seq);
-                }
                 self.put(at, Body::User(without_calls(pieces)));
             }
         }

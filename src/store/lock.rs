@@ -10,6 +10,7 @@ use crate::model::shard::Shard;
 use super::disk::{self, Disk};
 use super::error::StoreError;
 use super::layout::Store;
+use super::walk;
 
 /// The lock of a file, until dropped or until the process dies.
 #[derive(Debug)]
@@ -37,6 +38,19 @@ impl FileLock {
         match file.try_lock_shared() {
             Ok(()) => Ok(FileLock { file }),
             Err(error) => Err((file, error)),
+        }
+    }
+
+    /// Takes the lock of a folder itself, so that no file for it is left there.
+    /// Nothing where the filesystem has no locks for folders.
+    ///
+    /// # Errors
+    /// When another process has it, or the folder cannot be opened.
+    pub fn of_folder(folder: &Path) -> Result<Option<FileLock>, StoreError> {
+        match FileLock::take(walk::open_any("open", folder)?) {
+            Ok(lock) => Ok(Some(lock)),
+            Err((_, TryLockError::WouldBlock)) => Err(StoreError::Locked { path: folder.to_owned() }),
+            Err((_, TryLockError::Error(_))) => Ok(None),
         }
     }
 

@@ -158,6 +158,48 @@ pub struct Ready {
     pub keep_as: Option<PathBuf>,
 }
 
+/// Replacements that are ready. Those that were not made when this is dropped leave
+/// nothing behind: on a full disk least of all.
+#[derive(Debug)]
+pub struct Prepared<'d> {
+    ready: Vec<Ready>,
+    disk: &'d dyn Disk,
+}
+
+impl<'d> Prepared<'d> {
+    /// None yet.
+    #[must_use]
+    pub fn new(disk: &'d dyn Disk) -> Self {
+        Prepared { ready: Vec::new(), disk }
+    }
+
+    /// One more.
+    pub fn push(&mut self, one: Ready) {
+        self.ready.push(one);
+    }
+
+    /// Makes all of them, as [`commit`] does.
+    ///
+    /// # Errors
+    /// At the first that fails.
+    pub fn commit(mut self, root: &Path) -> Result<(), StoreError> {
+        if !self.ready.is_empty() {
+            commit(self.disk, root, &self.ready)?;
+        }
+        self.ready.clear();
+        Ok(())
+    }
+}
+
+impl Drop for Prepared<'_> {
+    fn drop(&mut self) {
+        for one in &self.ready {
+            // One that has its name by now is not there any more.
+            let _ = self.disk.remove(&one.from);
+        }
+    }
+}
+
 /// From so many files on one sync of the filesystem is cheaper than one each.
 const SYNC_TOGETHER: usize = 4;
 

@@ -4,7 +4,7 @@
 
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File};
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -63,11 +63,7 @@ impl<'d> RestoreFolder<'d> {
         let root = walk::real_path(root);
         disk.create_folders(&root)?;
         let root = fs::canonicalize(&root).map_err(StoreError::io("find", &root))?;
-        let lock = match FileLock::take(walk::open_any("open", &root)?) {
-            Ok(lock) => Some(lock),
-            Err((_, TryLockError::WouldBlock)) => return Err(StoreError::Locked { path: root }),
-            Err((_, TryLockError::Error(_))) => None,
-        };
+        let lock = FileLock::of_folder(&root)?;
         Ok(RestoreFolder { root, disk, _lock: lock })
     }
 

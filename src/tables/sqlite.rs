@@ -3,8 +3,8 @@
 use rusqlite::types::Value;
 use rusqlite::{Connection, OpenFlags, params_from_iter};
 use std::collections::BTreeMap;
-use std::io;
-use std::path::PathBuf;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 use crate::store::private_folder::private_folder;
@@ -20,6 +20,14 @@ const LONGEST: usize = 1_000_000_000;
 
 /// So many bytes of rows are put in together.
 const TOGETHER: usize = 4 << 20;
+
+/// Marks a database as one of tables: only such a file is ever replaced. It stands
+/// in the header of the file, as `application_id`.
+const MARK: u32 = u32::from_be_bytes(*b"Evlg");
+
+/// Where the header begins in words, and where the mark is.
+const MAGIC: &[u8] = b"SQLite format 3\0";
+const MARK_AT: usize = 68;
 
 /// The name of a database in its folder.
 const NAME: &str = "tables.sqlite";
@@ -49,7 +57,7 @@ impl DatabaseWriter {
         // Nobody sees the file before it is whole and has its name; the journal in
         // memory takes back a session that cannot be read to its end.
         let settings = format!(
-            "PRAGMA journal_mode=MEMORY; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE; PRAGMA user_version={VERSION}; BEGIN"
+            "PRAGMA journal_mode=MEMORY; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE; PRAGMA application_id={MARK}; PRAGMA user_version={VERSION}; BEGIN"
         );
         connection.execute_batch(&settings).map_err(TableError::file(&path))?;
         for table in TableName::ALL {
@@ -113,6 +121,17 @@ impl DatabaseWriter {
         }
         Ok(())
     }
+}
+
+/// Tells whether a file begins as a database of tables does.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn is_of_tables(path: &Path) -> Result<bool, StoreError> {
+    let mut header = Vec::new();
+    let length = (MARK_AT + size_of::<u32>()) as u64;
+    disk::open(path)?.take(length).read_to_end(&mut header).map_err(StoreError::io("read", path))?;
+    Ok(header.starts_with(MAGIC) && header.get(MARK_AT..) == Some(&MARK.to_be_bytes()))
 }
 
 impl RowSink for DatabaseWriter {

@@ -139,6 +139,26 @@ fn golden(bench: &Bench) -> (String, String) {
 }
 
 #[test]
+fn a_folder_of_replays_has_one_writer_at_a_time_who_sweeps_it() {
+    let bench = Bench::new();
+    bench.conversation("chat", &lines(4));
+    bench.migrate(&[]);
+    let (dest, folder) = golden(&bench);
+    fs::create_dir(&folder).unwrap();
+    let left = Path::new(&folder).join(".1-0.everlog-tmp");
+    fs::write(&left, "half a replay").unwrap();
+    let other = fs::File::open(&folder).unwrap();
+    other.try_lock().unwrap();
+    let keep = || everlog(&["replay", &dest, "--all", "--out", &folder]);
+    let done = keep();
+    assert_eq!(code(&done), Some(2), "{}", stderr(&done));
+    assert!(stderr(&done).contains("another run is writing") && left.exists(), "{}", stderr(&done));
+    drop(other);
+    assert_eq!(code(&keep()), Some(0));
+    assert!(!left.exists());
+}
+
+#[test]
 fn kept_replays_are_stable_and_one_to_a_session() {
     let bench = Bench::with_tour();
     bench.conversation("sub/deeper", &lines(2));

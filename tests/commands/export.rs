@@ -108,6 +108,41 @@ fn walk(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// Installs one session into a home folder.
+/// Programs write parts in roles that have no place for them elsewhere.
+#[test]
+fn any_part_of_any_role_is_exported_or_said_to_be_lost() {
+    let bench = Bench::new();
+    let folder = bench.path("gemini/tmp/loom");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join(".project_root"), "/home/ada/loom").unwrap();
+    let parts = [
+        r#"{"text":"Look."}"#,
+        r#"{"text":"**Wool** Look.","thought":true}"#,
+        r#"{"text":"","thought":true}"#,
+        r#"{"functionCall":{"id":"c1","name":"look","args":{"at":"wool"}}}"#,
+        r#"{"functionResponse":{"id":"c1","name":"look","response":{"output":"merino"}}}"#,
+        r#"{"inlineData":{"mimeType":"image/png","data":"aGVsbG8="}}"#,
+    ];
+    for role in [r#""role":"user","#, r#""role":"model","#, r#""role":"narrator","#, ""] {
+        for (n, part) in parts.iter().enumerate() {
+            for (m, before) in ["", r#"{"text":"Hm.","thought":true},"#].into_iter().enumerate() {
+                let odd = format!("{{{role}\"parts\":[{before}{part}]}}");
+                let text = format!(
+                    r#"{{"history":[{{"role":"user","parts":[{{"text":"Wool?"}}]}},{odd},{{"role":"model","parts":[{{"text":"Merino."}}]}}]}}"#
+                );
+                fs::write(folder.join(format!("checkpoint-{}-{n}-{m}.json", role.len())), text).unwrap();
+            }
+        }
+    }
+    let done = everlog(&["migrate", bench.path("gemini").to_str().unwrap(), "-o", bench.dest().to_str().unwrap()]);
+    assert_eq!(code(&done), 0, "{}", stderr(&done));
+    let programs = ["claude-code", "codex", "gemini-cli", "gptme", "hermes-webui", "openclaw", "pi", "picoclaw"];
+    for to in programs.into_iter().chain(["markdown", "openai", "atif"]) {
+        let done = export(&bench, to, &bench.path(to), &["--json"]);
+        assert_eq!(code(&done), 0, "{to}: {}", stderr(&done));
+    }
+}
+
 fn install(bench: &Bench, home: &Path, more: &[&str]) -> Output {
     install_to(bench, "pi", home, more)
 }

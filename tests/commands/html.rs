@@ -75,6 +75,24 @@ fn articles(page: &str) -> usize {
 }
 
 #[test]
+fn a_folder_of_pages_has_one_writer_at_a_time() {
+    let site = Site::new();
+    site.migrate(&[json!({"role": "user", "content": "Measure the warp", "timestamp": 1})]);
+    fs::create_dir(site.path("site")).unwrap();
+    let other = fs::File::open(site.path("site")).unwrap();
+    other.try_lock().unwrap();
+    // What the other run has prepared must not be swept away.
+    fs::write(site.path("site/.1-0.everlog-tmp"), "half a page").unwrap();
+    let done = site.html("logs", "site", &[]);
+    assert_eq!(code(&done), Some(2), "{}", stderr(&done));
+    assert!(stderr(&done).contains("another run is writing"), "{}", stderr(&done));
+    assert_eq!(site.text("site/.1-0.everlog-tmp"), "half a page");
+    drop(other);
+    assert_eq!(code(&site.html("logs", "site", &[])), Some(0));
+    assert!(!site.path("site/.1-0.everlog-tmp").exists());
+}
+
+#[test]
 fn every_page_has_the_messages_that_replay_has() {
     let site = Site::new();
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");

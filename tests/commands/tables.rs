@@ -266,8 +266,17 @@ fn only_what_has_changed_is_read_and_the_files_are_those_of_a_whole_run() {
     assert_eq!((&report["read"], &report["sessions"]), (&Value::from(2), &Value::from(7)), "{report}");
     export(&bench.dest(), &anew, &[]);
     assert!(files(&tables) == files(&anew), "what was added bit by bit is what is made at once");
-    // A log that is gone leaves no rows.
+    // A session that was removed leaves no rows. Its receipt goes with its log: a log
+    // that is only gone is missed.
     fs::remove_file(bench.log("s4")).unwrap();
+    let receipts = bench.dest().join(".everlog/receipts.jsonl");
+    let kept: String = fs::read_to_string(&receipts)
+        .unwrap()
+        .lines()
+        .filter(|line| !line.contains("\"s4.everlog.jsonl\""))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    fs::write(&receipts, kept).unwrap();
     let report = export(&bench.dest(), &tables, &[]);
     assert_eq!((&report["read"], &report["sessions"]), (&Value::from(0), &Value::from(6)), "{report}");
     assert!(!rows(&tables, TableName::Messages).contains_key("s4.everlog.jsonl"));
@@ -390,6 +399,34 @@ fn hostile_values_are_kept_or_null() {
     let stored: String =
         rusqlite::Connection::open(&file).unwrap().query_row("SELECT text FROM messages WHERE place = 0", [], |row| row.get(0)).unwrap();
     assert_eq!(stored, "a\0b");
+}
+
+#[test]
+fn a_database_replaces_tables_of_an_earlier_run_and_nothing_else() {
+    let bench = with_sessions(1);
+    let file = bench.path("all.sqlite");
+    let export = || everlog(&["export", bench.dest().to_str().unwrap(), "--to", "sqlite", "-o", file.to_str().unwrap()]);
+    let refused = |what: &str| {
+        let before = fs::read(&file).unwrap();
+        let done = export();
+        assert_eq!(code(&done), Some(2), "{what}: {}", stderr(&done));
+        assert!(stderr(&done).contains("exists already"), "{what}: {}", stderr(&done));
+        assert_eq!(fs::read(&file).unwrap(), before, "{what}");
+        fs::remove_file(&file).unwrap();
+    };
+    assert_eq!(code(&export()), Some(0));
+    let first = fs::read(&file).unwrap();
+    let again = export();
+    assert_eq!(code(&again), Some(0), "{}", stderr(&again));
+    assert_eq!(fs::read(&file).unwrap(), first);
+    fs::write(&file, &first[..70]).unwrap();
+    refused("a part of a header");
+    fs::write(&file, "a text of somebody").unwrap();
+    refused("a text");
+    fs::write(&file, "").unwrap();
+    refused("an empty file");
+    rusqlite::Connection::open(&file).unwrap().execute_batch("CREATE TABLE sessions (id TEXT); PRAGMA user_version=1").unwrap();
+    refused("a database of another program");
 }
 
 #[test]

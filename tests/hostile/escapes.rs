@@ -184,3 +184,25 @@ fn a_store_that_is_named_through_a_link_is_used() {
     }
     assert!(bench.path("real/back/chat/conversation.jsonl").is_file());
 }
+
+#[test]
+fn a_page_of_the_manual_is_never_written_through_what_was_planted() {
+    let bench = Bench::new();
+    let (folder, victim) = (bench.path("man"), bench.path("victim"));
+    fs::create_dir(&folder).unwrap();
+    fs::write(&victim, "mine").unwrap();
+    symlink(&victim, folder.join("everlog.1")).unwrap();
+    symlink(bench.path("new"), folder.join("everlog-ls.1")).unwrap();
+    fs::hard_link(&victim, folder.join("everlog-show.1")).unwrap();
+    assert!(Command::new("mkfifo").arg(folder.join("everlog-man.1")).status().unwrap().success());
+    let done = promptly(&["man", "-o", folder.to_str().unwrap()]);
+    assert_eq!(code(&done), Some(0), "{}", stderr(&done));
+    assert_eq!(fs::read_to_string(&victim).unwrap(), "mine");
+    assert!(!bench.path("new").exists());
+    for page in ["everlog.1", "everlog-ls.1", "everlog-show.1", "everlog-man.1", "everlog-store-compact.1"] {
+        let meta = fs::symlink_metadata(folder.join(page)).unwrap();
+        assert!(meta.is_file() && meta.len() > 200, "{page}");
+        // Other users of the machine read it too.
+        assert_eq!(std::os::unix::fs::PermissionsExt::mode(&meta.permissions()) & 0o777, 0o644, "{page}");
+    }
+}

@@ -225,3 +225,75 @@ fn no_change_of_a_store_goes_unnoticed() {
     assert!(is_called_well(&store, &pinned), "{}", stderr(&everlog(&["verify", store.to_str().unwrap(), "--root", &stores.root])));
     figure("changes of stores", noticed);
 }
+
+/// Every command that answers for all sessions of a store, with where it writes.
+fn answers(bench: &Bench) -> Vec<(&'static str, std::process::Output)> {
+    let dest = bench.dest();
+    let dest = dest.to_str().unwrap();
+    let mut all = vec![
+        ("verify", everlog(&["verify", dest])),
+        ("verify seals", everlog(&["verify", dest, "--level", "seal"])),
+        ("ls", everlog(&["ls", "--store", dest])),
+        ("stats", everlog(&["stats", dest])),
+        ("search", everlog(&["search", "message", "--store", dest])),
+    ];
+    for (n, to) in ["pi", "codex", "markdown", "openai", "parquet", "sqlite"].into_iter().enumerate() {
+        let out = tempfile::tempdir().unwrap();
+        let out = out.path().join(format!("out{n}"));
+        all.push((to, everlog(&["export", dest, "--to", to, "-o", out.to_str().unwrap()])));
+    }
+    let out = tempfile::tempdir().unwrap();
+    all.push(("html", everlog(&["html", dest, "-o", out.path().join("site").to_str().unwrap()])));
+    all.push(("restore", everlog(&["restore", dest, "-o", out.path().join("back").to_str().unwrap()])));
+    all
+}
+
+/// Two sessions, one of them in a folder of its own.
+fn two_sessions() -> Bench {
+    let bench = Bench::new();
+    bench.conversation("a", &lines(4));
+    bench.conversation("below/b", &lines(5));
+    assert_eq!(code(&bench.migrate(&[])), Some(0));
+    let well = answers(&bench);
+    assert!(
+        well.iter().all(|(_, done)| code(done) == Some(0)),
+        "{:?}",
+        well.iter().map(|(what, done)| (what, code(done))).collect::<Vec<_>>()
+    );
+    bench
+}
+
+#[test]
+fn a_log_that_is_gone_is_missed_by_every_command() {
+    let bench = two_sessions();
+    fs::remove_file(bench.dest().join("below/b.everlog.jsonl")).unwrap();
+    for (what, done) in answers(&bench) {
+        assert!(code(&done) != Some(0) && stderr(&done).contains("b.everlog.jsonl"), "{what}: {:?} {}", code(&done), stderr(&done));
+    }
+}
+
+#[test]
+fn logs_behind_a_link_are_not_in_the_store() {
+    let bench = two_sessions();
+    let (folder, elsewhere) = (bench.dest().join("below"), bench.path("elsewhere"));
+    fs::rename(&folder, &elsewhere).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, &folder).unwrap();
+    for (what, done) in answers(&bench) {
+        assert!(code(&done) != Some(0) && stderr(&done).contains("b.everlog.jsonl"), "{what}: {:?} {}", code(&done), stderr(&done));
+    }
+    let (said, done) = ("a link is in the place of a folder above it", everlog(&["verify", bench.dest().to_str().unwrap()]));
+    assert!(stderr(&done).contains(said), "{}", stderr(&done));
+}
+
+#[test]
+fn what_is_exported_of_a_log_that_lost_its_end_is_not_all() {
+    let bench = two_sessions();
+    let log = bench.dest().join("below/b.everlog.jsonl");
+    let text = fs::read_to_string(&log).unwrap();
+    let end = text.match_indices('\n').nth(4).unwrap().0;
+    fs::write(&log, &text[..=end]).unwrap();
+    let looks = ["ls", "stats", "search"];
+    for (what, done) in answers(&bench).into_iter().filter(|(what, _)| !looks.contains(what)) {
+        assert!(code(&done) != Some(0) && stderr(&done).contains("b.everlog.jsonl"), "{what}: {:?} {}", code(&done), stderr(&done));
+    }
+}
