@@ -136,7 +136,8 @@ fn audit_names_what_the_next_start_deletes_and_why() {
     write(&bench, "chats/session-1-0000000d.jsonl", &(user("a", "headless") + "\n"));
     // A whole file without a time of its own is as old as its beginning, and without the
     // hyphen there are no eight characters.
-    let whole = format!("{{\n\"sessionId\":\"f\",\"projectHash\":\"{HASH}\",\"startTime\":\"{old}\",\"messages\":[{}]}}", user("a", "hello"));
+    let whole =
+        format!("{{\n\"sessionId\":\"f\",\"projectHash\":\"{HASH}\",\"startTime\":\"{old}\",\"messages\":[{}]}}", user("a", "hello"));
     write(&bench, "chats/session-1-0000000f.json", &whole);
     write(&bench, "chats/session-10000000a.jsonl", &session("g", far));
     let audited = everlog(&["audit", bench.source().to_str().unwrap(), "--json"]);
