@@ -30,7 +30,8 @@ impl Maintenance for GeminiCliMaintenance {
     fn audit(&self, folder: &FolderView<'_>, evidence: &Evidence<'_>) -> Vec<AuditItem> {
         let now_ms = evidence.now_ns / 1_000_000;
         let files = sessions(folder);
-        let seen: Vec<(&[u8], Option<Doom>)> = files.iter().map(|path| (*path, doom(as_listed(&folder.all_bytes(path)), now_ms))).collect();
+        let look = |(path, written_ms): &(&'_ [u8], i64)| doom(as_listed(&folder.all_bytes(path), *written_ms), now_ms);
+        let seen: Vec<(&[u8], Option<Doom>)> = files.iter().map(|file| (file.0, look(file))).collect();
         let mut doomed: BTreeMap<&[u8], &[u8]> = BTreeMap::new();
         for (path, doom) in &seen {
             if let Some(id) = short_id(base(path)).filter(|_| doom.is_some()) {
@@ -85,18 +86,19 @@ fn item(path: &[u8], doom: &Doom) -> AuditItem {
     AuditItem::new(FindingCode::WouldDelete, location, message).matters(severity).text("rule", rule)
 }
 
-/// The files that the program's list looks at.
-fn sessions<'f>(folder: &FolderView<'f>) -> Vec<&'f [u8]> {
+/// The files that the program's list looks at, and when they were written, in
+/// milliseconds since the epoch.
+fn sessions<'f>(folder: &FolderView<'f>) -> Vec<(&'f [u8], i64)> {
     let is_session = |path: &[u8], kind: &ListedKind| *kind == ListedKind::File && is_listed(base(path));
-    let inside: Vec<&[u8]> = folder
+    let inside: Vec<(&[u8], i64)> = folder
         .beginning(CHATS)
         .filter(|(path, entry)| memchr::memchr(b'/', &path[CHATS.len()..]).is_none() && is_session(path, &entry.kind))
-        .map(|(path, _)| path)
+        .map(|(path, entry)| (path, entry.mtime_ns / 1_000_000))
         .collect();
     if !inside.is_empty() {
         return inside;
     }
-    folder.direct().filter(|(path, entry)| is_session(path, &entry.kind)).map(|(path, _)| path).collect()
+    folder.direct().filter(|(path, entry)| is_session(path, &entry.kind)).map(|(path, entry)| (path, entry.mtime_ns / 1_000_000)).collect()
 }
 
 fn base(path: &[u8]) -> &[u8] {

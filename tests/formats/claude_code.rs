@@ -8,7 +8,7 @@ use crate::support;
 use std::fs;
 use std::time::{Duration, SystemTime};
 use support::bench::{Bench, code};
-use support::expected::Json;
+use support::expected::{Json, is_same};
 use support::{everlog, stderr, stdout};
 
 const ID: &str = "0b0b0b0b-1111-4222-8333-000000000001";
@@ -155,4 +155,130 @@ fn what_a_large_transcript_hides_is_above_its_boundary() {
     let log = bench.dest().join(format!("{path}.everlog.jsonl"));
     let count = |more: &[&str]| stdout(&everlog(&[&["replay", log.to_str().unwrap()], more].concat())).lines().count();
     assert_eq!((count(&["--as", "source"]), count(&["--leaf", "u6"])), (1, 6));
+}
+
+/// Small transcripts that were made at random, and what SDK 0.3.326 shows of each:
+/// prompts of the queue, results that stand elsewhere, commands carried out on the spot,
+/// compactions, origins, and values of other types than usual.
+const ANSWERS: &str = include_str!("claude_code_answers.jsonl");
+
+#[test]
+fn odd_transcripts_are_proven_and_shown_as_the_sdk_shows_them() {
+    const SAID: [&str; 10] = [
+        "uuid",
+        "timestamp",
+        "interruptedByShutdown",
+        "toolDenialUnanswered",
+        "tool_result_meta",
+        "isCompactSummary",
+        "is_meta",
+        "isQueuedCommand",
+        "isCompletedLocalCommand",
+        "origin",
+    ];
+    let bench = Bench::new();
+    let answers: Vec<Json> = ANSWERS.lines().map(|line| Json(line.as_bytes().to_vec())).collect();
+    let path = |n: usize| format!("projects/-a/0b0b0b0b-1111-4222-8333-{n:012}.jsonl");
+    for (n, answer) in answers.iter().enumerate() {
+        let records: Vec<String> =
+            answer.list("records").iter().map(|record| String::from_utf8(record.0.clone()).unwrap() + "\n").collect();
+        write(&bench, &path(n), &records.concat(), 0);
+    }
+    let migrated = bench.migrate(&["--json"]);
+    assert!(!stdout(&migrated).contains("\"status\":\"failed\""), "{}", stdout(&migrated));
+    let mut wrong = Vec::new();
+    for (n, answer) in answers.iter().enumerate() {
+        let log = bench.dest().join(format!("{}.everlog.jsonl", path(n)));
+        let shown = everlog(&["replay", log.to_str().unwrap(), "--as", "source"]);
+        let got: Vec<Json> = stdout(&shown).lines().map(|line| Json(line.as_bytes().to_vec())).collect();
+        let want = answer.list("shown");
+        let is_equal = |(want, got): (&Json, &Json)| {
+            SAID.iter().all(|key| match (want.get(key), got.get(key)) {
+                (Some(want), Some(got)) => is_same(&want.0, &got.0),
+                (want, got) => want.is_none() && got.is_none(),
+            })
+        };
+        if want.len() != got.len() || !want.iter().zip(&got).all(is_equal) {
+            wrong.push(format!("line {}: {}", n + 1, stdout(&shown)));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_compaction_that_keeps_no_list_fails_to_load_and_is_kept() {
+    let bench = Bench::new();
+    let path = format!("projects/-a/{ID}.jsonl");
+    let boundary = format!(
+        "{{\"parentUuid\":null,\"isSidechain\":false,\"type\":\"system\",\"subtype\":\"compact_boundary\",\
+         \"compactMetadata\":{{\"preservedMessages\":{{\"anchorUuid\":\"u\"}}}},\"uuid\":\"b\",\
+         \"timestamp\":\"2026-05-04T09:00:00.000Z\",\"sessionId\":\"{ID}\"}}\n"
+    );
+    write(&bench, &path, &(transcript(ID) + &boundary), 0);
+    let migrated = bench.migrate(&[]);
+    assert_eq!(code(&migrated), Some(0), "{}", stderr(&migrated));
+    let log = bench.dest().join(format!("{path}.everlog.jsonl"));
+    assert_eq!(code(&everlog(&["replay", log.to_str().unwrap(), "--as", "source"])), Some(1));
+    let back = bench.path("back");
+    assert_eq!(code(&everlog(&["restore", log.to_str().unwrap(), "-o", back.to_str().unwrap()])), Some(0));
+    assert_eq!(fs::read(back.join(&path)).unwrap(), fs::read(bench.source().join(&path)).unwrap());
+}
+
+#[test]
+fn a_subagent_hands_on_ids_that_are_ids() {
+    let bench = Bench::new();
+    let path = format!("projects/-a/{ID}.jsonl");
+    let agent = |name: &str| format!("projects/-a/{ID}/subagents/agent-{name}");
+    write(&bench, &path, &transcript(ID), 0);
+    let metas = [
+        ("a1", "{\"toolUseId\":\"toolu_1.a:b-c\",\"parentAgentId\":\"a2\"}", ("\"toolu_1.a:b-c\"", "\"a2\"")),
+        ("a2", "{\"toolUseId\":\"no id\",\"parentAgentId\":\"a@b\"}", ("null", "null")),
+        ("a3", "{\"toolUseId\":\"\",\"parentAgentId\":5}", ("null", "null")),
+    ];
+    for (name, meta, _) in metas {
+        write(&bench, &format!("{}.jsonl", agent(name)), &transcript(ID), 0);
+        write(&bench, &format!("{}.meta.json", agent(name)), meta, 0);
+    }
+    let migrated = bench.migrate(&[]);
+    assert_eq!(code(&migrated), Some(0), "{}", stderr(&migrated));
+    let log = bench.dest().join(format!("{path}.everlog.jsonl"));
+    for (name, _, (call, parent)) in metas {
+        let head = format!("agent-{name}");
+        let shown = stdout(&everlog(&["replay", log.to_str().unwrap(), "--as", "source", "--head", &head]));
+        let want = format!("\"parent_tool_use_id\":{call},\"parent_agent_id\":{parent},");
+        assert!(shown.contains(&want), "{want}: {shown}");
+    }
+}
+
+#[test]
+fn a_session_has_the_title_that_a_person_gave_it_else_a_made_up_one() {
+    let bench = Bench::new();
+    let path = format!("projects/-a/{ID}.jsonl");
+    let log = bench.dest().join(format!("{path}.everlog.jsonl"));
+    let summed_up = "{\"type\":\"summary\",\"summary\":\"summed up\",\"leafUuid\":\"u\"}\n";
+    let made_up = format!("{{\"type\":\"ai-title\",\"aiTitle\":\"made up\",\"sessionId\":\"{ID}\"}}\n");
+    let given = format!("{{\"type\":\"custom-title\",\"customTitle\":\"given\",\"sessionId\":\"{ID}\"}}\n");
+    let title = |text: &str| {
+        write(&bench, &path, text, 0);
+        let migrated = bench.migrate(&[]);
+        assert_eq!(code(&migrated), Some(0), "{}", stderr(&migrated));
+        let first = fs::read_to_string(&log).unwrap().lines().next().unwrap().to_owned();
+        Json(first.into_bytes()).get("payload").unwrap().get("title").map(|title| title.as_text())
+    };
+    assert_eq!(title(&transcript(ID)), None);
+    assert_eq!(title(&(transcript(ID) + summed_up)).as_deref(), Some("summed up"));
+    assert_eq!(title(&(transcript(ID) + &made_up + summed_up)).as_deref(), Some("made up"));
+    write(&bench, &format!("projects/-a/{ID}/custom-title.json"), "{\"customTitle\":\"beside\"}", 0);
+    assert_eq!(title(&(transcript(ID) + summed_up + &made_up)).as_deref(), Some("beside"));
+    assert_eq!(title(&(transcript(ID) + &given + summed_up + &made_up)).as_deref(), Some("given"));
+}
+
+#[test]
+fn a_transcript_that_begins_with_lines_of_new_types_is_one() {
+    let bench = Bench::new();
+    let path = format!("projects/-a/{ID}.jsonl");
+    let new: String = (0..40).map(|n| format!("{{\"type\":\"new-{n}\",\"sessionId\":\"{ID}\",\"x\":{n}}}\n")).collect();
+    write(&bench, &path, &(new + &transcript(ID)), 0);
+    let migrated = bench.migrate(&["--json"]);
+    assert!(stdout(&migrated).contains(&format!("\"unit\":\"{path}\"")), "{} {}", stdout(&migrated), stderr(&migrated));
 }

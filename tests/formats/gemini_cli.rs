@@ -134,6 +134,12 @@ fn audit_names_what_the_next_start_deletes_and_why() {
     write(&bench, "chats/session-1-0000000c.jsonl", &session("c", far));
     write(&bench, "chats/session-2-0000000c.jsonl", &metadata("c", far));
     write(&bench, "chats/session-1-0000000d.jsonl", &(user("a", "headless") + "\n"));
+    // A whole file without a time of its own is as old as its beginning, and without the
+    // hyphen there are no eight characters.
+    let whole =
+        format!("{{\n\"sessionId\":\"f\",\"projectHash\":\"{HASH}\",\"startTime\":\"{old}\",\"messages\":[{}]}}", user("a", "hello"));
+    write(&bench, "chats/session-1-0000000f.json", &whole);
+    write(&bench, "chats/session-10000000a.jsonl", &session("g", far));
     let audited = everlog(&["audit", bench.source().to_str().unwrap(), "--json"]);
     assert_eq!(code(&audited), Some(1), "{}", stderr(&audited));
     let rows: Vec<Json> = stdout(&audited).lines().map(|line| Json(line.as_bytes().to_vec())).collect();
@@ -143,8 +149,28 @@ fn audit_names_what_the_next_start_deletes_and_why() {
         ("chats/session-1-0000000a.jsonl", "age"),
         ("chats/session-1-0000000c.jsonl", "same_characters"),
         ("chats/session-1-0000000d.jsonl", "unreadable"),
+        ("chats/session-1-0000000f.json", "age"),
         ("chats/session-2-0000000c.jsonl", "nothing_to_resume"),
         ("tmp/p/chats/session-1-0000000e.jsonl", "age"),
     ];
     assert_eq!(found, want.map(|(file, rule)| (file.to_owned(), rule.to_owned())));
+}
+
+#[test]
+fn a_torn_session_alone_in_its_project_is_kept_for_where_it_lies() {
+    let torn = "{\"sessionId\":\"69453459-2c7e-4ecf-a707-d7fe633e8637\",\"projectHash\":\"015cc49dc7d3";
+    let name = "chats/session-2026-11-18T06-30-69453459.jsonl";
+    for (folder, mark) in [("tmp/widget", true), (&*format!("tmp/{HASH}"), false)] {
+        let bench = Bench::new();
+        write(&bench, &format!("{folder}/{name}"), torn);
+        if mark {
+            write(&bench, &format!("{folder}/.project_root"), "/home/ada/widget");
+        }
+        let owned: Vec<String> = units(&bench).into_iter().flat_map(|(_, files)| files).collect();
+        assert!(owned.contains(&format!("{folder}/{name}")), "{owned:?}");
+    }
+    // Anywhere else a name is no sign.
+    let bench = Bench::new();
+    write(&bench, &format!("widget/{name}"), torn);
+    assert_eq!(code(&bench.migrate(&[])), Some(2));
 }

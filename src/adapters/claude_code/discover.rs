@@ -233,7 +233,8 @@ fn look(first: &[u8], size: u64) -> Option<Looks> {
         if is_node && has("uuid") && has("parentUuid") && (has("sessionId") || has("timestamp")) {
             return Some(Looks::Transcript);
         }
-        if (is_node && has("sessionId")) || KNOWN_TYPES.contains(&kind) {
+        // Each release brings new types; lines of all types name their session.
+        if (!kind.is_empty() && has("sessionId")) || KNOWN_TYPES.contains(&kind) {
             states += 1;
         } else if !texts.is_empty() {
             others += 1;

@@ -31,11 +31,12 @@ use crate::runtimes::javascript::Value;
 
 use blocks::Blocks;
 use queue::Queue;
-use record::{Kind, Line};
+use record::{Kind, Line, Record};
 use show::{Command, Filter, Shape, Taken};
-use tree::{Index, Tree};
+use tree::{Index, NoList, Tree};
 
 const NO_SUCH_BRANCH: &str = "no such branch";
+const NO_LIST: &str = "a compaction says of the messages that it kept something that is not a list of them";
 
 /// The loader of one session.
 #[must_use]
@@ -59,8 +60,8 @@ struct Agent<'f> {
 struct Main<'f> {
     tree: Tree<'f>,
     blocks: Blocks<'f>,
-    queue: Queue,
-    leaf: Option<Index>,
+    queue: Queue<'f>,
+    leaf: Result<Option<Index>, NoList>,
     /// The leaves of the other branches, by the names of their heads.
     others: BTreeMap<String, Index>,
 }
@@ -81,7 +82,7 @@ impl<'f> Session<'f> {
             let Some(stem) = name.strip_suffix(".jsonl") else { continue };
             if folder.split('/').any(|part| part == "subagents") {
                 if stem.starts_with("agent-") {
-                    let meta = bytes(&path.replace(".jsonl", ".meta.json"));
+                    let meta = path.strip_suffix(".jsonl").map(|path| bytes(&format!("{path}.meta.json"))).unwrap_or_default();
                     agents.entry(stem.to_owned()).or_insert(Agent { text: &file.bytes, meta });
                 }
             } else if is_uuid(stem) {
@@ -99,7 +100,8 @@ impl<'f> Session<'f> {
             return Err(NO_SUCH_BRANCH);
         }
         if *head == HeadName::main() {
-            self.main.leaf.into_iter().for_each(|leaf| self.main.show(leaf, show));
+            let leaf = self.main.leaf.map_err(|NoList| NO_LIST)?;
+            leaf.into_iter().for_each(|leaf| self.main.show(leaf, show));
         } else if let Some(agent) = self.agents.get(&head.name) {
             agent.show(show);
         } else {
@@ -113,11 +115,11 @@ impl<'f> Session<'f> {
 impl<'f> Main<'f> {
     fn read(text: &'f [u8]) -> Main<'f> {
         let mut tree = Tree::new(record::read(large::read_part(text)));
-        tree.relink();
+        let linked = tree.relink();
         tree.link();
-        let (leaf, leaves) = tree.leaves();
+        let (leaf, leaves) = if linked.is_ok() { tree.leaves() } else { (None, Vec::new()) };
         let (blocks, queue) = (Blocks::of(&tree), Queue::of(&tree));
-        let mut main = Main { tree, blocks, queue, leaf, others: BTreeMap::new() };
+        let mut main = Main { tree, blocks, queue, leaf: linked.map(|()| leaf), others: BTreeMap::new() };
         let listed: HashSet<Index> = leaf.map(|leaf| main.list(leaf)).unwrap_or_default().into_iter().collect();
         let others: BTreeSet<Index> = leaves.into_iter().filter(|leaf| !listed.contains(leaf)).collect();
         let name = |leaf: &Index| main.tree.records[*leaf].uuid.lossy().unwrap_or_default();
@@ -133,10 +135,8 @@ impl<'f> Main<'f> {
     fn show(&self, leaf: Index, show: &mut dyn FnMut(&[u8])) {
         let list = self.list(leaf);
         let below = queue::below_leaf(&self.tree, &list, leaf);
-        let mut delivered = self.queue.delivered(&self.tree, &self.blocks, &list);
-        delivered.extend(below.iter().copied().filter(|index| self.queue.is_delivered_below_leaf(*index)));
         let shape = Shape { filter: Filter::Session, tool_use: Value::UNDEFINED, agent: Value::UNDEFINED };
-        show_list(&self.tree, &shape, &[&list[..], &below].concat(), &delivered, show);
+        show_list(&self.tree, &shape, (&list, &below), &self.queue, show);
     }
 }
 
@@ -149,24 +149,25 @@ impl Agent<'_> {
         let mut tree = Tree::new(record::read(self.text).filter(is_node));
         tree.link();
         let Some(leaf) = tree.last_said() else { return };
-        let list = tree.chain(leaf);
-        let delivered = Queue::default().delivered(&tree, &Blocks::of(&tree), &list);
         let [tool_use, agent] = Value::parse(self.meta).unwrap_or(Value::UNDEFINED).get_all(["toolUseId", "parentAgentId"]);
-        show_list(&tree, &Shape { filter: Filter::Agent, tool_use, agent }, &list, &delivered, show);
+        let tool_use = if show::is_id(tool_use, b"_.:-") { tool_use } else { Value::UNDEFINED };
+        let agent = if show::is_id(agent, b"_-") { agent } else { Value::UNDEFINED };
+        show_list(&tree, &Shape { filter: Filter::Agent, tool_use, agent }, (&tree.chain(leaf), &[]), &Queue::default(), show);
     }
 }
 
-/// Shows the messages of a list.
-fn show_list(tree: &Tree<'_>, shape: &Shape<'_>, list: &[Index], delivered: &HashSet<Index>, show: &mut dyn FnMut(&[u8])) {
-    let completed = commands::completed(tree, list);
-    let listed = list.iter().filter_map(|index| tree.records[*index].uuid.text()).collect();
+/// Shows the messages of a list, and of what hangs below its last one.
+fn show_list<'a>(tree: &Tree<'a>, shape: &Shape<'_>, (list, below): (&[Index], &[Index]), queue: &Queue<'a>, show: &mut dyn FnMut(&[u8])) {
+    let records: Vec<&Record<'a>> = list.iter().chain(below).map(|index| &tree.records[*index]).collect();
+    let completed = commands::completed(&records);
+    let delivered = queue.delivered(&records, list.len(), &completed);
+    let listed = records.iter().filter_map(|record| record.uuid.text()).collect();
     let mut taken = Taken { listed, shown: HashSet::new() };
     let mut line = Vec::new();
-    for index in list {
+    for (at, record) in records.into_iter().enumerate() {
         line.clear();
-        let record = &tree.records[*index];
-        let command = if completed.contains(index) { Command::Completed } else { Command::No };
-        let printed = match delivered.contains(index) {
+        let command = if completed[at] { Command::Completed } else { Command::No };
+        let printed = match delivered[at] {
             true => shape.print_queued(record, &mut taken, &mut line),
             false => shape.print(record, command, &mut line),
         };

@@ -3,6 +3,7 @@
 //!
 #![doc = include_str!("FORMAT.md")]
 
+mod beside;
 mod content;
 pub(crate) mod discover;
 mod export;

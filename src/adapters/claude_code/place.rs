@@ -8,7 +8,7 @@ use crate::adapters::kit::tree::scan::Scan as TreeScan;
 use crate::json::{self, Kind, Member};
 use crate::runtimes::javascript as js;
 
-use super::schema::{Node, Record, Transcript, inside, is_of_type, text};
+use super::schema::{Node, Record, Transcript, inside, text};
 
 pub(super) type Entry<'a> = TreeEntry<'a, Transcript>;
 pub(super) type Scan<'a> = TreeScan<'a, Transcript>;
@@ -18,8 +18,13 @@ const LARGE: usize = 5 * 1024 * 1024;
 /// The loader looks for a boundary's mark only so far into its line…
 const MARK_WITHIN: usize = 256;
 const MARK: &[u8] = b"\"compact_boundary\"";
-/// …and reads blocks of this size, missing a boundary line that crosses two.
+/// …and reads blocks of this size. Of a line that crosses two, and does not begin in
+/// the last bytes of one, it looks at the first bytes instead.
 const READ_BLOCK: usize = 1024 * 1024;
+const LAST_BYTES: usize = 30;
+const FIRST_BYTES: &[u8] = b"{\"type\":\"system\"";
+/// Why a session does not load at all.
+const NO_LIST: &str = "a compaction says of the messages that it kept something that is not a list of them";
 
 /// The records that the loader links, and how.
 pub(super) struct Tree {
@@ -29,6 +34,10 @@ pub(super) struct Tree {
     pub is_node: Vec<bool>,
     /// The parent of each entry, after compactions were linked anew.
     pub parents: Vec<Option<usize>>,
+    /// The parent of each entry as it says itself.
+    pub written: Vec<Option<usize>>,
+    /// Why the loader fails.
+    pub error: Option<&'static str>,
     by_uuid: HashMap<Vec<u8>, usize>,
     uuids: HashMap<usize, Vec<u8>>,
     /// The first entry that is read at all.
@@ -61,59 +70,89 @@ impl Tree {
         }
         let nodes: Vec<usize> = order.iter().filter_map(|id| by_uuid.get(id).copied()).collect();
         let is_node = entries.iter().map(|entry| entry.traits.node != Node::State).collect();
-        let links = entries.iter().map(|entry| entry.parent.as_deref().and_then(key).filter(|parent| parent != b"null")).collect();
+        let mut links: Vec<Option<Vec<u8>>> = entries.iter().map(|entry| key(entry.parent.as_deref())).collect();
         let mut tree = Tree {
             nodes,
             is_node,
             parents: Vec::new(),
+            written: Vec::new(),
+            error: None,
             uuids: by_uuid.iter().map(|(uuid, n)| (*n, uuid.clone())).collect(),
             by_uuid,
             first,
         };
-        tree.parents = tree.resolved(entries, links, file);
+        tree.written = tree.resolved(&links);
+        let boundaries = tree.nodes.iter().copied().filter(|n| file == File::Main && entries[*n].kind == Record::Boundary);
+        let mut relink = |n: usize| with_members(&entries[n], |members| tree.relink(&inside(members, "compactMetadata"), &mut links));
+        let error = boundaries.map(&mut relink).find_map(Result::err);
+        tree.parents = tree.resolved(&links);
+        tree.error = error;
         tree
     }
 
-    /// The parent of each entry, by its uuid, once compactions are linked anew.
-    fn resolved(&self, entries: &[Entry<'_>], mut links: Vec<Option<Vec<u8>>>, file: File) -> Vec<Option<usize>> {
-        if file == File::Main {
-            for boundary in self.nodes.iter().copied().filter(|n| entries[*n].kind == Record::Boundary) {
-                with_members(&entries[boundary], |members| self.relink(&inside(members, "compactMetadata"), &mut links));
-            }
-        }
-        links.iter().map(|link| link.as_ref().and_then(|uuid| self.by_uuid.get(uuid).copied())).collect()
+    /// The parent of each entry, by its uuid; an empty one names nothing.
+    fn resolved(&self, links: &[Option<Vec<u8>>]) -> Vec<Option<usize>> {
+        let is_name = |uuid: &&Vec<u8>| uuid.as_slice() != b"\"\"";
+        links.iter().map(|link| link.as_ref().filter(is_name).and_then(|uuid| self.by_uuid.get(uuid).copied())).collect()
     }
 
     /// The node with this uuid, a JSON string.
-    fn find(&self, uuid: Option<&[u8]>) -> Option<usize> {
+    pub(super) fn find(&self, uuid: Option<&[u8]>) -> Option<usize> {
         let uuid = uuid.filter(|uuid| json::kind_of(uuid) == Kind::String)?;
         js::map_key(Some(uuid)).and_then(|key| self.by_uuid.get(key.as_ref()).copied())
     }
 
     /// Links the messages that a compaction preserved after its summary, the anchor.
     /// Uuids that no record has are linked to as well: the way up ends there.
-    fn relink(&self, about: &[Member<'_>], links: &mut [Option<Vec<u8>>]) {
-        let preserved = inside(about, "preservedMessages");
-        let segment = inside(about, "preservedSegment");
-        let (head, tail, anchor) = if preserved.is_empty() {
-            (self.find(get(&segment, "headUuid")), get(&segment, "tailUuid").and_then(key), get(&segment, "anchorUuid").and_then(key))
-        } else {
-            let uuids = get(&preserved, "uuids").filter(|list| json::kind_of(list) == Kind::Array);
-            let run: Option<Vec<usize>> = uuids.and_then(|list| json::elements(list).map(|uuid| self.find(Some(uuid))).collect());
-            let Some(run) = run.filter(|run| !run.is_empty()) else { return };
+    ///
+    /// # Errors
+    /// Where the loader throws.
+    fn relink(&self, about: &[Member<'_>], links: &mut [Option<Vec<u8>>]) -> Result<(), &'static str> {
+        let is_set = |key: &str| get(about, key).is_some_and(js::is_truthy);
+        let (head, tail, anchor);
+        if is_set("preservedMessages") {
+            let preserved = inside(about, "preservedMessages");
+            let Some(run) = self.run(get(&preserved, "uuids"))? else { return Ok(()) };
+            anchor = key(get(&preserved, "anchorUuid"));
+            links[run[0]].clone_from(&anchor);
             for pair in run.windows(2) {
                 links[pair[1]] = self.uuids.get(&pair[0]).cloned();
             }
-            (Some(run[0]), self.uuids.get(&run[run.len() - 1]).cloned(), get(&preserved, "anchorUuid").and_then(key))
-        };
-        let (Some(anchor), Some(tail)) = (anchor, tail) else { return };
-        if let Some(head) = head {
-            links[head] = Some(anchor.clone());
-        }
-        for n in self.nodes.iter().filter(|n| Some(**n) != head) {
-            if links[*n].as_ref() == Some(&anchor) {
-                links[*n] = Some(tail.clone());
+            (head, tail) = (Some(run[0]), self.uuids.get(&run[run.len() - 1]).cloned());
+        } else if is_set("preservedSegment") {
+            let segment = inside(about, "preservedSegment");
+            (head, tail, anchor) = (self.find(get(&segment, "headUuid")), key(get(&segment, "tailUuid")), key(get(&segment, "anchorUuid")));
+            if let Some(head) = head {
+                links[head].clone_from(&anchor);
             }
+        } else {
+            return Ok(());
+        }
+        for n in self.nodes.iter().filter(|n| anchor.is_some() && Some(**n) != head) {
+            if links[*n] == anchor {
+                links[*n].clone_from(&tail);
+            }
+        }
+        Ok(())
+    }
+
+    /// The nodes that a list of uuids names, unless it is empty or names one that is
+    /// not there.
+    fn run(&self, uuids: Option<&[u8]>) -> Result<Option<Vec<usize>>, &'static str> {
+        let Some(uuids) = uuids else { return Err(NO_LIST) };
+        match json::kind_of(uuids) {
+            Kind::Array => {
+                let run: Option<Vec<usize>> = json::elements(uuids).map(|uuid| self.find(Some(uuid))).collect();
+                Ok(run.filter(|run| !run.is_empty()))
+            }
+            // Something else of the length 0 counts as an empty list.
+            Kind::String if uuids == b"\"\"" => Ok(None),
+            Kind::Object
+                if js::member(uuids, "length").is_some_and(|length| json::kind_of(length) == Kind::Number && !js::is_truthy(length)) =>
+            {
+                Ok(None)
+            }
+            Kind::String | Kind::Object | Kind::Number | Kind::True | Kind::False | Kind::Null => Err(NO_LIST),
         }
     }
 
@@ -184,7 +223,7 @@ impl Tree {
     pub(super) fn settled(&self, entries: &[Entry<'_>], list: &[usize]) -> Vec<Option<usize>> {
         let mut parents = self.parents.clone();
         let unread = self.unread(entries);
-        let find_unread = |uuid: Option<&[u8]>| uuid.and_then(key).and_then(|uuid| unread.get(&uuid).copied());
+        let find_unread = |uuid: Option<&[u8]>| uuid.and_then(|uuid| unread.get(&key(Some(uuid))?).copied());
         for n in (0..self.first).filter(|n| self.is_node[*n]) {
             parents[n] = find_unread(entries[n].parent.as_deref()).or(parents[n]);
         }
@@ -227,9 +266,10 @@ impl Tree {
     }
 }
 
-/// What a uuid is looked up by; none where the value is an object or a list.
-fn key(uuid: &[u8]) -> Option<Vec<u8>> {
-    js::map_key(Some(uuid)).map(std::borrow::Cow::into_owned)
+/// What a uuid is looked up by, be there one or not; none where the value is an object
+/// or a list, which equal nothing.
+fn key(uuid: Option<&[u8]>) -> Option<Vec<u8>> {
+    js::map_key(uuid).map(std::borrow::Cow::into_owned)
 }
 
 fn leads_to(parents: &[Option<usize>], from: usize, to: usize) -> bool {
@@ -277,156 +317,35 @@ fn first_read(entries: &[Entry<'_>], bytes: &[u8]) -> usize {
     }
     let is_start = |entry: &Entry<'_>| {
         let line = entry.line;
-        let end = line.offset + line.text.len() + line.end.len();
-        let crosses = line.offset / READ_BLOCK != end.saturating_sub(1) / READ_BLOCK;
-        let is_marked = memchr::memmem::find(&line.text[..line.text.len().min(MARK_WITHIN + MARK.len())], MARK).is_some();
-        entry.kind == Record::Boundary
-            && is_marked
-            && !crosses
+        let end = line.offset + line.text.len();
+        // It was read from its first byte that is not blank, but here it is parsed from
+        // its beginning, and only with its end.
+        let start = memchr::memrchr(b'\n', &bytes[..line.offset]).map_or(0, |before| before + 1);
+        if line.end.is_empty() || !bytes[start..line.offset].iter().all(|byte| matches!(byte, b' ' | b'\t' | b'\r')) {
+            return false;
+        }
+        let whole = &bytes[start..end];
+        let blocks_crossed = end / READ_BLOCK - start / READ_BLOCK;
+        let is_cut = blocks_crossed > 1 || (blocks_crossed == 1 && READ_BLOCK - start % READ_BLOCK >= LAST_BYTES);
+        let is_looked_at = match memchr::memmem::find(whole, MARK) {
+            Some(_) if is_cut => whole.starts_with(FIRST_BYTES),
+            Some(at) => at < MARK_WITHIN,
+            None => false,
+        };
+        is_looked_at
             && with_members(entry, |members| {
+                let is = |key: &str, wanted: &[u8]| text(members, key).as_deref() == Some(wanted);
                 let about = inside(members, "compactMetadata");
-                get(&about, "preservedSegment").is_none_or(|value| !js::is_truthy(value))
-                    && get(&about, "preservedMessages").is_none_or(|value| !js::is_truthy(value))
+                let keeps = |key: &str| get(&about, key).is_some_and(js::is_truthy);
+                is("type", b"system") && is("subtype", b"compact_boundary") && !keeps("preservedSegment") && !keeps("preservedMessages")
             })
     };
     entries.iter().rposition(is_start).unwrap_or(0)
 }
 
-/// The records of one API message, over the whole file, and the ids of its calls.
-#[derive(Default)]
-struct Message {
-    records: Vec<usize>,
-    calls: Vec<Vec<u8>>,
-}
-
-/// The results and further blocks that stand beside a chain. Everything is found by
-/// key: a long session has as many results as answers.
-pub(super) struct Beside {
-    messages: HashMap<Vec<u8>, Message>,
-    /// The record with each tool call, and its message; none where two messages have it.
-    caller: HashMap<Vec<u8>, Option<(usize, Vec<u8>)>>,
-    /// The calls that each user record answers.
-    answers: HashMap<usize, Vec<Vec<u8>>>,
-    /// Records with answers, in map order: by the record above, and by the call.
-    below: HashMap<usize, Vec<usize>>,
-    answering: HashMap<Vec<u8>, Vec<usize>>,
-    /// The place of each node in the map.
-    place: HashMap<usize, usize>,
-}
-
-impl Beside {
-    pub(super) fn of(tree: &Tree, entries: &[Entry<'_>]) -> Beside {
-        let mut beside = Beside {
-            messages: HashMap::new(),
-            caller: HashMap::new(),
-            answers: HashMap::new(),
-            below: HashMap::new(),
-            answering: HashMap::new(),
-            place: tree.nodes.iter().enumerate().map(|(place, n)| (*n, place)).collect(),
-        };
-        for n in &tree.nodes {
-            let entry = &entries[*n];
-            match entry.traits.node {
-                Node::Assistant => beside.add_answer(entry, *n),
-                Node::User => {
-                    let calls = with_members(entry, |members| ids_of(members, "tool_result", "tool_use_id"));
-                    if calls.is_empty() {
-                        continue;
-                    }
-                    if let Some(above) = tree.parents[*n] {
-                        beside.below.entry(above).or_default().push(*n);
-                    }
-                    for call in &calls {
-                        beside.answering.entry(call.clone()).or_default().push(*n);
-                    }
-                    beside.answers.insert(*n, calls);
-                }
-                Node::Progress | Node::System | Node::Attachment | Node::State => {}
-            }
-        }
-        beside
-    }
-
-    fn add_answer(&mut self, entry: &Entry<'_>, n: usize) {
-        let Some(id) = &entry.traits.message_id else { return };
-        let calls = with_members(entry, |members| ids_of(members, "tool_use", "id"));
-        for call in &calls {
-            self.caller
-                .entry(call.clone())
-                .and_modify(|known| *known = known.take().filter(|(_, message)| message == id))
-                .or_insert_with(|| Some((n, id.clone())));
-        }
-        let message = self.messages.entry(id.clone()).or_default();
-        message.records.push(n);
-        message.calls.extend(calls);
-    }
-
-    /// A chain with the records that belong to its answers.
-    pub(super) fn list(&self, entries: &[Entry<'_>], chain: &[usize]) -> Vec<usize> {
-        // The chain, and whatever was put beside it already.
-        let mut listed: HashSet<usize> = chain.iter().copied().collect();
-        let answered: HashSet<&Vec<u8>> = chain.iter().filter_map(|n| self.answers.get(n)).flatten().collect();
-        let id_of = |n: usize| entries[n].traits.message_id.as_deref();
-        let last: HashMap<&[u8], usize> = chain.iter().filter_map(|n| Some((id_of(*n)?, *n))).collect();
-        let mut added: HashMap<usize, Vec<usize>> = HashMap::new();
-        let mut done: HashSet<&[u8]> = HashSet::new();
-        for id in chain.iter().filter_map(|n| id_of(*n)) {
-            let Some(last) = last.get(id).filter(|_| done.insert(id)) else { continue };
-            let found = self.of_message(entries, id, &listed, &answered);
-            listed.extend(&found);
-            if !found.is_empty() {
-                added.entry(*last).or_default().extend(found);
-            }
-        }
-        chain.iter().flat_map(|n| std::iter::once(*n).chain(added.remove(n).unwrap_or_default())).collect()
-    }
-
-    fn of_message(&self, entries: &[Entry<'_>], id: &[u8], listed: &HashSet<usize>, answered: &HashSet<&Vec<u8>>) -> Vec<usize> {
-        let Some(message) = self.messages.get(id) else { return Vec::new() };
-        let is_free = |n: &usize| !listed.contains(n);
-        let mut blocks: Vec<usize> = message.records.iter().copied().filter(is_free).collect();
-        let children = message.records.iter().filter_map(|record| self.below.get(record)).flatten();
-        let mut below: Vec<usize> = children.copied().filter(is_free).collect();
-        let by_child: HashSet<&Vec<u8>> = below.iter().filter_map(|n| self.answers.get(n)).flatten().collect();
-        let mut tied: Vec<usize> = Vec::new();
-        for call in message.calls.iter().filter(|call| !answered.contains(call) && !by_child.contains(call)) {
-            // A call that two messages have ties no result to either.
-            let Some(Some((caller, of))) = self.caller.get(call) else { continue };
-            let results = self.answering.get(call).into_iter().flatten().copied();
-            tied.extend(results.filter(|n| {
-                let is_rooted = entries[*n].parent.as_deref().is_none_or(|parent| parent == b"null");
-                of == id && !is_rooted && is_free(n) && !below.contains(n) && same_agent(&entries[*caller], &entries[*n])
-            }));
-        }
-        let in_map_order = |n: &usize| self.place.get(n).copied();
-        below.sort_by_key(in_map_order);
-        tied.sort_by_key(in_map_order);
-        tied.dedup();
-        below.extend(tied);
-        by_time(entries, &mut blocks);
-        by_time(entries, &mut below);
-        blocks.extend(below);
-        blocks
-    }
-}
-
-/// Whether two records are of the same agent.
-fn same_agent(a: &Entry<'_>, b: &Entry<'_>) -> bool {
-    let agent = |entry: &Entry<'_>| with_members(entry, |members| text(members, "agentId"));
-    a.traits.is_sidechain == b.traits.is_sidechain && agent(a) == agent(b)
-}
-
 /// Sorts by time, as texts; those without one first.
 pub(super) fn by_time(entries: &[Entry<'_>], nodes: &mut [usize]) {
     nodes.sort_by_cached_key(|n| with_members(&entries[*n], |members| text(members, "timestamp")).unwrap_or_default());
-}
-
-/// The ids in the blocks of this type.
-fn ids_of(members: &[Member<'_>], block_type: &str, key: &str) -> Vec<Vec<u8>> {
-    let message = inside(members, "message");
-    let Some(blocks) = get(&message, "content").filter(|content| json::kind_of(content) == Kind::Array) else { return Vec::new() };
-    let blocks = json::elements(blocks).filter(|block| is_of_type(block, block_type));
-    blocks.filter_map(|block| text(&json::all_members(block), key)).collect()
 }
 
 /// The leaves besides the active one, by the names of their heads.

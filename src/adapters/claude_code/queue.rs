@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::adapters::kit::tree::entry::{get, with_members};
 use crate::json::{self, Kind, Member};
+use crate::runtimes::javascript as js;
 
 use super::place::{Entry, File, Tree, by_time, is_main, is_message};
 use super::schema::{Node, Record, Way, inside, is_of_type, is_set, text};
@@ -35,115 +36,157 @@ fn has_shown_origin(members: &[Member<'_>]) -> bool {
 /// Which queued prompts the lines of a file say were delivered.
 #[derive(Default)]
 pub(super) struct Deliveries {
-    /// What the lines say of a command, where they speak of it.
-    said: HashMap<usize, bool>,
+    /// How many lines there are of prompts that are known by their deliveries…
+    by_delivery: HashMap<Vec<u8>, usize>,
+    /// …and by the records that they were before.
+    by_source: HashMap<Vec<u8>, usize>,
+    /// The uuids of those delivered, of the former.
+    delivered: HashSet<Vec<u8>>,
 }
 
 struct Command {
-    entry: usize,
+    uuid: Vec<u8>,
     source: Option<Vec<u8>>,
     delivery: Option<Vec<u8>>,
-    prompt: Vec<u8>,
 }
 
 impl Deliveries {
     pub(super) fn of(tree: &Tree, entries: &[Entry<'_>]) -> Deliveries {
-        let commands: Vec<Command> =
-            tree.nodes.iter().filter(|n| entries[**n].kind == Record::Queued).map(|n| command(entries, *n)).collect();
-        if commands.is_empty() {
-            return Deliveries::default();
-        }
-        let (mut by_delivery, mut by_source): (HashMap<Vec<u8>, usize>, HashMap<Vec<u8>, usize>) = Default::default();
-        for entry in entries.iter().skip(tree.first_read()).filter(|entry| entry.is_other("queue-operation")) {
+        let mut found = Deliveries::default();
+        let read = || entries.iter().enumerate().skip(tree.first_read());
+        for (_, entry) in read().filter(|(_, entry)| entry.is_other("queue-operation")) {
             with_members(entry, |members| {
                 let is = |key: &str, wanted: &[u8]| text(members, key).as_deref() == Some(wanted);
                 if is("operation", b"remove") && is("reason", b"absorbed_mid_turn") {
-                    match (text(members, "deliveryId"), text(members, "commandUuid")) {
-                        (Some(delivery), _) => *by_delivery.entry(delivery).or_default() += 1,
-                        (None, Some(source)) => *by_source.entry(source).or_default() += 1,
+                    let name = |key: &str| text(members, key).filter(|name| !name.is_empty());
+                    match (name("deliveryId"), name("commandUuid")) {
+                        (Some(delivery), _) => *found.by_delivery.entry(delivery).or_default() += 1,
+                        (None, Some(source)) => *found.by_source.entry(source).or_default() += 1,
                         (None, None) => {}
                     }
                 }
             });
         }
-        let mut said = HashMap::new();
-        let mut deliver = |copies: Vec<&Command>, count: usize| {
-            let first = copies.len().saturating_sub(count);
-            said.extend(copies.iter().enumerate().map(|(n, command)| (command.entry, n >= first)));
-        };
-        for (delivery, count) in &by_delivery {
-            deliver(commands.iter().filter(|command| command.delivery.as_ref() == Some(delivery)).collect(), *count);
+        if found.by_delivery.is_empty() && found.by_source.is_empty() {
+            return found;
         }
-        for (source, count) in &by_source {
-            let all: Vec<&Command> = commands.iter().filter(|command| command.source.as_ref() == Some(source)).collect();
-            if all.windows(2).all(|two| two[0].prompt == two[1].prompt) {
-                deliver(all.into_iter().filter(|command| command.delivery.is_none()).collect(), *count);
+        // A prompt counts once for each of its uuids, as it is there first.
+        let (mut copies, mut known): (HashMap<Vec<u8>, Vec<Vec<u8>>>, HashSet<Vec<u8>>) = Default::default();
+        let mut spelled: HashMap<Vec<u8>, Vec<u8>> = HashMap::new();
+        for (n, entry) in read().filter(|(_, entry)| entry.traits.node == Node::Attachment && entry.traits.is_queued) {
+            let command = command(entries, n);
+            match (command.delivery, command.source) {
+                (Some(delivery), _) if known.insert(command.uuid.clone()) => copies.entry(delivery).or_default().push(command.uuid),
+                (Some(_), _) | (None, None) => {}
+                (None, Some(source)) => {
+                    let spelling = with_members(entry, |members| get(members, "attachment").map(js::stringify)).unwrap_or_default();
+                    // Of prompts that differ nobody knows which was delivered.
+                    if *spelled.entry(source.clone()).or_insert_with(|| spelling.clone()) != spelling {
+                        found.by_source.remove(&source);
+                    }
+                }
             }
         }
-        Deliveries { said }
+        for (delivery, uuids) in copies {
+            let count = found.by_delivery.get(&delivery).copied().unwrap_or_default();
+            found.delivered.extend(uuids.into_iter().rev().take(count));
+        }
+        found
+    }
+
+    /// What the lines say of the prompts on a list, where they speak of them: of those
+    /// known by their source the last ones were delivered.
+    fn said(&self, entries: &[Entry<'_>], list: &[usize]) -> HashMap<usize, bool> {
+        let mut said = HashMap::new();
+        let mut left = self.by_source.clone();
+        for (at, n) in list.iter().enumerate().rev().filter(|(_, n)| entries[**n].traits.is_queued) {
+            let command = command(entries, *n);
+            match (command.delivery, command.source) {
+                (Some(delivery), _) if self.by_delivery.contains_key(&delivery) => {
+                    said.insert(at, self.delivered.contains(&command.uuid));
+                }
+                (None, Some(source)) => {
+                    if let Some(left) = left.get_mut(&source) {
+                        said.insert(at, *left > 0);
+                        *left = left.saturating_sub(1);
+                    }
+                }
+                (Some(_) | None, _) => {}
+            }
+        }
+        said
     }
 }
 
 fn command(entries: &[Entry<'_>], entry: usize) -> Command {
     with_members(&entries[entry], |members| {
         let attachment = inside(members, "attachment");
-        Command {
-            entry,
-            source: text(&attachment, "source_uuid"),
-            delivery: text(&attachment, "delivery_id"),
-            prompt: get(&attachment, "prompt").unwrap_or_default().to_vec(),
-        }
+        let name = |key: &str| text(&attachment, key).filter(|name| !name.is_empty());
+        Command { uuid: text(members, "uuid").unwrap_or_default(), source: name("source_uuid"), delivery: name("delivery_id") }
     })
 }
 
 /// The nodes below each node.
-pub(super) fn children(tree: &Tree) -> HashMap<usize, Vec<usize>> {
-    let mut children: HashMap<usize, Vec<usize>> = HashMap::new();
-    for n in &tree.nodes {
-        if let Some(above) = tree.parents[*n] {
-            children.entry(above).or_default().push(*n);
+pub(super) struct Below {
+    /// As the records say it, and with what compactions linked anew, too.
+    written: HashMap<usize, Vec<usize>>,
+    linked: HashMap<usize, Vec<usize>>,
+}
+
+impl Below {
+    pub(super) fn of(tree: &Tree) -> Below {
+        let mut below = Below { written: HashMap::new(), linked: HashMap::new() };
+        for n in tree.nodes.iter().copied() {
+            let (written, linked) = (tree.written[n], tree.parents[n]);
+            if let Some(above) = written {
+                below.written.entry(above).or_default().push(n);
+                below.linked.entry(above).or_default().push(n);
+            }
+            if let Some(above) = linked.filter(|_| linked != written) {
+                below.linked.entry(above).or_default().push(n);
+            }
         }
+        below
     }
-    children
+
+    /// What the program added below a node, by time; the last comes first.
+    fn added(&self, entries: &[Entry<'_>], n: usize) -> Vec<usize> {
+        let is_added = |n: &usize| matches!(entries[*n].traits.node, Node::Attachment | Node::System | Node::Progress);
+        let mut added: Vec<usize> = self.linked.get(&n).into_iter().flatten().copied().filter(is_added).collect();
+        added.sort_unstable();
+        by_time(entries, &mut added);
+        added.reverse();
+        added
+    }
 }
 
 /// Appends the queued prompts below a leaf that nobody answered.
-pub(super) fn append_below(children: &HashMap<usize, Vec<usize>>, entries: &[Entry<'_>], leaf: usize, list: &mut Vec<usize>) {
-    if !children.get(&leaf).into_iter().flatten().any(|n| !is_message(&entries[*n])) {
-        return;
+pub(super) fn append_below(below: &Below, entries: &[Entry<'_>], leaf: usize, list: &mut Vec<usize>) {
+    let mut passed: HashSet<usize> = list.iter().copied().collect();
+    let mut open = below.added(entries, leaf);
+    let mut found = Vec::new();
+    while let Some(n) = open.pop() {
+        if passed.insert(n) {
+            found.extend(Some(n).filter(|n| entries[*n].traits.is_queued));
+            open.extend(below.added(entries, n));
+        }
     }
     let listed: HashSet<usize> = list.iter().copied().collect();
-    let passes = |n: &usize| matches!(entries[*n].traits.node, Node::Attachment | Node::System | Node::Progress);
-    let mut passed: HashSet<usize> = HashSet::from([leaf]);
-    let below = |n: usize| {
-        let mut sorted: Vec<usize> = children.get(&n).cloned().unwrap_or_default().into_iter().filter(passes).collect();
-        by_time(entries, &mut sorted);
-        sorted.reverse();
-        sorted
-    };
-    let mut open = below(leaf);
-    while let Some(n) = open.pop() {
-        if !passed.insert(n) {
-            continue;
-        }
-        let goes_on = has_message_below(n, children, &|n| is_message(&entries[n]) && is_main(&entries[n]) && !listed.contains(&n));
-        if entries[n].kind == Record::Queued && !goes_on && !listed.contains(&n) {
-            list.push(n);
-        }
-        open.extend(below(n));
-    }
+    let is_open = |n: &usize| !has_message_below(*n, &below.written, &listed, entries);
+    list.extend(found.into_iter().filter(is_open));
 }
 
-fn has_message_below(from: usize, children: &HashMap<usize, Vec<usize>>, is_it: &dyn Fn(usize) -> bool) -> bool {
+/// Whether something was said below a record that is not on the list.
+fn has_message_below(from: usize, children: &HashMap<usize, Vec<usize>>, listed: &HashSet<usize>, entries: &[Entry<'_>]) -> bool {
     let mut passed = HashSet::from([from]);
     let mut open = vec![from];
     while let Some(n) = open.pop() {
-        for child in children.get(&n).into_iter().flatten() {
-            if passed.insert(*child) {
-                if is_it(*child) {
+        for child in children.get(&n).into_iter().flatten().copied().filter(|child| !listed.contains(child)) {
+            if passed.insert(child) {
+                if is_message(&entries[child]) && is_main(&entries[child]) {
                     return true;
                 }
-                open.push(*child);
+                open.push(child);
             }
         }
     }
@@ -154,21 +197,23 @@ fn has_message_below(from: usize, children: &HashMap<usize, Vec<usize>>, is_it: 
 /// with what stands beside it.
 pub(super) fn ways(entries: &[Entry<'_>], deliveries: &Deliveries, list: &[usize], chain: usize, file: File) -> Vec<Way> {
     let mut ways: Vec<Way> = list.iter().map(|n| way(&entries[*n], file)).collect();
+    let is_command = mark_local_commands(entries, list, &mut ways);
+    let answered = answered(entries, list, &is_command);
+    let said = deliveries.said(entries, list);
     let own: HashSet<Vec<u8>> = list.iter().filter_map(|n| uuid(&entries[*n])).collect();
     let mut sources: HashSet<Vec<u8>> = HashSet::new();
     for (at, n) in list.iter().enumerate().filter(|(_, n)| entries[**n].kind == Record::Queued) {
-        let command = command(entries, *n);
-        let delivered = match deliveries.said.get(n).filter(|_| file == File::Main) {
-            Some(said) => *said,
-            None => at >= chain || is_answered(entries, &list[at + 1..chain]),
+        let is_delivered = said.get(&at).copied().unwrap_or(at >= chain || answered[at]);
+        let is_known = |source: Vec<u8>| {
+            let is_own = uuid(&entries[*n]).as_ref() == Some(&source);
+            (!is_own && own.contains(&source)) || !sources.insert(source)
         };
-        let is_known = command.source.as_ref().is_some_and(|source| {
-            let is_own = uuid(&entries[*n]).as_ref() == Some(source);
-            (!is_own && own.contains(source)) || !sources.insert(source.clone())
-        });
-        ways[at] = if delivered && !is_known && is_shown(&entries[*n], file) { Way::QueuedCommand } else { Way::Hidden };
+        let is_side = file == File::Main && (entries[*n].traits.is_sidechain || entries[*n].traits.has_team);
+        let is_told = is_delivered && may_be_shown(&entries[*n], file) && !command(entries, *n).source.is_some_and(is_known);
+        // One of a side branch is not shown, and takes the name all the same.
+        let is_shown = is_told && !is_side;
+        ways[at] = if is_shown { Way::QueuedCommand } else { Way::Hidden };
     }
-    mark_local_commands(entries, list, &mut ways);
     ways
 }
 
@@ -176,15 +221,13 @@ fn uuid(entry: &Entry<'_>) -> Option<Vec<u8>> {
     with_members(entry, |members| text(members, "uuid"))
 }
 
-/// Whether a queued prompt may be shown at all.
-fn is_shown(entry: &Entry<'_>, file: File) -> bool {
-    let traits = &entry.traits;
-    let is_side = file == File::Main && (traits.is_sidechain || traits.has_team);
-    !is_side
-        && with_members(entry, |members| {
-            let attachment = inside(members, "attachment");
-            file == File::Agent || !is_set(&attachment, "isMeta") || has_shown_origin(&attachment)
-        })
+/// Whether a queued prompt may be shown at all, as far as it says itself.
+fn may_be_shown(entry: &Entry<'_>, file: File) -> bool {
+    with_members(entry, |members| {
+        let attachment = inside(members, "attachment");
+        let is_forwarded = text(&inside(&attachment, "forwardedIntent"), "lineage").is_some_and(|lineage| !lineage.is_empty());
+        !is_forwarded && (file == File::Agent || !is_set(&attachment, "isMeta") || has_shown_origin(&attachment))
+    })
 }
 
 /// How a record is shown by itself.
@@ -197,18 +240,21 @@ pub(super) fn way(entry: &Entry<'_>, file: File) -> Way {
     if file == File::Main && is_hidden { Way::Hidden } else { Way::Plain }
 }
 
-/// Whether the next thing after a prompt is a reply and not another prompt.
-fn is_answered(entries: &[Entry<'_>], after: &[usize]) -> bool {
-    for n in after {
+/// After which records of a list the next thing is a reply and not another prompt.
+fn answered(entries: &[Entry<'_>], list: &[usize], is_command: &[bool]) -> Vec<bool> {
+    let mut answered = vec![false; list.len()];
+    let mut is_reply_next = false;
+    for (at, n) in list.iter().enumerate().rev() {
         let entry = &entries[*n];
+        answered[at] = is_reply_next;
         match entry.traits.node {
-            Node::Assistant => return true,
-            Node::User if entry.traits.is_meta || entry.traits.is_summary => {}
-            Node::User => return is_reply(entry),
+            Node::Assistant => is_reply_next = true,
+            Node::User if is_reply(entry) => is_reply_next = true,
+            Node::User => is_reply_next &= entry.traits.is_meta || entry.traits.is_summary || is_command[at],
             Node::Progress | Node::System | Node::Attachment | Node::State => {}
         }
     }
-    false
+    answered
 }
 
 /// Whether a user record is a result or says that the turn was interrupted.
@@ -222,8 +268,8 @@ fn is_reply(entry: &Entry<'_>) -> bool {
                 let is_block = |block: &[u8]| {
                     let members: Vec<Member<'_>> = if json::kind_of(block) == Kind::Object { json::all_members(block) } else { Vec::new() };
                     let is_error = get(&members, "is_error") == Some(b"true");
-                    let says =
-                        if is_of_type(block, "text") { get(&members, "text") } else { get(&members, "content").filter(|_| is_error) };
+                    let of_result = || get(&members, "content").filter(|_| is_error && is_of_type(block, "tool_result"));
+                    let says = if is_of_type(block, "text") { get(&members, "text") } else { of_result() };
                     says.is_some_and(|says| json::kind_of(says) == Kind::String && is_interruption(says))
                 };
                 let mut blocks = json::elements(content);
@@ -240,43 +286,34 @@ fn is_interruption(text: &[u8]) -> bool {
     INTERRUPTIONS.iter().any(|start| text.starts_with(start))
 }
 
-/// Where a walk over local commands stands.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Walk {
-    Closed,
-    Open,
-    Marked,
-}
-
-/// Marks the commands that the program answered by itself, and their output.
-fn mark_local_commands(entries: &[Entry<'_>], list: &[usize], ways: &mut [Way]) {
-    let mut walk = Walk::Closed;
+/// Marks the commands that the program answered by itself, and their output: they
+/// follow a caveat, in which several may overlap.
+fn mark_local_commands(entries: &[Entry<'_>], list: &[usize], ways: &mut [Way]) -> Vec<bool> {
+    let mut marked = vec![false; list.len()];
+    // What may come next: a command, or its output.
+    let (mut command, mut output) = (false, false);
     for (at, n) in list.iter().enumerate() {
         let entry = &entries[*n];
         match entry.traits.node {
-            Node::Assistant => walk = Walk::Closed,
+            Node::Assistant => (command, output) = (false, false),
             Node::User => {
                 let (says, has_source) = with_members(entry, |members| (last_text(members), get(members, "promptSource").is_some()));
                 let begins = |start: &str| says.as_deref().is_some_and(|says| says.starts_with(start)) && !has_source;
                 if entry.traits.is_meta {
-                    if begins("<local-command-caveat>") {
-                        walk = Walk::Open;
-                    }
+                    command |= begins("<local-command-caveat>");
                     continue;
                 }
                 let is_output = begins("<local-command-stdout>") || begins("<local-command-stderr>");
-                walk = match walk {
-                    Walk::Open if begins("<command-name>") => Walk::Marked,
-                    Walk::Marked if is_output => Walk::Marked,
-                    Walk::Open | Walk::Marked | Walk::Closed => Walk::Closed,
-                };
-                if walk == Walk::Marked && ways[at] == Way::Plain {
+                marked[at] = (command && begins("<command-name>")) || (output && is_output);
+                (command, output) = (false, marked[at]);
+                if marked[at] && ways[at] == Way::Plain {
                     ways[at] = Way::LocalCommand;
                 }
             }
             Node::Progress | Node::System | Node::Attachment | Node::State => {}
         }
     }
+    marked
 }
 
 /// The text of a message, or its last block of text.

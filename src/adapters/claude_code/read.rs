@@ -19,10 +19,11 @@ use crate::model::ids::Seq;
 use crate::model::location::Location;
 use crate::model::stream::{EventSink, StreamError};
 
+use super::beside::Beside;
 use super::discover::{self, Name};
-use super::place::{self, Beside, Entry, File, Scan, Tree};
-use super::queue::{self, Deliveries};
-use super::schema::{ID, KNOWN_TYPES, Node, PROGRAM, Record, Transcript, Way};
+use super::place::{self, Entry, File, Scan, Tree};
+use super::queue::{self, Below, Deliveries};
+use super::schema::{ID, KNOWN_TYPES, Node, PROGRAM, Record, Transcript, Way, is_id};
 
 type Reader<'a, 's> = TreeReader<'a, 's, Transcript>;
 
@@ -45,20 +46,23 @@ pub(super) fn read(files: &Files, check: Check, events: &mut dyn EventSink, find
     if main.is_none() && agents.is_empty() {
         main = regular(files).next().filter(|_| files.lone_file().is_some());
     }
-    match main {
+    let error = match main {
         Some((path, bytes)) => transcript(&mut reader, path, bytes)?,
         None => {
             let session = Session::new(SessionKind::Orphan, ID, files.name());
             let session = Session { above: agents.first().and_then(|(path, _, _)| above(path)), ..session };
             reader.to.put_json(EventKind::Session, &session)?;
             reader.set_main(Seq::ROOT)?;
+            None
         }
-    }
+    };
     for (path, bytes, head) in agents {
         agent(&mut reader, path, bytes, head)?;
     }
     let active = HeadName::main().to_string();
-    reader.to.put_json(EventKind::Outcome, &Outcome { active: Some(active.clone()), ..Outcome::default() })?;
+    reader
+        .to
+        .put_json(EventKind::Outcome, &Outcome { active: Some(active.clone()), error: error.map(str::to_owned), ..Outcome::default() })?;
     reader.to.events.close_facts(&active)?;
     reader.trailer()
 }
@@ -76,18 +80,19 @@ struct Shown {
     ways: Vec<Way>,
 }
 
-/// The main transcript: the chain of its leaf is the path of the main head.
-fn transcript<'a>(reader: &mut Reader<'a, '_>, path: &'a RelPath, bytes: &'a [u8]) -> Result<(), StreamError> {
+/// The main transcript: the chain of its leaf is the path of the main head. Returns
+/// why the program fails to load it.
+fn transcript<'a>(reader: &mut Reader<'a, '_>, path: &'a RelPath, bytes: &'a [u8]) -> Result<Option<&'static str>, StreamError> {
     let mut scan = scan::scan(path, bytes, PROGRAM, Transcript, reader.to.findings);
     let tree = Tree::of(&scan, bytes, File::Main);
-    let (leaf, leaves) = tree.leaves(&scan.entries);
+    let (leaf, leaves) = if tree.error.is_some() { (None, Vec::new()) } else { tree.leaves(&scan.entries) };
     let beside = Beside::of(&tree, &scan.entries);
     let deliveries = Deliveries::of(&tree, &scan.entries);
-    let children = queue::children(&tree);
+    let below = Below::of(&tree);
     let shown = |scan: &Scan<'_>, leaf: usize| {
         let mut list = beside.list(&scan.entries, &tree.chain(leaf));
         let chain = list.len();
-        queue::append_below(&children, &scan.entries, leaf, &mut list);
+        queue::append_below(&below, &scan.entries, leaf, &mut list);
         let ways = queue::ways(&scan.entries, &deliveries, &list, chain, File::Main);
         Shown { list, ways }
     };
@@ -109,7 +114,7 @@ fn transcript<'a>(reader: &mut Reader<'a, '_>, path: &'a RelPath, bytes: &'a [u8
     reader.set_main(main.list.last().map_or(Seq::ROOT, |last| seqs[*last]))?;
     other_heads(reader, path, &scan, &placed, &seqs, others)?;
     note_oddities(reader.to.findings, path, &scan, &tree);
-    Ok(())
+    Ok(tree.error)
 }
 
 /// Notes how each record is shown: as the first of these lists has it, else by itself.
@@ -218,8 +223,9 @@ fn about(files: &Files, path: &RelPath, head: &str) -> String {
     let is_meta = json::scan_object(bytes, json::Dialect::Strict, &mut members).is_ok();
     let mut out = b"{\"id\":".to_vec();
     json::push_string(head.strip_prefix("agent-").unwrap_or(head), &mut out);
-    for (name, key) in [("tool_use_id", "toolUseId"), ("parent_agent_id", "parentAgentId")] {
-        let value = get(&members, key).filter(|value| is_meta && json::kind_of(value) == Kind::String);
+    for (name, key, signs) in [("tool_use_id", "toolUseId", "_.:-"), ("parent_agent_id", "parentAgentId", "_-")] {
+        // The program takes nothing else for an id.
+        let value = get(&members, key).filter(|value| is_meta && is_id(value, signs));
         if let Some(value) = value {
             out.extend_from_slice(format!(",\"{name}\":").as_bytes());
             json::push_carried_string(value, json::Escapes::Utf8, &mut out);
@@ -243,19 +249,33 @@ fn session(files: &Files, path: &RelPath, scan: &Scan<'_>) -> Session {
         session.id = id;
     }
     session.above = above(path);
+    let (mut given, mut made_up, mut summed_up) = (None, None, None);
     for entry in scan.entries.iter().filter(|entry| entry.is_object()) {
         with_members(entry, |members| {
             let field = |key: &str| get(members, key).and_then(text_of).filter(|text| !text.is_empty());
             session.cwd = session.cwd.take().or_else(|| field("cwd"));
             session.created = session.created.take().or_else(|| field("timestamp"));
             session.format_version = field("version").filter(|_| entry.traits.node != Node::State).or(session.format_version.take());
-            session.title = field("customTitle").or(session.title.take());
+            given = field("customTitle").or(given.take());
+            made_up = field("aiTitle").or(made_up.take());
+            summed_up = field("summary").filter(|_| entry.is_other("summary")).or(summed_up.take());
             let forked = get(members, "forkedFrom").filter(|from| json::kind_of(from) == Kind::Object);
             let parent = forked.and_then(|from| get(&json::all_members(from), "sessionId").and_then(text_of));
             session.parent_session = session.parent_session.take().or(parent).or_else(|| field("requestSessionId"));
         });
     }
+    // What a person called it goes before what a model did.
+    session.title = given.or_else(|| title_beside(files, path)).or(made_up).or(summed_up);
     session
+}
+
+/// The title that newer releases keep in a file beside the transcript.
+fn title_beside(files: &Files, path: &RelPath) -> Option<String> {
+    let place = [path.as_bytes().strip_suffix(b".jsonl")?, b"/custom-title.json"].concat();
+    let bytes = regular(files).find(|(other, _)| other.as_bytes() == place).map(|(_, bytes)| bytes)?;
+    let mut members: Vec<Member<'_>> = Vec::new();
+    json::scan_object(bytes, json::Dialect::Strict, &mut members).ok()?;
+    get(&members, "customTitle").and_then(text_of).filter(|title| !title.is_empty())
 }
 
 fn note_oddities(findings: &mut Findings, path: &RelPath, scan: &Scan<'_>, tree: &Tree) {

@@ -57,6 +57,8 @@ pub(super) struct Traits {
     pub is_meta: bool,
     pub is_summary: bool,
     pub is_fork_briefing: bool,
+    /// Whether it is a prompt that was typed while a turn ran, well-formed or not.
+    pub is_queued: bool,
     /// The id of the API message that the record is a block of.
     pub message_id: Option<Vec<u8>>,
     /// How the record is shown; the reader fills it in.
@@ -208,12 +210,13 @@ impl TreeSchema for Transcript {
         let node = node(members);
         let attachment = if node == Node::Attachment { inside(members, "attachment") } else { Vec::new() };
         let attachment_type = text(&attachment, "type");
-        let is_queued = attachment_type.as_deref() == Some(b"queued_command")
-            && get(&attachment, "prompt").is_some_and(|prompt| matches!(json::kind_of(prompt), Kind::String | Kind::Array));
+        let is_queued = attachment_type.as_deref() == Some(b"queued_command");
+        let has_prompt =
+            is_queued && get(&attachment, "prompt").is_some_and(|prompt| matches!(json::kind_of(prompt), Kind::String | Kind::Array));
         let kind = match node {
             Node::User => Record::User,
             Node::Assistant => Record::Assistant,
-            Node::Attachment if is_queued => Record::Queued,
+            Node::Attachment if has_prompt => Record::Queued,
             Node::System if text(members, "subtype").as_deref() == Some(b"compact_boundary") => Record::Boundary,
             Node::Attachment => Record::Attachment,
             Node::State if text(members, "type").as_deref() == Some(b"api-request-shape") => Record::RequestShape,
@@ -226,6 +229,7 @@ impl TreeSchema for Transcript {
             is_meta: is_set(members, "isMeta"),
             is_summary: is_set(members, "isCompactSummary"),
             is_fork_briefing: attachment_type.as_deref() == Some(b"fork_briefing"),
+            is_queued,
             message_id: if node == Node::Assistant { text(of_message, "id") } else { None },
             shown: Shown::default(),
         };
@@ -362,10 +366,26 @@ fn carried(text: &[u8]) -> Vec<u8> {
 }
 
 /// Whether a user record carries results of tools.
-fn has_results(members: &[Member<'_>]) -> bool {
+pub(super) fn has_results(members: &[Member<'_>]) -> bool {
     let message = inside(members, "message");
     let blocks = get(&message, "content").filter(|content| json::kind_of(content) == Kind::Array);
     blocks.is_some_and(|blocks| json::elements(blocks).any(|block| is_of_type(block, "tool_result")))
+}
+
+/// The ids in the blocks of this type.
+pub(super) fn ids_of(members: &[Member<'_>], block_type: &str, key: &str) -> Vec<Vec<u8>> {
+    let message = inside(members, "message");
+    let Some(blocks) = get(&message, "content").filter(|content| json::kind_of(content) == Kind::Array) else { return Vec::new() };
+    let blocks = json::elements(blocks).filter(|block| is_of_type(block, block_type));
+    blocks.filter_map(|block| text(&json::all_members(block), key)).collect()
+}
+
+/// Whether a value is an id as the loader lets them through: letters, digits and these
+/// signs, 128 at the most.
+pub(super) fn is_id(value: &[u8], signs: &str) -> bool {
+    let is_character = |c: char| c.is_ascii_alphanumeric() || signs.contains(c);
+    let length = json::unescape(value).len();
+    json::kind_of(value) == Kind::String && (1..=128).contains(&length) && json::unescape(value).chars().all(is_character)
 }
 
 /// Whether a value is an object of this type.

@@ -12,7 +12,7 @@ use crate::model::shown::Shown as Item;
 use crate::model::stream::StreamError;
 use crate::runtimes::javascript::{self as js, Numbers};
 
-use super::schema::{Shown, Transcript, Way, inside, is_of_type, is_set, text};
+use super::schema::{Shown, Transcript, Way, inside, is_id, is_of_type, is_set, text};
 
 /// Denials of a tool call that are named in the result.
 const DENIALS: [&[u8]; 7] = [
@@ -27,6 +27,9 @@ const DENIALS: [&[u8]; 7] = [
 
 /// The members of a notification's origin that are handed on.
 const NOTIFICATION: [&str; 6] = ["kind", "subkind", "fireReason", "producer", "runId", "taskKind"];
+
+/// A question about a tool that nobody could answer any more.
+const STREAM_CLOSED: &[u8] = b"\"stream-closed\"";
 
 const TRUE: &[u8] = b"true";
 
@@ -113,13 +116,15 @@ fn message(members: &[Member<'_>], shown: &Shown, hand_on: &mut dyn FnMut(&[u8])
     object.member("message", get(members, "message"));
     object.parents(shown);
     object.member("interruptedByShutdown", is_true("interruptedByShutdown").then_some(TRUE));
+    let unanswered = text(members, "toolDenialUnanswered").is_some_and(|why| why == b"stream-closed");
+    object.member("toolDenialUnanswered", unanswered.then_some(STREAM_CLOSED));
     object.member("tool_result_meta", denial(members).as_deref());
     object.member("isCompactSummary", is_true("isCompactSummary").then_some(TRUE));
     let is_meta = ["isMeta", "isCompactSummary", "isVisibleInTranscriptOnly"].iter().any(|key| is_true(key));
     object.member("is_meta", is_meta.then_some(TRUE));
     object.member("isCompletedLocalCommand", (shown.way == Way::LocalCommand).then_some(TRUE));
     object.member("timestamp", get(members, "timestamp"));
-    object.member("origin", origin(get(members, "origin")).as_deref());
+    object.member("origin", origin(get(members, "origin"), None).as_deref());
     hand_on(&object.close());
 }
 
@@ -133,8 +138,11 @@ fn queued(members: &[Member<'_>], shown: &Shown, hand_on: &mut dyn FnMut(&[u8]))
     content.extend_from_slice(get(&attachment, "prompt").unwrap_or(b"null"));
     content.push(b'}');
     let is_notification = text(&attachment, "commandMode").as_deref() == Some(b"task-notification");
-    let own = get(&attachment, "origin").filter(|origin| *origin != b"null");
-    let origin = origin(own).or_else(|| is_notification.then(|| b"{\"kind\":\"task-notification\"}".to_vec()));
+    // An origin that does not say of which kind it is counts as none.
+    let has_kind = text(&inside(&attachment, "origin"), "kind").is_some();
+    let own = get(&attachment, "origin").filter(|_| has_kind);
+    let default = is_notification.then_some(b"{\"kind\":\"task-notification\"}".as_slice());
+    let origin = origin(own.or(default), get(&attachment, "runId"));
     let mut object = Object(Vec::new());
     object.member("type", Some(b"\"user\""));
     object.member("uuid", source.or_else(|| get(members, "uuid")));
@@ -156,25 +164,34 @@ fn denial(members: &[Member<'_>]) -> Option<Vec<u8>> {
     let mut results = json::elements(content).filter(|block| is_of_type(block, "tool_result"));
     let (Some(only), None) = (results.next(), results.next()) else { return None };
     let only: Vec<Member<'_>> = json::all_members(only);
+    let id = get(&only, "tool_use_id").filter(|id| json::kind_of(id) == Kind::String)?;
     let mut meta = Object(Vec::new());
-    meta.member("id", get(&only, "tool_use_id"));
+    meta.member("id", Some(id));
     let mut token = Vec::new();
     js::push_string(&kind, &mut token);
     meta.member("non_execution_kind", Some(&token));
     Some([b"[".as_slice(), &meta.close(), b"]"].concat())
 }
 
-/// The origin of a prompt; of a notification only what is known to be harmless.
-fn origin(origin: Option<&[u8]>) -> Option<Vec<u8>> {
-    let origin = origin.filter(|origin| *origin != b"null")?;
+/// The origin of a prompt; of a notification only what is known to be harmless, and
+/// the run that may be named elsewhere.
+fn origin(origin: Option<&[u8]>, run: Option<&[u8]>) -> Option<Vec<u8>> {
+    let origin = origin.filter(|origin| js::is_truthy(*origin))?;
     let members: Vec<Member<'_>> = if json::kind_of(origin) == Kind::Object { json::all_members(origin) } else { Vec::new() };
     if text(&members, "kind").as_deref() != Some(b"task-notification") {
         return Some(origin.to_vec());
     }
     let mut cut = Object(Vec::new());
     for key in NOTIFICATION {
-        let value = get(&members, key).filter(|value| key != "taskKind" || *value == b"\"mcp-task\"");
-        cut.member(key, value);
+        let value = get(&members, key);
+        cut.member(
+            key,
+            match key {
+                "runId" => value.filter(|run| is_id(run, "_.:-")).or(run.filter(|run| is_id(run, "_.:-"))),
+                "taskKind" => value.filter(|kind| js::is_text(*kind, "mcp-task")),
+                _ => value,
+            },
+        );
     }
     Some(cut.close())
 }

@@ -91,7 +91,12 @@ impl Search<'_, '_> {
         let is_given = |path: &&[u8]| is_dated(base(live(path))) || self.folder.is_named(path);
         let is_proven = proven.contains(&true) || (self.signs == Signs::Given && paths.iter().any(is_given));
         let headless = |path: &[u8]| is_listed(base(live(path))) && signs::is_headless(&self.folder.first_bytes(path));
-        let is_left_over = !self.prefix.is_empty() && paths.iter().any(|path| headless(path));
+        // Where the program's own marks are around it, a name is enough: a torn session
+        // may have no content left that tells.
+        let is_its_place = !self.prefix.is_empty() && is_project(self.folder);
+        let is_dated = |path: &&[u8]| is_dated(base(live(path)));
+        let is_left_over =
+            (is_its_place && paths.iter().any(is_dated)) || (!self.prefix.is_empty() && paths.iter().any(|path| headless(path)));
         if !is_proven && !is_left_over {
             return;
         }
@@ -167,6 +172,13 @@ impl Search<'_, '_> {
             standing: if is_retired { Standing::Retired } else { Standing::Live },
         }
     }
+}
+
+/// Whether a folder is a project's: it has the program's mark, or the name that older
+/// releases gave, a hash.
+fn is_project(folder: &FolderView<'_>) -> bool {
+    let name = base(folder.path().as_bytes());
+    folder.has_file(PROJECT_ROOT) || (name.len() == 64 && name.iter().all(u8::is_ascii_hexdigit))
 }
 
 /// Whether a name is one that the program gives: `session-` and a date. Other

@@ -20,8 +20,9 @@ pub(crate) enum AsListed {
     Session(Option<i64>),
 }
 
-/// Looks at a file as the program's list of sessions does.
-pub(crate) fn as_listed(bytes: &[u8]) -> AsListed {
+/// Looks at a file as the program's list of sessions does; it was written at this time,
+/// in milliseconds since the epoch.
+pub(crate) fn as_listed(bytes: &[u8], written_ms: i64) -> AsListed {
     let seen = survey(bytes);
     if seen.form == Form::Nothing || !seen.meta.session_id.is_truthy() {
         return AsListed::Unreadable;
@@ -31,7 +32,14 @@ pub(crate) fn as_listed(bytes: &[u8]) -> AsListed {
     }
     match seen.resumes {
         Resumes::No => AsListed::NothingToResume,
-        Resumes::Yes => AsListed::Session(time_of(seen.meta.updated)),
+        Resumes::Yes => AsListed::Session(match seen.form {
+            // Without a time it counts as written when it is loaded.
+            Form::Lines | Form::Nothing => time_of(seen.meta.updated),
+            Form::Whole => match [seen.meta.updated, seen.meta.created].into_iter().find(|time| time.is_truthy()) {
+                Some(time) => time_of(time),
+                None => Some(written_ms),
+            },
+        }),
     }
 }
 
@@ -44,5 +52,6 @@ pub(crate) fn is_listed(name: &[u8]) -> bool {
 /// program deletes by them.
 pub(crate) fn short_id(name: &[u8]) -> Option<&[u8]> {
     let stem = layout::stem(name)?;
-    stem.len().checked_sub(8).map(|at| &stem[at..]).filter(|id| id.iter().all(u8::is_ascii_alphanumeric))
+    let (rest, id) = stem.split_at(stem.len().checked_sub(8)?);
+    (rest.ends_with(b"-") && id.iter().all(u8::is_ascii_alphanumeric)).then_some(id)
 }

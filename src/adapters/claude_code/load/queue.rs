@@ -3,10 +3,8 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-use crate::json::same_value;
-use crate::runtimes::javascript::{Type, Value};
+use crate::runtimes::javascript::{Type, Value, stringify};
 
-use super::blocks::Blocks;
 use super::record::{Kind, Record};
 use super::tree::{Index, Tree};
 
@@ -48,73 +46,98 @@ impl<'a> Key<'a> {
         let text = |value: Value<'a>| value.text().filter(|text| !text.is_empty());
         text(delivery).map(Key::Delivery).or_else(|| text(source).map(Key::Source))
     }
+
+    fn of(attachment: Value<'a>) -> Option<Key<'a>> {
+        let [delivery, source] = attachment.get_all(["delivery_id", "source_uuid"]);
+        Key::new(delivery, source)
+    }
 }
 
-/// The queued prompts of which lines tell whether they were taken up.
+/// What the lines of a file tell of its queued prompts.
 #[derive(Default)]
-pub(super) struct Queue {
-    told: HashMap<Index, Delivery>,
+pub(super) struct Queue<'a> {
+    /// How many lines tell that a prompt was taken up.
+    lines: HashMap<Key<'a>, usize>,
+    /// The uuids of those that were, of deliveries.
+    delivered: HashSet<Cow<'a, [u8]>>,
 }
 
-/// Whether a queued prompt reached the model.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Delivery {
-    Done,
-    Never,
-}
-
-impl Queue {
-    pub(super) fn of(tree: &Tree<'_>) -> Queue {
-        let mut lines: HashMap<Key<'_>, usize> = HashMap::new();
+impl<'a> Queue<'a> {
+    pub(super) fn of(tree: &Tree<'a>) -> Queue<'a> {
+        let mut queue = Queue::default();
         for line in &tree.absorbed {
             if let Some(key) = Key::new(line.delivery, line.command) {
-                *lines.entry(key).or_default() += 1;
+                *queue.lines.entry(key).or_default() += 1;
             }
         }
-        if lines.is_empty() {
-            return Queue::default();
+        if queue.lines.is_empty() {
+            return queue;
         }
-        let mut copies: HashMap<Key<'_>, Vec<Index>> = HashMap::new();
-        for (index, record) in tree.records.iter().enumerate().filter(|(_, record)| is_command(record)) {
-            let [delivery, source] = record.attachment.get_all(["delivery_id", "source_uuid"]);
-            if let Some(key) = Key::new(delivery, source).filter(|key| lines.contains_key(key)) {
-                copies.entry(key).or_default().push(index);
+        let mut uuids = HashSet::new();
+        let mut copies: HashMap<Cow<'a, [u8]>, Vec<Cow<'a, [u8]>>> = HashMap::new();
+        let mut spelled: HashMap<Cow<'a, [u8]>, Vec<u8>> = HashMap::new();
+        for (uuid, attachment) in &tree.commands {
+            match Key::of(*attachment) {
+                Some(Key::Delivery(delivery)) => {
+                    let uuid = uuid.text().unwrap_or_default();
+                    if uuids.insert(uuid.clone()) {
+                        copies.entry(delivery).or_default().push(uuid);
+                    }
+                }
+                Some(Key::Source(source)) => {
+                    let text = stringify(attachment.token());
+                    // Of prompts that differ nobody knows which was taken up.
+                    if *spelled.entry(source.clone()).or_insert_with(|| text.clone()) != text {
+                        queue.lines.remove(&Key::Source(source));
+                    }
+                }
+                None => {}
             }
         }
-        let mut told = HashMap::new();
-        for (key, copies) in copies {
-            let prompt = |index: &Index| tree.records[*index].attachment.get("prompt").token();
-            let is_void = matches!(key, Key::Source(_)) && copies.windows(2).any(|two| !same_value(prompt(&two[0]), prompt(&two[1])));
-            if !is_void {
-                let never = copies.len().saturating_sub(lines.get(&key).copied().unwrap_or_default());
-                let delivery = |at| if at < never { Delivery::Never } else { Delivery::Done };
-                told.extend(copies.into_iter().enumerate().map(|(at, index)| (index, delivery(at))));
-            }
+        for (delivery, mut copies) in copies {
+            let count = queue.lines.get(&Key::Delivery(delivery)).copied().unwrap_or_default();
+            queue.delivered.extend(copies.split_off(copies.len().saturating_sub(count)));
         }
-        Queue { told }
+        queue
     }
 
-    /// Which of the queued prompts on a list reached the model.
-    pub(super) fn delivered(&self, tree: &Tree<'_>, blocks: &Blocks<'_>, list: &[Index]) -> HashSet<Index> {
-        let mut delivered = HashSet::new();
+    /// Which of the records on a list are queued prompts that reached the model.
+    /// The first of them are the `chain`; those behind it hang below the leaf.
+    /// `completed` are commands that were carried out on the spot.
+    pub(super) fn delivered(&self, list: &[&Record<'a>], chain: usize, completed: &[bool]) -> Vec<bool> {
+        let told = self.told(list);
+        let mut delivered = vec![false; list.len()];
         let mut next = Next::Nothing;
-        for &index in list.iter().rev() {
-            let record = &tree.records[index];
-            if is_command(record) && self.is_delivered(index, next) {
-                delivered.insert(index);
-            }
-            next = next_of(record, index, blocks).unwrap_or(next);
+        for (at, record) in list.iter().enumerate().rev() {
+            delivered[at] = is_command(record) && told[at].unwrap_or(next == Next::Reply || at >= chain);
+            next = next_of(record, completed[at]).unwrap_or(next);
         }
         delivered
     }
 
-    /// Whether a queued prompt below the leaf reached the model.
-    pub(super) fn is_delivered_below_leaf(&self, index: Index) -> bool {
-        self.is_delivered(index, Next::Reply)
-    }
-
-    fn is_delivered(&self, index: Index, next: Next) -> bool {
-        self.told.get(&index).map_or(next == Next::Reply, |delivery| *delivery == Delivery::Done)
+    /// What the lines of the file tell of the queued prompts on a list: of those that
+    /// came from one place, the last were taken up, one for each line.
+    fn told(&self, list: &[&Record<'a>]) -> Vec<Option<bool>> {
+        let mut told = vec![None; list.len()];
+        if self.lines.is_empty() {
+            return told;
+        }
+        let mut copies: HashMap<Key<'a>, Vec<usize>> = HashMap::new();
+        for (at, record) in list.iter().enumerate().filter(|(_, record)| is_command(record)) {
+            if let Some(key) = Key::of(record.attachment).filter(|key| self.lines.contains_key(key)) {
+                copies.entry(key).or_default().push(at);
+            }
+        }
+        for (key, places) in copies {
+            let first = places.len().saturating_sub(self.lines.get(&key).copied().unwrap_or_default());
+            for (n, at) in places.into_iter().enumerate() {
+                told[at] = Some(match key {
+                    Key::Delivery(_) => list[at].uuid.text().is_some_and(|uuid| self.delivered.contains(&uuid)),
+                    Key::Source(_) => n >= first,
+                });
+            }
+        }
+        told
     }
 }
 
@@ -127,11 +150,11 @@ enum Next {
 }
 
 /// What a record is to the prompts before it; nothing where it is skipped.
-fn next_of(record: &Record<'_>, index: Index, blocks: &Blocks<'_>) -> Option<Next> {
+fn next_of(record: &Record<'_>, is_completed: bool) -> Option<Next> {
     match record.kind {
         Kind::Assistant => Some(Next::Reply),
-        Kind::User if record.is_meta || Value::accepted(record.line).get("isCompactSummary").is_truthy() => None,
-        Kind::User if blocks.is_result(index) || is_interruption(record) => Some(Next::Reply),
+        Kind::User if record.is_result() || is_interruption(record) => Some(Next::Reply),
+        Kind::User if record.is_meta || is_completed || Value::accepted(record.line).get("isCompactSummary").is_truthy() => None,
         Kind::User => Some(Next::Prompt),
         Kind::Attachment | Kind::System | Kind::Progress => None,
     }
@@ -143,46 +166,59 @@ fn is_interruption(record: &Record<'_>) -> bool {
     if content.type_of() == Type::String {
         return is_told(content);
     }
+    let says = |block: Value<'_>| {
+        let is_error = || block.get("is_error").token() == b"true";
+        let kind = block.get("type");
+        if kind.is("text") { is_told(block.get("text")) } else { kind.is("tool_result") && is_error() && is_told(block.get("content")) }
+    };
     let mut blocks = record.blocks().peekable();
-    blocks.peek().is_some() && blocks.all(|block| block.get("type").is("text") && is_told(block.get("text")))
+    blocks.peek().is_some() && blocks.all(says)
 }
 
 /// The queued prompts below the leaf that nothing goes on from, each before what
 /// is below it.
 pub(super) fn below_leaf(tree: &Tree<'_>, list: &[Index], leaf: Index) -> Vec<Index> {
     let listed: HashSet<Index> = list.iter().copied().collect();
-    let is_passed = |index: Index| matches!(tree.records[index].kind, Kind::Attachment | Kind::System | Kind::Progress);
-    let goes_on = |index: Index| {
-        let record = &tree.records[index];
-        record.kind.is_said() && record.is_main() && !listed.contains(&index)
-    };
+    // A record hangs on what it names, and where a compaction put it.
     let sorted = |index: Index| {
-        let mut below: Vec<Index> = tree.children(index).to_vec();
-        below.sort_by_key(|index| tree.records[*index].timestamp.text());
+        let mut below = [tree.children(index), tree.children_as_written(index)].concat();
+        below.retain(|index| !tree.records[*index].kind.is_said());
+        below.sort_by_cached_key(|index| (tree.records[*index].timestamp.text().unwrap_or_default(), tree.place(*index)));
+        below.dedup();
+        below.reverse();
         below
     };
-    // Each node comes before those below it, so that from the end each is known
-    // before the one above it.
-    let (mut order, mut seen, mut open) = (Vec::new(), HashSet::from([leaf]), vec![(leaf, sorted(leaf))]);
-    open[0].1.reverse();
-    while let Some((above, below)) = open.last_mut() {
-        let above = *above;
-        match below.pop() {
-            None => _ = open.pop(),
-            Some(index) if is_passed(index) && seen.insert(index) => {
-                order.push((index, above));
-                let mut next = sorted(index);
-                next.reverse();
-                open.push((index, next));
+    let mut seen = HashSet::new();
+    let mut open = sorted(leaf);
+    let mut found = Vec::new();
+    while let Some(index) = open.pop() {
+        if listed.contains(&index) || !seen.insert(index) {
+            continue;
+        }
+        if is_command(&tree.records[index]) {
+            found.push(index);
+        }
+        open.extend(sorted(index));
+    }
+    found.retain(|index| !goes_on(tree, *index, &listed));
+    found
+}
+
+/// Whether somebody said something below a record that is not on the list.
+fn goes_on(tree: &Tree<'_>, from: Index, listed: &HashSet<Index>) -> bool {
+    let mut seen = HashSet::from([from]);
+    let mut open = vec![from];
+    while let Some(index) = open.pop() {
+        for below in tree.children_as_written(index) {
+            if listed.contains(below) || !seen.insert(*below) {
+                continue;
             }
-            Some(_) => {}
+            let record = &tree.records[*below];
+            if record.kind.is_said() && record.is_main() {
+                return true;
+            }
+            open.push(*below);
         }
     }
-    let mut continued: HashSet<Index> = HashSet::new();
-    for &(index, above) in order.iter().rev() {
-        if continued.contains(&index) || tree.children(index).iter().any(|below| goes_on(*below)) {
-            continued.extend([index, above]);
-        }
-    }
-    order.into_iter().map(|(index, _)| index).filter(|index| is_command(&tree.records[*index]) && !continued.contains(index)).collect()
+    false
 }

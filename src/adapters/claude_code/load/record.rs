@@ -44,6 +44,7 @@ pub(super) struct Record<'a> {
     pub(super) attachment: Value<'a>,
     pub(super) timestamp: Value<'a>,
     pub(super) agent: Value<'a>,
+    pub(super) sidechain: Value<'a>,
     /// What a boundary of a compaction says of what it kept.
     pub(super) compaction: Value<'a>,
     pub(super) is_sidechain: bool,
@@ -97,6 +98,7 @@ impl<'a> Line<'a> {
             attachment,
             timestamp,
             agent,
+            sidechain,
             compaction: if is_boundary { compaction } else { Value::UNDEFINED },
             is_sidechain: sidechain.is_truthy(),
             is_of_team: team.is_truthy(),
@@ -109,6 +111,11 @@ impl<'a> Record<'a> {
     /// Whether it is of the main conversation.
     pub(super) fn is_main(&self) -> bool {
         !self.is_sidechain && !self.is_of_team && self.kind != Kind::Progress && !self.is_attached("fork_briefing")
+    }
+
+    /// Whether it holds the result of a call, and something is above it.
+    pub(super) fn is_result(&self) -> bool {
+        self.kind == Kind::User && self.parent.is_truthy() && self.blocks_of("tool_result").next().is_some()
     }
 
     /// Whether it is an attachment of this type.

@@ -58,6 +58,13 @@ fn is_shown_origin(origin: Value<'_>) -> bool {
     SHOWN_ORIGINS.iter().any(|shown| kind.is(shown))
 }
 
+/// Whether a value is an id as the SDK lets them through: letters, digits and these
+/// signs, 128 at the most.
+pub(super) fn is_id(value: Value<'_>, signs: &[u8]) -> bool {
+    let is_character = |byte: &u8| byte.is_ascii_alphanumeric() || signs.contains(byte);
+    value.text().is_some_and(|text| (1..=128).contains(&text.len()) && text.iter().all(is_character))
+}
+
 fn is_true(value: Value<'_>) -> bool {
     value.token() == b"true"
 }
@@ -72,7 +79,8 @@ impl Shape<'_> {
         };
         let of_record = Value::accepted(record.line);
         let [session, origin, shutdown, denial] = of_record.get_all(["sessionId", "origin", "interruptedByShutdown", "toolDenialKind"]);
-        let [meta, summary, transcript] = of_record.get_all(["isMeta", "isCompactSummary", "isVisibleInTranscriptOnly"]);
+        let [meta, summary, transcript, unanswered] =
+            of_record.get_all(["isMeta", "isCompactSummary", "isVisibleInTranscriptOnly", "toolDenialUnanswered"]);
         if self.filter == Filter::Session && (record.is_sidechain || record.is_of_team || (record.is_meta && !is_shown_origin(origin))) {
             return None;
         }
@@ -85,6 +93,9 @@ impl Shape<'_> {
         if is_true(shutdown) {
             push_true(&mut object, "interruptedByShutdown");
         }
+        if unanswered.is("stream-closed") {
+            object.member("toolDenialUnanswered", unanswered);
+        }
         self.denial(record, denial, &mut object);
         if is_true(summary) {
             push_true(&mut object, "isCompactSummary");
@@ -96,7 +107,7 @@ impl Shape<'_> {
             push_true(&mut object, "isCompletedLocalCommand");
         }
         object.member("timestamp", record.timestamp);
-        push_origin(&mut object, origin);
+        push_origin(&mut object, origin, Value::UNDEFINED);
         object.close();
         Some(())
     }
@@ -108,9 +119,10 @@ impl Shape<'_> {
     }
 
     fn denial(&self, record: &Record<'_>, denial: Value<'_>, object: &mut ObjectWriter<'_>) {
-        let Some(kind) = DENIALS.iter().find(|kind| denial.is(kind)).filter(|_| record.kind == Kind::User) else { return };
+        let Some(kind) = DENIALS.iter().find(|kind| denial.is(kind)) else { return };
         let mut results = record.blocks_of("tool_result");
-        if let (Some(result), None) = (results.next(), results.next()) {
+        let only = results.next().filter(|_| results.next().is_none());
+        if let Some(result) = only.filter(|result| result.get("tool_use_id").type_of() == Type::String) {
             object.raw("tool_result_meta", |out| {
                 out.push(b'[');
                 let mut meta = ObjectWriter::new(out);
@@ -125,15 +137,22 @@ impl Shape<'_> {
     /// Prints what is shown of a queued prompt that reached the model; nothing
     /// where it is not shown.
     pub(super) fn print_queued(&self, record: &Record<'_>, taken: &mut Taken<'_>, out: &mut Vec<u8>) -> Option<()> {
-        let [prompt, source, meta, origin, mode] = record.attachment.get_all(["prompt", "source_uuid", "isMeta", "origin", "commandMode"]);
+        let [prompt, source, meta, origin, mode, run, forwarded] =
+            record.attachment.get_all(["prompt", "source_uuid", "isMeta", "origin", "commandMode", "runId", "forwardedIntent"]);
+        // What does not say of which kind it is counts as nothing.
+        let origin = if origin.get("kind").type_of() == Type::String { origin } else { Value::UNDEFINED };
+        let is_forwarded = forwarded.get("lineage").text().is_some_and(|lineage| !lineage.is_empty());
         let is_prompt = matches!(prompt.type_of(), Type::String | Type::Array);
-        let is_hidden = record.is_sidechain || record.is_of_team || (meta.is_truthy() && !is_shown_origin(origin));
-        if !is_command(record) || !is_prompt || (self.filter == Filter::Session && is_hidden) {
+        let is_of_session = self.filter == Filter::Session;
+        let is_kept_back = is_of_session && meta.is_truthy() && !is_shown_origin(origin);
+        if !is_command(record) || !is_prompt || is_forwarded || is_kept_back {
             return None;
         }
         let source = source.text().filter(|source| !source.is_empty());
         let own = record.uuid.text().unwrap_or_default();
-        if source.as_deref().is_some_and(|source| !taken.take(source, &own)) {
+        // What is left out as not of the main conversation takes its uuid nevertheless.
+        let is_taken = source.as_deref().is_some_and(|source| !taken.take(source, &own));
+        if is_taken || (is_of_session && (record.is_sidechain || record.is_of_team)) {
             return None;
         }
         let mut object = ObjectWriter::new(out);
@@ -154,9 +173,9 @@ impl Shape<'_> {
         push_true(&mut object, "isQueuedCommand");
         object.member("timestamp", record.timestamp);
         if origin.is_nullish() && mode.is("task-notification") {
-            object.raw("origin", |out| out.extend_from_slice(br#"{"kind":"task-notification"}"#));
+            push_origin(&mut object, Value::accepted(br#"{"kind":"task-notification"}"#), run);
         } else {
-            push_origin(&mut object, origin);
+            push_origin(&mut object, origin, run);
         }
         object.close();
         Some(())
@@ -171,10 +190,11 @@ fn push_true(object: &mut ObjectWriter<'_>, name: &str) {
     object.raw(name, |out| out.extend_from_slice(b"true"));
 }
 
-/// Where a message comes from; of notices about tasks only some of it.
-fn push_origin(object: &mut ObjectWriter<'_>, origin: Value<'_>) {
+/// Where a message comes from; of notices about tasks only some of it, and the run
+/// that they may name elsewhere.
+fn push_origin(object: &mut ObjectWriter<'_>, origin: Value<'_>, run: Value<'_>) {
     if !origin.get("kind").is("task-notification") {
-        if !origin.is_nullish() {
+        if origin.is_truthy() {
             object.member("origin", origin);
         }
         return;
@@ -183,8 +203,11 @@ fn push_origin(object: &mut ObjectWriter<'_>, origin: Value<'_>) {
         let mut cut = ObjectWriter::new(out);
         for name in ["kind", "subkind", "fireReason", "producer", "runId", "taskKind"] {
             let value = origin.get(name);
-            if name != "taskKind" || value.is("mcp-task") {
-                cut.member(name, value);
+            let known = [value, run].into_iter().find(|run| is_id(*run, b"_.:-"));
+            match name {
+                "runId" => known.into_iter().for_each(|run| cut.member(name, run)),
+                "taskKind" if !value.is("mcp-task") => {}
+                _ => cut.member(name, value),
             }
         }
         cut.close();

@@ -206,7 +206,8 @@ fn a_queued_prompt_is_shown_if_it_reached_the_model() {
     let told = [user("a", ""), queued("q", "a", named), user("b", "q"), line(r#","commandUuid":"s""#)];
     assert_eq!(ids(&told), "a s b");
     let copy = queued("r", "lost", named);
-    assert_eq!(ids(&[told.join("\n"), copy.clone()]), "a b");
+    // A copy elsewhere in the file takes none of them.
+    assert_eq!(ids(&[told.join("\n"), copy.clone()]), "a s b");
     assert_eq!(ids(&[told.join("\n"), copy.clone(), told[3].clone()]), "a s b");
     // Copies with different prompts are not counted.
     assert_eq!(ids(&[told.join("\n"), copy.replace("\"p\"", "\"other\""), told[3].clone()]), "a b");
@@ -307,10 +308,32 @@ fn a_large_transcript_begins_at_its_last_boundary_that_kept_nothing() {
     // The mark must stand near the beginning of its line.
     let far = boundary("x", "").replacen("\"subtype\"", &format!("\"y\":\"{}\",\"subtype\"", "y".repeat(300)), 1);
     assert_eq!(lines(far, large), "a b");
-    // A line across two blocks of a mebibyte is not seen.
+    // A line across two blocks of a mebibyte is seen where it begins with its type, or
+    // has few bytes in the first one. The SDK itself was asked about each of these.
     let before = user("a", "").len() + 1 + "{\"x\":\"\"}\n".len();
-    assert_eq!(lines(boundary("x", ""), 6 * (1 << 20) - before - 10), "a b");
-    assert_eq!(lines(boundary("x", ""), 6 * (1 << 20) - before), "b");
+    let at_end = |boundary: &str, bytes: usize| lines(boundary.to_owned(), 6 * (1 << 20) - before - bytes);
+    let first = boundary("x", "");
+    let later = r#"{"parentUuid":null,"type":"system","subtype":"compact_boundary","uuid":"x"}"#;
+    for (line, bytes, shown) in [
+        (first.as_str(), 10, "b"),
+        (first.as_str(), 60, "b"),
+        (later, 0, "b"),
+        (later, 29, "b"),
+        (later, 30, "a b"),
+        (later, later.len(), "a b"),
+        (later, later.len() + 1, "b"),
+    ] {
+        assert_eq!(at_end(line, bytes), shown, "{bytes} bytes of {line}");
+    }
+    let long = later.replace("\"uuid\"", &format!("\"y\":\"{}\",\"uuid\"", "y".repeat(3 << 20)));
+    assert_eq!((at_end(&long, 10), at_end(&first.replace("\"uuid\":\"x\",", ""), 10)), ("a b".to_owned(), "b".to_owned()));
+    // It is parsed from the beginning of its line, and only with an end; a uuid is not
+    // asked for.
+    assert_eq!(lines(format!("\0{later}"), large), "a b");
+    assert_eq!(lines(format!(" {later}\r"), large), "b");
+    assert_eq!(lines(later.replace(",\"uuid\":\"x\"", ""), large), "b");
+    let filler = format!("{{\"x\":\"{}\"}}", "x".repeat(large));
+    assert_eq!(ids(&[user("a", ""), filler, user("b", "a"), later.to_owned()]), "a b");
 }
 
 #[test]

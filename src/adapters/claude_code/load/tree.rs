@@ -1,30 +1,38 @@
 //! The tree of a transcript: nodes by their uuid, what compactions re-link, and
 //! which of the leaves is the session.
 
-use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use crate::json::elements;
-use crate::runtimes::javascript::{Type, Value};
+use crate::runtimes::javascript::{Key, Type, Value};
 
 use super::record::{Absorbed, Line, Record};
 
 /// A node's place in the order of first appearance.
 pub(super) type Index = usize;
 
-/// A uuid that some record has or names.
+/// A value by which some record names another, or is named.
 type Name = usize;
+
+/// A compaction says of what it kept something that is no list of uuids: the SDK
+/// throws.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct NoList;
 
 /// All nodes of a transcript.
 pub(super) struct Tree<'a> {
     pub(super) records: Vec<Record<'a>>,
     pub(super) absorbed: Vec<Absorbed<'a>>,
+    /// The uuids and contents of all queued prompts, those of replaced records, too.
+    pub(super) commands: Vec<(Value<'a>, Value<'a>)>,
     /// Where each record stands in the file; of records with one uuid the last.
     places: Vec<usize>,
-    names: HashMap<Cow<'a, [u8]>, Name>,
+    names: HashMap<Key<'a>, Name>,
     nodes: Vec<Option<Index>>,
-    parents: Vec<Option<Name>>,
+    parents: Vec<Name>,
     children: Children,
+    /// As the records say it, whatever compactions re-linked.
+    as_written: Children,
 }
 
 /// The nodes below each node, in their order.
@@ -34,17 +42,26 @@ struct Children {
     all: Vec<Index>,
 }
 
+impl Children {
+    fn of(&self, index: Index) -> &[Index] {
+        let from = index.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.all[from..self.ends[index]]
+    }
+}
+
 impl<'a> Tree<'a> {
     /// The tree of these lines.
     pub(super) fn new(lines: impl Iterator<Item = Line<'a>>) -> Tree<'a> {
         let mut tree = Tree {
             records: Vec::new(),
             absorbed: Vec::new(),
+            commands: Vec::new(),
             places: Vec::new(),
             names: HashMap::new(),
             nodes: Vec::new(),
             parents: Vec::new(),
             children: Children::default(),
+            as_written: Children::default(),
         };
         for (place, line) in lines.enumerate() {
             match line {
@@ -52,12 +69,15 @@ impl<'a> Tree<'a> {
                 Line::Node(record) => tree.add(record, place),
             }
         }
+        tree.as_written = tree.all_children();
         tree
     }
 
     fn add(&mut self, record: Record<'a>, place: usize) {
-        let Some(name) = self.name(record.uuid) else { return };
-        let parent = self.name(record.parent);
+        if record.is_attached("queued_command") {
+            self.commands.push((record.uuid, record.attachment));
+        }
+        let (name, parent) = (self.name(record.uuid), self.name(record.parent));
         match self.nodes[name] {
             Some(index) => {
                 self.records[index] = record;
@@ -73,65 +93,95 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// The name that a string is.
-    fn name(&mut self, value: Value<'a>) -> Option<Name> {
+    /// The name that a value is: values are the same name where `===` holds.
+    fn name(&mut self, value: Value<'a>) -> Name {
         let next = self.nodes.len();
-        let name = *self.names.entry(value.text()?).or_insert(next);
+        let name = *self.names.entry(Key::of(value.value())).or_insert(next);
         if name == next {
             self.nodes.push(None);
         }
-        Some(name)
+        name
     }
 
-    fn parent(&self, index: Index) -> Option<Index> {
-        self.parents[index].and_then(|name| self.nodes[name])
+    /// The record with this uuid.
+    pub(super) fn find(&self, uuid: Value<'a>) -> Option<Index> {
+        self.names.get(&Key::of(uuid.value())).and_then(|name| self.nodes[*name])
+    }
+
+    /// The record above one; an empty name stands for none.
+    pub(super) fn parent(&self, index: Index) -> Option<Index> {
+        self.nodes[self.parents[index]].filter(|above| self.records[*above].uuid.is_truthy())
+    }
+
+    /// Where a record stands in the file.
+    pub(super) fn place(&self, index: Index) -> usize {
+        self.places[index]
     }
 
     /// Puts what compactions kept behind their summaries.
-    pub(super) fn relink(&mut self) {
+    ///
+    /// # Errors
+    /// Where the SDK throws.
+    pub(super) fn relink(&mut self) -> Result<(), NoList> {
         let boundaries: Vec<Value<'a>> = self.records.iter().map(|record| record.compaction).filter(|kept| !kept.is_undefined()).collect();
         if boundaries.is_empty() {
-            return;
+            return Ok(());
         }
         let mut below: HashMap<Name, Vec<Index>> = HashMap::new();
         for (index, parent) in self.parents.iter().enumerate() {
-            below.entry(parent.unwrap_or(usize::MAX)).or_default().push(index);
+            below.entry(*parent).or_default().push(index);
         }
         for boundary in boundaries {
             let [messages, segment] = boundary.get_all(["preservedMessages", "preservedSegment"]);
             if messages.is_truthy() {
-                self.relink_messages(messages, &mut below);
+                self.relink_messages(messages, &mut below)?;
             } else if segment.is_truthy() {
                 let [head, anchor, tail] = segment.get_all(["headUuid", "anchorUuid", "tailUuid"]);
-                let (Some(anchor), Some(tail)) = (self.name(anchor), self.name(tail)) else { continue };
-                let head = self.name(head).and_then(|name| self.nodes[name]);
+                let (anchor, tail) = (self.name(anchor), self.name(tail));
+                let head = self.find(head);
                 if let Some(head) = head {
                     self.set_parent(head, anchor, &mut below);
                 }
                 self.move_children(anchor, tail, head, &mut below);
             }
         }
+        Ok(())
     }
 
-    fn relink_messages(&mut self, messages: Value<'a>, below: &mut HashMap<Name, Vec<Index>>) {
+    fn relink_messages(&mut self, messages: Value<'a>, below: &mut HashMap<Name, Vec<Index>>) -> Result<(), NoList> {
         let [uuids, anchor] = messages.get_all(["uuids", "anchorUuid"]);
-        if uuids.type_of() != Type::Array {
-            return;
+        let is_empty = match uuids.type_of() {
+            Type::Array => elements(uuids.token()).next().is_none(),
+            Type::String => !uuids.is_truthy(),
+            Type::Object => uuids.get("length").number() == Some(0.0),
+            Type::Undefined | Type::Null | Type::Boolean | Type::Number => false,
+        };
+        if is_empty {
+            return Ok(());
         }
-        let kept: Option<Vec<(Name, Index)>> =
-            elements(uuids.token()).map(|uuid| self.name(Value::accepted(uuid)).and_then(|name| Some((name, self.nodes[name]?)))).collect();
-        let Some(kept) = kept else { return };
-        let (Some(&(_, first)), Some(&(last, _)), Some(anchor)) = (kept.first(), kept.last(), self.name(anchor)) else { return };
+        if uuids.type_of() != Type::Array {
+            return Err(NoList);
+        }
+        let kept: Option<Vec<(Name, Index)>> = elements(uuids.token())
+            .map(|uuid| {
+                let name = self.name(Value::accepted(uuid));
+                Some((name, self.nodes[name]?))
+            })
+            .collect();
+        let Some(kept) = kept else { return Ok(()) };
+        let (Some(&(_, first)), Some(&(last, _))) = (kept.first(), kept.last()) else { return Ok(()) };
+        let anchor = self.name(anchor);
         let mut above = anchor;
         for &(name, index) in &kept {
             self.set_parent(index, above, below);
             above = name;
         }
         self.move_children(anchor, last, Some(first), below);
+        Ok(())
     }
 
     fn set_parent(&mut self, index: Index, parent: Name, below: &mut HashMap<Name, Vec<Index>>) {
-        self.parents[index] = Some(parent);
+        self.parents[index] = parent;
         below.entry(parent).or_default().push(index);
     }
 
@@ -143,7 +193,7 @@ impl<'a> Tree<'a> {
         for index in below.remove(&from).unwrap_or_default() {
             if Some(index) == but {
                 below.entry(from).or_default().push(index);
-            } else if self.parents[index] == Some(from) {
+            } else if self.parents[index] == from {
                 self.set_parent(index, to, below);
             }
         }
@@ -151,6 +201,10 @@ impl<'a> Tree<'a> {
 
     /// Notes what hangs on what, once nothing is re-linked any more.
     pub(super) fn link(&mut self) {
+        self.children = self.all_children();
+    }
+
+    fn all_children(&self) -> Children {
         let parents: Vec<Option<Index>> = (0..self.records.len()).map(|index| self.parent(index)).collect();
         let mut ends = vec![0; self.records.len()];
         parents.iter().flatten().for_each(|parent| ends[*parent] += 1);
@@ -168,13 +222,17 @@ impl<'a> Tree<'a> {
                 all[at[*parent]] = index;
             }
         }
-        self.children = Children { ends, all };
+        Children { ends, all }
     }
 
     /// What hangs on a node, in the order of the nodes.
     pub(super) fn children(&self, index: Index) -> &[Index] {
-        let from = index.checked_sub(1).map_or(0, |before| self.children.ends[before]);
-        &self.children.all[from..self.children.ends[index]]
+        self.children.of(index)
+    }
+
+    /// What hangs on a node as the records say it.
+    pub(super) fn children_as_written(&self, index: Index) -> &[Index] {
+        self.as_written.of(index)
     }
 
     /// The nearest record above each node, itself included, that somebody said.
