@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use crate::json::Value;
 use crate::model::database::DatabaseFormat;
-use crate::model::rows::{DatabaseSettings, RowValue, RowsHeader, RowsLine, SchemaEntry, lines};
+use crate::model::rows::{DatabaseSettings, LeftOut, RowValue, RowsHeader, RowsLine, SchemaEntry, lines};
 
 use super::database::{list, quoted, trust_nothing};
 use super::disk;
@@ -84,6 +84,7 @@ pub struct DatabaseBuilder {
     /// Rows of the table in which SQLite counts, which every row of another table
     /// may change: they are put in last.
     counters: Option<(RowsHeader, String, Vec<u8>)>,
+    left_out: Vec<LeftOut>,
     is_begun: bool,
 }
 
@@ -122,6 +123,7 @@ impl DatabaseBuilder {
             header: None,
             waiting: Vec::new(),
             counters: None,
+            left_out: Vec::new(),
             is_begun: false,
         })
     }
@@ -137,7 +139,10 @@ impl DatabaseBuilder {
             RowsLine::Schema(entry) => self.entry(entry),
             RowsLine::Rows(header) => self.table(header),
             RowsLine::Row(row) => self.row(row),
-            RowsLine::LeftOut(_) => Ok(()),
+            RowsLine::LeftOut(left_out) => {
+                self.left_out.extend((left_out.rows > 0).then_some(left_out));
+                Ok(())
+            }
         }
     }
 
@@ -331,7 +336,7 @@ impl DatabaseBuilder {
         self.connection.close().map_err(|(_, error)| refused("the file")(error))?;
         let path = self.folder.path().join(NAME);
         let (file, meta) = disk::open_regular(&path)?;
-        Ok(BuiltDatabase { file, bytes: meta.len(), _folder: self.folder })
+        Ok(BuiltDatabase { file, bytes: meta.len(), left_out: self.left_out, _folder: self.folder })
     }
 
     /// Puts a virtual table into the schema without making it: its own tables have
@@ -359,6 +364,8 @@ pub struct BuiltDatabase {
     pub file: File,
     /// How many bytes it has.
     pub bytes: u64,
+    /// Tables whose rows its logs do not have.
+    pub left_out: Vec<LeftOut>,
     _folder: TempDir,
 }
 
