@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::json::Value;
-use crate::model::database::{DatabaseFormat, DatabaseLayout, LayoutError, OwnedTable};
+use crate::model::database::{Credentials, DatabaseFormat, DatabaseLayout, LayoutError, OwnedTable};
 use crate::model::rows::{DatabaseSettings, LeftOut, RowValue, RowsHeader, RowsLine, SchemaEntry};
 
 use super::database::{DatabaseCopy, list, not_readable, quoted};
@@ -61,16 +61,17 @@ impl SessionDatabase {
         &self.layout
     }
 
-    /// The rows of a session, or those that belong to none, as text.
+    /// The rows of a session, or those that belong to none, as text; with credentials,
+    /// or without them.
     ///
     /// # Errors
     /// When they cannot be read, or do not fit into memory.
-    pub fn rows(&self, session: Option<&str>) -> Result<Vec<u8>, StoreError> {
+    pub fn rows(&self, session: Option<&str>, credentials: Credentials) -> Result<Vec<u8>, StoreError> {
         let mut out = RowsText { bytes: Vec::new(), checked: 0 };
         let copy = self.copy();
         let read = match session {
             Some(id) => self.session(&copy, id, &mut out),
-            None => self.rest(&copy, &mut out),
+            None => self.rest(&copy, credentials, &mut out),
         };
         match read {
             Ok(()) => Ok(out.bytes),
@@ -105,14 +106,15 @@ impl SessionDatabase {
         Ok(())
     }
 
-    fn rest(&self, copy: &DatabaseCopy, out: &mut RowsText) -> Result<(), Trouble> {
+    fn rest(&self, copy: &DatabaseCopy, credentials: Credentials, out: &mut RowsText) -> Result<(), Trouble> {
         RowsLine::Database(settings(copy)?).push(&mut out.bytes);
         for entry in &self.schema {
             RowsLine::Schema(entry.clone()).push(&mut out.bytes);
         }
         for entry in self.schema.iter().filter(|entry| entry.kind == "table") {
             let Some(table) = self.table(copy, &entry.name)? else { continue };
-            if let Some((_, why)) = self.layout.left_out.iter().find(|(name, _)| *name == table.name) {
+            let is_left_out = |(name, _): &&(String, String)| credentials == Credentials::LeftOut && *name == table.name;
+            if let Some((_, why)) = self.layout.left_out.iter().find(is_left_out) {
                 let count = format!("SELECT count(*) FROM {}", quoted(&table.name));
                 let rows: i64 = copy.connection.query_row(&count, [], |row| row.get(0))?;
                 RowsLine::LeftOut(LeftOut { table: table.name, rows: rows.unsigned_abs(), why: why.clone() }).push(&mut out.bytes);
