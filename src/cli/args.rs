@@ -207,6 +207,9 @@ pub struct Migrate {
     /// Convert everything again, even sessions whose size and time are unchanged.
     #[arg(long)]
     pub rehash: bool,
+    /// Carry the tables of a database that hold credentials into its log, too. Asks on a terminal, and refuses without one.
+    #[arg(long)]
+    pub include_credentials: bool,
     /// Convert part K of N only: N runs on one DEST, wherever and in any order, are one run together.
     #[arg(long, value_name = "K/N", conflicts_with_all = ["retire", "unretire"])]
     pub shard: Option<Shard>,

@@ -12,6 +12,7 @@ use crate::adapters::format::Format;
 use crate::adapters::{ALL, by_id};
 use crate::commands::CommandError;
 use crate::maintenance;
+use crate::model::database::Credentials;
 use crate::pipeline::source::Selection;
 use crate::redact::{InvalidPattern, Redactor};
 use crate::store::StoreError;
@@ -75,6 +76,7 @@ pub(super) fn selection(chosen: &args::Chosen, written_since: Option<&str>) -> R
         exclude: patterns(&chosen.exclude)?,
         since_ns: written_since.map(since).transpose()?,
         homes: homes(),
+        credentials: Credentials::LeftOut,
     })
 }
 

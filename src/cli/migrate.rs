@@ -2,10 +2,13 @@
 //! each source.
 
 use std::ffi::{OsStr, OsString};
+use std::io::{BufRead, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use crate::commands::migrate::{self, Live, MigrateJob, Requirement, Share, Sources};
 use crate::commands::migrate_each::run_each;
+use crate::model::database::Credentials;
+use crate::pipeline::source::Selection;
 use crate::pipeline::target::Mode;
 use crate::pipeline::unchanged::Trust;
 use crate::report::exit::ExitStatus;
@@ -29,6 +32,7 @@ pub(super) fn run(args: Migrate, jobs: usize, out: &Printer) -> Result<ExitStatu
     let is_typed = args.all || !args.sources.is_empty();
     let config = if is_typed && args.config.is_none() { Config::default() } else { config::load(args.config.as_deref())? };
     let named = sources(&args, &config, out)?;
+    let credentials = if args.include_credentials { confirmed()? } else { Credentials::LeftOut };
     let dest = match (args.output.clone().or(config.migrate.output), named.as_slice()) {
         (Some(dest), _) => dest,
         (None, [one]) if one.share == Share::Alone => beside(&one.path, ".everlog")?,
@@ -37,7 +41,7 @@ pub(super) fn run(args: Migrate, jobs: usize, out: &Printer) -> Result<ExitStatu
     let mut each = Vec::new();
     for Named { path, share, requirement } in named {
         each.push(MigrateJob {
-            selection: selection(&args.chosen, args.since.as_deref())?,
+            selection: Selection { credentials, ..selection(&args.chosen, args.since.as_deref())? },
             adapters: adapters(args.format.as_deref())?,
             source: path,
             dest: dest.clone(),
@@ -51,7 +55,8 @@ pub(super) fn run(args: Migrate, jobs: usize, out: &Printer) -> Result<ExitStatu
             },
             live: if args.allow_live { Live::Allowed } else { Live::Refused },
             shard: args.shard,
-            trust: if args.rehash { Trust::Nothing } else { Trust::SizeAndTime },
+            // What is unchanged was perhaps converted without its credentials.
+            trust: if args.rehash || args.include_credentials { Trust::Nothing } else { Trust::SizeAndTime },
             jobs,
             stop: &STOP,
             disk: &RealDisk,
@@ -60,6 +65,28 @@ pub(super) fn run(args: Migrate, jobs: usize, out: &Printer) -> Result<ExitStatu
     match each.as_slice() {
         [one] if one.share == Share::Alone => Ok(migrate::run(one, out)?),
         several => Ok(run_each(several, out)?),
+    }
+}
+
+/// What carrying credentials means, for the person who asked for it.
+const CREDENTIALS: &str = "`--include-credentials` writes keys, tokens and logins out of databases into logs, as plain text: \
+whoever can read the store, a copy or a backup of it can use them";
+
+/// Makes sure that a person wants credentials in logs, and knows what that means: a
+/// script must not copy them by a word in its settings.
+fn confirmed() -> Result<Credentials, Problem> {
+    let (mut stdin, mut stderr) = (std::io::stdin().lock(), std::io::stderr());
+    if !(stdin.is_terminal() && stderr.is_terminal()) {
+        return Err(Problem::Usage(format!("{CREDENTIALS}. It asks first, and needs a terminal for that; nothing was done")));
+    }
+    let mut answer = String::new();
+    // A terminal that shows nothing gives no answer either.
+    let _ = write!(stderr, "{CREDENTIALS}.\nType `yes` to do it: ").and_then(|()| stderr.flush());
+    let is_read = stdin.read_line(&mut answer).is_ok();
+    if is_read && answer.trim() == "yes" {
+        Ok(Credentials::Carried)
+    } else {
+        Err(Problem::Usage("credentials are not carried without a `yes`; nothing was done".to_owned()))
     }
 }
 

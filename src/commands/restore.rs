@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
+use crate::model::rows::LeftOut;
 use crate::pipeline::open::LogFile;
 use crate::pipeline::restore::{Restoration, RestoreRun, restore};
 use crate::report::exit::ExitStatus;
@@ -46,11 +47,21 @@ struct RestoredLog {
     bytes: u64,
     /// How many of the files had their bytes already.
     already: u64,
+    /// How many of the files are databases, which come back row for row.
+    #[serde(skip_serializing_if = "is_zero")]
+    databases: u64,
+    /// Tables whose rows a database lacks.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    left_out: Vec<LeftOut>,
     /// Files that a newer log has otherwise, and that were not restored.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     superseded: Vec<SupersededFile>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// A file that was not restored.
@@ -69,6 +80,8 @@ struct Totals {
     files: u64,
     bytes: u64,
     already: u64,
+    databases: u64,
+    left_out: u64,
 }
 
 /// Runs the command.
@@ -101,10 +114,22 @@ fn report(
         let Some(result) = result else { continue };
         begun += 1;
         let (name, log_b64) = (log.name.clone(), log.relative.as_b64());
-        let mut restored = RestoredLog { log: name, log_b64, files: 0, bytes: 0, already: 0, superseded: Vec::new(), error: None };
+        let mut restored = RestoredLog {
+            log: name,
+            log_b64,
+            files: 0,
+            bytes: 0,
+            already: 0,
+            databases: 0,
+            left_out: Vec::new(),
+            superseded: Vec::new(),
+            error: None,
+        };
         match result {
             Ok(done) => {
                 (restored.files, restored.bytes, restored.already) = (done.files, done.bytes, done.already);
+                (restored.databases, restored.left_out) = (done.databases, done.left_out);
+                say_left_out(&log.name, &restored.left_out, out);
                 if let Some(warning) = logs::seal_warning(&done.seal) {
                     doubtful += 1;
                     out.complain(&format!("{warning}\n  at {}", log.name));
@@ -129,6 +154,8 @@ fn report(
         all.files += restored.files;
         all.bytes = all.bytes.saturating_add(restored.bytes);
         all.already += restored.already;
+        all.databases += restored.databases;
+        all.left_out += restored.left_out.len() as u64;
         if out.form() == Form::Json {
             out.object(&restored);
         }
@@ -139,8 +166,17 @@ fn report(
     if !missing.is_empty() {
         failures += &format!("; {} missing", text::count(missing.len() as u64, "log"));
     }
+    let exactness = match (all.databases, all.files - all.databases) {
+        (0, _) => "byte for byte".to_owned(),
+        (databases, 0) => format!("{} row for row", text::count(databases, "database")),
+        (databases, files) => format!("{} byte for byte, {} row for row", text::count(files, "file"), text::count(databases, "database")),
+    };
+    let incomplete = match all.left_out {
+        0 => String::new(),
+        tables => format!(", without the rows of {}: not complete", text::count(tables, "table")),
+    };
     out.summary(&format!(
-        "{}{already} restored from {} to {}: {}, byte for byte{failures}",
+        "{}{already} restored from {} to {}: {}, {exactness}{incomplete}{failures}",
         text::count(all.files, "file"),
         text::count(begun, "log"),
         job.dest.display(),
@@ -154,6 +190,16 @@ fn report(
         n if n > 0 && n == found.len() as u64 => ExitStatus::Failed,
         _ => ExitStatus::Found,
     })
+}
+
+/// Names the tables that a restored database has no rows of.
+fn say_left_out(log: &str, left_out: &[LeftOut], out: &Printer) {
+    if left_out.is_empty() {
+        return;
+    }
+    let one = |table: &LeftOut| format!("{} ({}: {})", visible(&table.table), text::count(table.rows, "row"), visible(&table.why));
+    let tables = left_out.iter().map(one).collect::<Vec<_>>().join(", ");
+    out.say(&format!("note: the database is not complete: its logs do not have the rows of {tables}\n  at {}", visible(log)));
 }
 
 /// Names the logs that should be there and are not.

@@ -271,7 +271,19 @@ impl Checker<'_> {
     fn files_of(&self, item: &LogToCheck<'_>, view: &mut View) -> Result<Option<Files>, Stopped> {
         let Some(source) = self.source.filter(|_| self.job.level > Level::Seal && item.kept == Kept::Current) else { return Ok(None) };
         match item.unit {
-            Some(unit) if unit.found.standing == Standing::Live => Ok(Some(files_of(unit, &source.folder_of(unit))?)),
+            Some(unit) if unit.found.standing == Standing::Live => {
+                let folder = source.folder_of(unit);
+                let files = files_of(unit, &folder)?;
+                let Some(unit) = unit.with_credentials() else { return Ok(Some(files)) };
+                // A person may have asked for the credentials in this log.
+                let stream = Stopped::stream(&item.log.path);
+                if recorded_hashes(view, &files, &|_, _| true).map_err(&stream)?.is_none() {
+                    return Ok(Some(files));
+                }
+                let complete = files_of(&unit, &folder)?;
+                let is_complete = recorded_hashes(view, &complete, &|_, _| true).map_err(&stream)?.is_none();
+                Ok(Some(if is_complete { complete } else { files }))
+            }
             Some(_) => Ok(None),
             None => self.remains(item, source, view),
         }

@@ -104,6 +104,16 @@ pub struct DatabaseLayout {
     pub left_out: Vec<(String, String)>,
 }
 
+/// What becomes of the rows of tables that hold credentials.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Credentials {
+    /// They stay in the database.
+    #[default]
+    LeftOut,
+    /// They are carried as any other row.
+    Carried,
+}
+
 /// One session of a database.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DatabaseSession {

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::adapters::discover::Unit;
-use crate::model::database::LayoutError;
+use crate::model::database::{Credentials, LayoutError};
 use crate::model::files::{Entry, Files, RelPath, SourceFile};
 use crate::model::finding::{FindingCode, Findings};
 use crate::model::location::Location;
@@ -24,6 +24,7 @@ pub struct DatabasePart {
     pub session: Option<String>,
     /// Files beside the database that hold a part of the session.
     pub files: Vec<RelPath>,
+    credentials: Credentials,
     database: Result<Arc<SessionDatabase>, String>,
 }
 
@@ -36,6 +37,13 @@ impl DatabasePart {
         bytes / (sessions as u64 + 1)
     }
 
+    /// The same part with the rows that are left out of it; nothing where none are.
+    pub(super) fn with_credentials(&self) -> Option<DatabasePart> {
+        let has_some = self.session.is_none() && self.database.as_ref().is_ok_and(|database| !database.layout().left_out.is_empty());
+        let is_new = has_some && self.credentials == Credentials::LeftOut;
+        is_new.then(|| DatabasePart { credentials: Credentials::Carried, ..self.clone() })
+    }
+
     /// Reads its rows, and the files beside the database.
     pub(super) fn files_of(&self, folder: &Path, own_name: &[u8]) -> Result<Files, StoreError> {
         let database = self.database.as_ref().map_err(|what| {
@@ -43,14 +51,19 @@ impl DatabasePart {
             StoreError::Database { path, what: what.clone() }
         })?;
         let mut files = snapshot::take(folder, own_name, &self.files)?;
-        let bytes = database.rows(self.session.as_deref())?;
+        let bytes = database.rows(self.session.as_deref(), self.credentials)?;
         files.insert(self.main.clone(), Entry::Rows(SourceFile { bytes, mtime_ns: 0 }));
         Ok(files)
     }
 }
 
 /// Puts the sessions of each database in the place of its claim.
-pub(super) fn each_session(root: &Path, units: Vec<Unit>, findings: &mut Findings) -> Vec<(Unit, Option<Box<DatabasePart>>)> {
+pub(super) fn each_session(
+    root: &Path,
+    units: Vec<Unit>,
+    credentials: Credentials,
+    findings: &mut Findings,
+) -> Vec<(Unit, Option<Box<DatabasePart>>)> {
     let opened: Vec<Opened> = units.into_par_iter().with_max_len(1).map(|unit| open(root, unit)).collect();
     let mut all = Vec::with_capacity(opened.len());
     for one in opened {
@@ -62,7 +75,7 @@ pub(super) fn each_session(root: &Path, units: Vec<Unit>, findings: &mut Finding
                     findings.add(FindingCode::UnknownFile, place, "belongs to no session that is known here");
                 }
             }
-            Opened::Database(unit, database) => all.extend(parts(&unit, &database)),
+            Opened::Database(unit, database) => all.extend(parts(&unit, credentials, &database)),
         }
     }
     all.sort_by(|(a, _), (b, _)| a.name.cmp(&b.name));
@@ -94,9 +107,10 @@ fn open(root: &Path, unit: Unit) -> Opened {
 }
 
 /// The unit of what belongs to no session, and those of the sessions.
-fn parts(unit: &Unit, database: &Result<Arc<SessionDatabase>, String>) -> Vec<(Unit, Option<Box<DatabasePart>>)> {
+fn parts(unit: &Unit, credentials: Credentials, database: &Result<Arc<SessionDatabase>, String>) -> Vec<(Unit, Option<Box<DatabasePart>>)> {
     let Some(main) = unit.files.first().cloned() else { return Vec::new() };
-    let part = |session, files| Some(Box::new(DatabasePart { main: main.clone(), session, files, database: database.clone() }));
+    let part =
+        |session, files| Some(Box::new(DatabasePart { main: main.clone(), session, files, credentials, database: database.clone() }));
     let (of_database, mut unnamed): (Vec<RelPath>, Vec<RelPath>) = unit.files.iter().cloned().partition(|file| is_of_database(&main, file));
     let mut sessions = Vec::new();
     for session in database.iter().flat_map(|database| &database.layout().sessions) {

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::log::SealState;
+use crate::model::rows::LeftOut;
 use crate::store::StoreError;
 use crate::store::disk::Disk;
 use crate::store::restored::{RestoreFolder, Standing};
@@ -58,6 +59,10 @@ pub struct Restored {
     pub bytes: u64,
     /// How many of the files had their bytes already.
     pub already: u64,
+    /// How many of the files are databases, which come back row for row.
+    pub databases: u64,
+    /// Tables whose rows a database lacks, because its logs do not have them.
+    pub left_out: Vec<LeftOut>,
     /// Whether the log is as it was sealed.
     pub seal: SealState,
     /// The files that were made, for the case that a link of the same log cannot be.
@@ -69,6 +74,8 @@ impl Restored {
         self.files += more.files;
         self.bytes = self.bytes.saturating_add(more.bytes);
         self.already += more.already;
+        self.databases += more.databases;
+        self.left_out.extend(more.left_out);
         self.made.extend(more.made);
         self
     }
@@ -106,13 +113,15 @@ pub fn restore(job: &Restoration<'_>) -> Result<RestoreRun, RestoreError> {
             (Made::Stopped, _) => None,
             (Made::Failed(error), Some(Ok(done))) => Some(Err(taken_back(&done.made, &folder, error))),
             (Made::Failed(error), _) => Some(Err(error)),
-            (Made::Database(bytes, standing), Some(Ok(done))) => Some(Ok(Restored {
+            (Made::Database(made), Some(Ok(done))) => Some(Ok(Restored {
                 files: done.files + 1,
-                bytes: done.bytes.saturating_add(bytes),
-                already: done.already + u64::from(standing == Standing::AsExpected),
+                bytes: done.bytes.saturating_add(made.bytes),
+                already: done.already + u64::from(made.standing == Standing::AsExpected),
+                databases: done.databases + 1,
+                left_out: made.left_out,
                 ..done
             })),
-            (Made::Database(..), result) => result,
+            (Made::Database(_), result) => result,
         };
     }
     folder.sync()?;
@@ -203,7 +212,8 @@ fn restore_all(
 fn files_of(log: &LogFile, plan: &LogPlan, folder: &RestoreFolder<'_>, stores: &Stores) -> Result<Restored, RestoreError> {
     let (mut view, adapter) = open(&log.path, None)?;
     let (store, _) = stores.get(log);
-    let mut done = Restored { files: 0, bytes: 0, already: 0, seal: plan.seal.clone(), made: Vec::new() };
+    let mut done =
+        Restored { files: 0, bytes: 0, already: 0, databases: 0, left_out: Vec::new(), seal: plan.seal.clone(), made: Vec::new() };
     for (entry, is_own) in plan.entries.iter().zip(&plan.is_own) {
         let restored = match &entry.what {
             _ if !is_own => continue,

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use crate::adapters::discover::{Discovery, Unit, discover};
 use crate::adapters::format::Format;
 use crate::maintenance;
+use crate::model::database::Credentials;
 use crate::model::files::RelPath;
 use crate::model::finding::FindingCode;
 use crate::model::folder::{Known, Listed, Listing, Portion};
@@ -37,6 +38,8 @@ pub struct Selection {
     /// The folders in which programs say that they run, by the name of the
     /// variable that says so.
     pub homes: BTreeMap<&'static str, PathBuf>,
+    /// What becomes of credentials in a database.
+    pub credentials: Credentials,
 }
 
 impl Selection {
@@ -97,6 +100,12 @@ impl SourceUnit {
     pub(crate) fn related(&self) -> Related {
         let name = |other: &Option<RelPath>| other.as_ref().map(|other| self.reported(other).below(&self.place).to_string());
         Related { canonical: name(&self.found.shared_facts().canonical), promoted_from: name(&self.found.shared_facts().promoted_from) }
+    }
+
+    /// The same unit with the credentials of its database; nothing where it has none.
+    pub(crate) fn with_credentials(&self) -> Option<SourceUnit> {
+        let part = self.part.as_ref()?.with_credentials()?;
+        Some(SourceUnit { part: Some(Box::new(part)), ..self.clone() })
     }
 
     /// The listing's entry for each of its files, where there is one.
@@ -234,13 +243,14 @@ impl ListedSource {
             receipts.is_some_and(|receipts| receipts.knows(&unit.below(&place), format, file, listed))
         };
         let mut discovery = discover(&listing, adapters, &peek, receipts.map(|_| &known as Known<'_>), only_file.as_ref());
-        let mut units: Vec<SourceUnit> = databases::each_session(&root, std::mem::take(&mut discovery.units), &mut discovery.findings)
-            .into_iter()
-            .map(|(found, part)| {
-                let name = if found.name.as_bytes().is_empty() { own.clone() } else { found.name.clone() };
-                SourceUnit { name: name.below(&place), place: place.clone(), found, part }
-            })
-            .collect();
+        let mut units: Vec<SourceUnit> =
+            databases::each_session(&root, std::mem::take(&mut discovery.units), selection.credentials, &mut discovery.findings)
+                .into_iter()
+                .map(|(found, part)| {
+                    let name = if found.name.as_bytes().is_empty() { own.clone() } else { found.name.clone() };
+                    SourceUnit { name: name.below(&place), place: place.clone(), found, part }
+                })
+                .collect();
         name_apart(&mut units);
         if let Some(file) = &only_file {
             // Its neighbours are not what was asked for.

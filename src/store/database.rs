@@ -14,12 +14,19 @@ use tempfile::TempDir;
 use crate::model::database::{Cell, Query, Tables, TablesError};
 
 pub use super::database_files::{find, find_in_each};
+use super::database_lock::ReaderLock;
 use super::disk;
 use super::error::StoreError;
 use super::private_folder::private_folder;
 
 /// How often a database that changes while it is copied is copied again.
-const ATTEMPTS: u32 = 4;
+const ATTEMPTS: u32 = 6;
+
+/// From this attempt on, programs without a write-ahead log are kept from writing.
+const LOCKED_FROM: u32 = 3;
+
+/// How long the header of a write-ahead log is. It changes when the log begins anew.
+const LOG_HEADER: u64 = 32;
 
 /// A copy of a database, in a folder of its own that vanishes with it.
 #[derive(Debug)]
@@ -39,22 +46,7 @@ impl DatabaseCopy {
     pub fn of(path: &Path) -> Result<DatabaseCopy, StoreError> {
         let folder = private_folder().map_err(StoreError::io("create a folder for a copy of", path))?;
         let copy = folder.path().join("copy.db");
-        let files = ["", "-wal", "-journal"].map(|suffix| (beside(path, suffix), beside(&copy, suffix)));
-        let mut pause = Duration::from_millis(10);
-        for attempt in 1.. {
-            let before = files.each_ref().map(|(from, _)| identity(from));
-            for (from, to) in &files {
-                copy_file(from, to)?;
-            }
-            if before == files.each_ref().map(|(from, _)| identity(from)) {
-                break;
-            }
-            if attempt == ATTEMPTS {
-                return Err(StoreError::Unsteady { path: path.to_owned() });
-            }
-            std::thread::sleep(pause);
-            pause *= 3;
-        }
+        copy_of_one_moment(path, &copy)?;
         refuse_journal_of_several(path, &beside(&copy, "-journal"))?;
         let not_readable = |error: rusqlite::Error| not_readable(path, error);
         // A journal is rolled back in the copy, which has to be written for that.
@@ -100,20 +92,68 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
     path.with_file_name(name)
 }
 
+/// Copies the files of a database so that together they are one state of it.
+///
+/// Pages are as the database has them while the main file stays as it is: what is
+/// committed meanwhile stands at the end of the write-ahead log, which may be cut
+/// anywhere, or in pages that a journal has as they were.
+fn copy_of_one_moment(path: &Path, copy: &Path) -> Result<(), StoreError> {
+    let with = |suffix: &str| (beside(path, suffix), beside(copy, suffix));
+    let ((main, main_copy), (log, log_copy), (journal, journal_copy)) = (with(""), with("-wal"), with("-journal"));
+    let mut pause = Duration::from_millis(10);
+    for attempt in 1.. {
+        let shared_memory = beside(path, "-shm");
+        let lock = match identity(&log).is_some() && identity(&shared_memory).is_some() {
+            true => ReaderLock::of_shared_memory(&shared_memory),
+            false => (attempt >= LOCKED_FROM).then(|| ReaderLock::of_database(&main)).flatten(),
+        };
+        let before = (identity(&main), log_beginning(&log)?);
+        copy_file(&main, &main_copy)?;
+        copy_file(&log, &log_copy)?;
+        copy_file(&journal, &journal_copy)?;
+        let is_steady = before == (identity(&main), log_beginning(&log)?) && before.1 == log_beginning(&log_copy)?;
+        drop(lock);
+        if is_steady {
+            return Ok(());
+        }
+        if attempt == ATTEMPTS {
+            break;
+        }
+        std::thread::sleep(pause);
+        pause *= 3;
+    }
+    Err(StoreError::Unsteady { path: path.to_owned() })
+}
+
 /// What tells one state of a file from another; nothing where there is none.
 fn identity(path: &Path) -> Option<(u64, i64, i64, u64)> {
     fs::symlink_metadata(path).ok().map(|meta| (meta.len(), meta.mtime(), meta.mtime_nsec(), meta.ino()))
 }
 
+/// The header of a write-ahead log; empty where there is none.
+fn log_beginning(path: &Path) -> Result<Vec<u8>, StoreError> {
+    let mut header = Vec::new();
+    if let Some(file) = open_if_there(path)? {
+        file.take(LOG_HEADER).read_to_end(&mut header).map_err(StoreError::io("read", path))?;
+    }
+    Ok(header)
+}
+
 fn copy_file(from: &Path, to: &Path) -> Result<(), StoreError> {
     // Left by an attempt before: the log may have been taken in meanwhile.
     let _ = disk::Disk::remove(&disk::RealDisk, to);
-    if identity(from).is_none() {
-        return Ok(());
-    }
-    let (mut source, _) = disk::open_regular(from)?;
+    let Some(mut source) = open_if_there(from)? else { return Ok(()) };
     let mut target = disk::Disk::create_private(&disk::RealDisk, to)?;
     std::io::copy(&mut source, &mut target).map(drop).map_err(StoreError::io("copy", from))
+}
+
+/// Programs remove a log or a journal at any time.
+fn open_if_there(path: &Path) -> Result<Option<fs::File>, StoreError> {
+    match disk::open_regular(path) {
+        Ok((file, _)) => Ok(Some(file)),
+        Err(StoreError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 pub(super) fn quoted(name: &str) -> String {

@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use crate::json::Value;
 use crate::model::database::DatabaseFormat;
-use crate::model::rows::{DatabaseSettings, RowValue, RowsHeader, RowsLine, SchemaEntry, lines};
+use crate::model::rows::{DatabaseSettings, LeftOut, RowValue, RowsHeader, RowsLine, SchemaEntry, lines};
 
 use super::database::{list, quoted, trust_nothing};
 use super::disk;
@@ -81,8 +81,15 @@ pub struct DatabaseBuilder {
     header: Option<(RowsHeader, String)>,
     /// Rows of the last header that wait to be put in together.
     waiting: Vec<u8>,
+    /// Rows of the table in which SQLite counts, which every row of another table
+    /// may change: they are put in last.
+    counters: Option<(RowsHeader, String, Vec<u8>)>,
+    left_out: Vec<LeftOut>,
     is_begun: bool,
 }
+
+/// The table in which SQLite keeps the last number of others.
+const COUNTERS: &str = "sqlite_sequence";
 
 /// So many bytes of rows are put in together.
 const TOGETHER: usize = 1 << 20;
@@ -115,6 +122,8 @@ impl DatabaseBuilder {
             own_tables: Vec::new(),
             header: None,
             waiting: Vec::new(),
+            counters: None,
+            left_out: Vec::new(),
             is_begun: false,
         })
     }
@@ -130,7 +139,10 @@ impl DatabaseBuilder {
             RowsLine::Schema(entry) => self.entry(entry),
             RowsLine::Rows(header) => self.table(header),
             RowsLine::Row(row) => self.row(row),
-            RowsLine::LeftOut(_) => Ok(()),
+            RowsLine::LeftOut(left_out) => {
+                self.left_out.extend((left_out.rows > 0).then_some(left_out));
+                Ok(())
+            }
         }
     }
 
@@ -217,7 +229,7 @@ impl DatabaseBuilder {
         let sql = format!("INSERT INTO {} ({}) VALUES ({marks})", quoted(&header.table), list(&columns));
         if !self.rows.contains_key(&header.table) {
             // What SQLite itself has put there.
-            if header.table.starts_with("sqlite_") {
+            if header.table.starts_with("sqlite_") && header.table != COUNTERS {
                 self.run(&format!("DELETE FROM {}", quoted(&header.table)), &header.table)?;
             }
             self.rows.insert(header.table.clone(), 0);
@@ -238,10 +250,25 @@ impl DatabaseBuilder {
     /// Puts the rows in that wait: a statement is prepared once for many of them.
     fn put_waiting(&mut self) -> Result<(), BuildError> {
         let Some((header, sql)) = self.header.as_ref().filter(|_| !self.waiting.is_empty()) else { return Ok(()) };
+        let rows = std::mem::take(&mut self.waiting);
+        if header.table == COUNTERS {
+            let (_, _, all) = self.counters.get_or_insert_with(|| (header.clone(), sql.clone(), Vec::new()));
+            all.extend(rows);
+            return Ok(());
+        }
+        let put = self.put(header, sql, &rows)?;
+        if let Some(rows) = self.rows.get_mut(&header.table) {
+            *rows += put;
+        }
+        Ok(())
+    }
+
+    /// Puts rows in, and counts them.
+    fn put(&self, header: &RowsHeader, sql: &str, rows: &[u8]) -> Result<u64, BuildError> {
         let what = || format!("a row of the table {}", header.table);
         let mut statement = self.connection.prepare(sql).map_err(refused(what()))?;
         let mut put = 0;
-        for row in lines(&self.waiting).map(Value::trusted) {
+        for row in lines(rows).map(Value::trusted) {
             let all = header.all.as_ref().map(|(_, text)| RowValue::Text(text.as_bytes().into()));
             let mut bound = 0;
             for value in row.elements().map(RowValue::read).chain(all.into_iter().map(Some)) {
@@ -255,12 +282,7 @@ impl DatabaseBuilder {
             statement.raw_execute().map_err(refused(what()))?;
             put += 1;
         }
-        drop(statement);
-        if let Some(rows) = self.rows.get_mut(&header.table) {
-            *rows += put;
-        }
-        self.waiting.clear();
-        Ok(())
+        Ok(put)
     }
 
     /// Makes what comes after all rows, and returns the finished file.
@@ -270,14 +292,19 @@ impl DatabaseBuilder {
     pub fn finish(mut self, format: &dyn DatabaseFormat) -> Result<BuiltDatabase, BuildError> {
         self.put_waiting()?;
         let settings = self.settings.take().ok_or_else(|| line("the settings of the database are missing"))?;
+        if let Some((header, sql, rows)) = self.counters.take() {
+            self.run(&format!("DELETE FROM {COUNTERS}"), COUNTERS)?;
+            let put = self.put(&header, &sql, &rows)?;
+            self.rows.insert(header.table, put);
+        }
         // A table that is empty again still has what SQLite put there.
-        for name in ["sqlite_sequence", "sqlite_stat1", "sqlite_stat4"].iter().filter(|name| !self.rows.contains_key(**name)) {
+        for name in [COUNTERS, "sqlite_stat1", "sqlite_stat4"].iter().filter(|name| !self.rows.contains_key(**name)) {
             let has_it = "SELECT count(*) FROM sqlite_master WHERE name = ?1";
             let found: i64 = self.connection.query_row(has_it, [name], |row| row.get(0)).map_err(refused(*name))?;
             // Another build of SQLite keeps fewer statistics.
             let is_named = self.own_tables.iter().any(|own| own == name);
             let verb = if is_named { "DELETE FROM" } else { "DROP TABLE" };
-            if found > 0 && (is_named || *name != "sqlite_sequence") {
+            if found > 0 && (is_named || *name != COUNTERS) {
                 self.run(&format!("{verb} {name}"), name)?;
             }
         }
@@ -309,7 +336,7 @@ impl DatabaseBuilder {
         self.connection.close().map_err(|(_, error)| refused("the file")(error))?;
         let path = self.folder.path().join(NAME);
         let (file, meta) = disk::open_regular(&path)?;
-        Ok(BuiltDatabase { file, bytes: meta.len(), _folder: self.folder })
+        Ok(BuiltDatabase { file, bytes: meta.len(), left_out: self.left_out, _folder: self.folder })
     }
 
     /// Puts a virtual table into the schema without making it: its own tables have
@@ -337,6 +364,8 @@ pub struct BuiltDatabase {
     pub file: File,
     /// How many bytes it has.
     pub bytes: u64,
+    /// Tables whose rows its logs do not have.
+    pub left_out: Vec<LeftOut>,
     _folder: TempDir,
 }
 

@@ -9,6 +9,8 @@ pub mod database;
 #[cfg_attr(not(feature = "databases"), path = "without_databases/database_builder.rs")]
 pub mod database_builder;
 pub mod database_files;
+#[cfg(feature = "databases")]
+mod database_lock;
 pub mod disk;
 pub mod error;
 pub mod extend;

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::json::Value;
-use crate::model::database::{DatabaseFormat, DatabaseLayout, LayoutError, OwnedTable};
+use crate::model::database::{Credentials, DatabaseFormat, DatabaseLayout, LayoutError, OwnedTable};
 use crate::model::rows::{DatabaseSettings, LeftOut, RowValue, RowsHeader, RowsLine, SchemaEntry};
 
 use super::database::{DatabaseCopy, list, not_readable, quoted};
@@ -61,16 +61,17 @@ impl SessionDatabase {
         &self.layout
     }
 
-    /// The rows of a session, or those that belong to none, as text.
+    /// The rows of a session, or those that belong to none, as text; with credentials,
+    /// or without them.
     ///
     /// # Errors
     /// When they cannot be read, or do not fit into memory.
-    pub fn rows(&self, session: Option<&str>) -> Result<Vec<u8>, StoreError> {
+    pub fn rows(&self, session: Option<&str>, credentials: Credentials) -> Result<Vec<u8>, StoreError> {
         let mut out = RowsText { bytes: Vec::new(), checked: 0 };
         let copy = self.copy();
         let read = match session {
             Some(id) => self.session(&copy, id, &mut out),
-            None => self.rest(&copy, &mut out),
+            None => self.rest(&copy, credentials, &mut out),
         };
         match read {
             Ok(()) => Ok(out.bytes),
@@ -95,7 +96,7 @@ impl SessionDatabase {
             let column = table.columns.iter().position(|column| column == owned.column);
             let Some(column) = column else { continue };
             let mut header = Some(table.header(Some((owned.column, id))));
-            let sql = format!("{} WHERE {} = ?1 ORDER BY {}", table.select(), quoted(owned.column), table.order);
+            let sql = format!("{} WHERE {} ORDER BY {}", table.select(), is_of(owned.column), table.order);
             let mut statement = copy.connection.prepare(&sql)?;
             let mut rows = statement.query([id])?;
             let skip = usize::from(table.rowid.is_some());
@@ -105,14 +106,15 @@ impl SessionDatabase {
         Ok(())
     }
 
-    fn rest(&self, copy: &DatabaseCopy, out: &mut RowsText) -> Result<(), Trouble> {
+    fn rest(&self, copy: &DatabaseCopy, credentials: Credentials, out: &mut RowsText) -> Result<(), Trouble> {
         RowsLine::Database(settings(copy)?).push(&mut out.bytes);
         for entry in &self.schema {
             RowsLine::Schema(entry.clone()).push(&mut out.bytes);
         }
         for entry in self.schema.iter().filter(|entry| entry.kind == "table") {
             let Some(table) = self.table(copy, &entry.name)? else { continue };
-            if let Some((_, why)) = self.layout.left_out.iter().find(|(name, _)| *name == table.name) {
+            let is_left_out = |(name, _): &&(String, String)| credentials == Credentials::LeftOut && *name == table.name;
+            if let Some((_, why)) = self.layout.left_out.iter().find(is_left_out) {
                 let count = format!("SELECT count(*) FROM {}", quoted(&table.name));
                 let rows: i64 = copy.connection.query_row(&count, [], |row| row.get(0))?;
                 RowsLine::LeftOut(LeftOut { table: table.name, rows: rows.unsigned_abs(), why: why.clone() }).push(&mut out.bytes);
@@ -144,7 +146,7 @@ impl SessionDatabase {
     /// Rows of a session are found through an index where there is one. An index that
     /// lacks some of them would lose them without a word.
     fn refuse_rows_out_of_reach(&self, copy: &DatabaseCopy, table: &str, column: &str, rows: i64) -> Result<(), Trouble> {
-        let mut statement = copy.connection.prepare(&format!("SELECT count(*) FROM {} WHERE {} = ?1", quoted(table), quoted(column)))?;
+        let mut statement = copy.connection.prepare(&format!("SELECT count(*) FROM {} WHERE {}", quoted(table), is_of(column)))?;
         let mut found: i64 = 0;
         for id in &self.sessions {
             found += statement.query_row([id], |row| row.get::<_, i64>(0))?;
@@ -166,14 +168,24 @@ impl SessionDatabase {
         let mut key: Vec<&(String, String, i64)> = columns.iter().filter(|(_, _, pk)| *pk > 0).collect();
         key.sort_by_key(|(_, _, pk)| *pk);
         let is_rowid = |(_, kind, _): &&(String, String, i64)| kind.eq_ignore_ascii_case("integer");
-        let has_number = !is_without_rowid && key.len() == 1 && key.first().is_some_and(is_rowid);
+        // A key that sorts downwards has an index, and is not the row's number.
+        let indexed = "SELECT count(*) FROM pragma_index_list(?1) WHERE origin = 'pk'";
+        let has_index = copy.connection.query_row(indexed, [&entry.name], |row| row.get::<_, i64>(0))? > 0;
+        let has_number = !is_without_rowid && !has_index && key.len() == 1 && key.first().is_some_and(is_rowid);
         let is_free = |name: &&&str| !columns.iter().any(|(column, _, _)| column.eq_ignore_ascii_case(name));
         let number = ["rowid", "_rowid_", "oid"].iter().find(is_free).copied().filter(|_| !is_without_rowid);
         let names = |key: &[&(String, String, i64)]| list(&key.iter().map(|(name, _, _)| name.as_str()).collect::<Vec<_>>());
-        let order = number.map_or_else(|| names(&key), str::to_owned);
+        // Columns can have every name by which a row's number is asked for.
+        let by_columns = || if key.is_empty() { names(&columns.iter().collect::<Vec<_>>()) } else { names(&key) };
+        let order = number.map_or_else(by_columns, str::to_owned);
         let columns = columns.into_iter().map(|(name, _, _)| name).collect();
         Ok(Some(Table { name: entry.name.clone(), columns, rowid: number.filter(|_| !has_number), order }))
     }
+}
+
+/// The condition that a column has a session's id, whatever the column takes for equal.
+fn is_of(column: &str) -> String {
+    format!("{} = ?1 COLLATE BINARY", quoted(column))
 }
 
 impl Table {

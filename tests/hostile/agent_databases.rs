@@ -6,9 +6,10 @@
 use crate::support;
 
 use rusqlite::Connection;
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
-use support::{everlog, stdout, tree};
+use support::{everlog, pty, stdout, tree};
 use tempfile::TempDir;
 
 const DATABASE: &str = "agents/main/agent/openclaw-agent.sqlite";
@@ -98,6 +99,10 @@ fn secrets_stay_where_they_are_and_triggers_do_not_run() {
         assert!(memchr::memmem::find(&bytes, b"hush").is_none(), "{path} has a token");
         assert!(memchr::memmem::find(&bytes, b"remembered").is_none(), "{path} has a memory");
     }
+    let again = everlog(&["restore", bench.at("dest").to_str().unwrap(), "-o", bench.at("told").to_str().unwrap()]);
+    let said = format!("{}{}", stdout(&again), support::stderr(&again));
+    assert!(said.contains("auth_profile_store (1 row") && said.contains("memory_index_chunks (1 row"), "{said}");
+    assert!(said.contains("1 database row for row") && said.contains("not complete"), "{said}");
     let back = bench.restored();
     assert_eq!(one::<i64>(&back, "SELECT count(*) FROM auth_profile_store"), 0);
     assert_eq!(one::<i64>(&back, "SELECT revision FROM memory_index_state"), 7);
@@ -111,6 +116,39 @@ fn secrets_stay_where_they_are_and_triggers_do_not_run() {
         })
         .unwrap();
     assert_eq!((nul.as_slice(), row), (b"a\0NUL and more".as_slice(), 1));
+}
+
+#[test]
+fn credentials_are_carried_only_for_a_person_who_says_so() {
+    let bench = Bench::of("tour");
+    let [source, dest] = ["input", "dest"].map(|name| bench.at(name).to_str().unwrap().to_owned());
+    let words = ["migrate", &source, "-o", &dest, "--include-credentials"];
+    let refused = everlog(&words);
+    assert_eq!(refused.status.code(), Some(2));
+    let said = support::stderr(&refused);
+    assert!(said.contains("plain text") && said.contains("needs a terminal"), "{said}");
+    assert!(!bench.at("dest").exists());
+    let words: Vec<OsString> = words.iter().map(OsString::from).collect();
+    for typed in ["no\n", "\n", "YES please\n"] {
+        let shown = pty::run_typing(&words, typed);
+        assert_eq!(shown.code, Some(2), "{typed}: {}", String::from_utf8_lossy(&shown.bytes));
+        assert!(!bench.at("dest").exists());
+    }
+    // Also where all of it is converted already, without them.
+    bench.migrate();
+    let shown = pty::run_typing(&words, "yes\n");
+    let said = String::from_utf8_lossy(&shown.bytes).into_owned();
+    assert!(shown.code == Some(0) || shown.code == Some(1), "{said}");
+    assert!(said.contains("plain text") && !said.contains("hush"), "{said}");
+    let back = bench.restored();
+    let original = Connection::open(bench.database()).unwrap();
+    for table in ["auth_profile_store", "memory_index_chunks", "transcript_events"] {
+        let count = format!("SELECT count(*) FROM {table}");
+        assert_eq!(one::<i64>(&back, &count), one::<i64>(&original, &count), "{table}");
+    }
+    assert!(one::<i64>(&back, "SELECT count(*) FROM auth_profile_store") > 0);
+    let checked = everlog(&["verify", &dest, "--source", &source]);
+    assert_eq!(checked.status.code(), Some(0), "{}{}", stdout(&checked), support::stderr(&checked));
 }
 
 #[test]

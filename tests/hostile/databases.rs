@@ -135,6 +135,28 @@ fn every_row_comes_back_whatever_it_holds() {
 }
 
 #[test]
+fn what_sqlite_counts_and_hides_comes_back() {
+    // A number that the rows of a session would move, one of no table, and none at all.
+    Bench::made("", "INSERT INTO messages VALUES (90, 'a', 'user', 'far', 9.0); UPDATE sqlite_sequence SET seq = 3; INSERT INTO sqlite_sequence VALUES ('gone', 7), (NULL, NULL)").comes_back();
+    Bench::made("", "DELETE FROM sqlite_sequence").comes_back();
+    // Every name of a row's number is a column's.
+    Bench::made("", "CREATE TABLE o(rowid, _rowid_ TEXT, oid BLOB); INSERT INTO o VALUES (2, 'b', x'00'), (1, 'a', NULL), (2, 'b', x'00')")
+        .comes_back();
+    // An index that takes two ids for one.
+    Bench::made("", "INSERT INTO sessions VALUES ('A', 'cli', 2.5); CREATE TABLE session_model_usage(session_id TEXT COLLATE NOCASE, n); INSERT INTO session_model_usage VALUES ('a', 1), ('A', 2)").comes_back();
+    // A key that sorts downwards is not the row's number.
+    let bench =
+        Bench::made("", "CREATE TABLE d(id INTEGER PRIMARY KEY DESC, a); INSERT INTO d(rowid, id, a) VALUES (-7, 5, 'x'), (40, 6, 'y')");
+    bench.comes_back();
+    let numbers = |path: &Path| -> Vec<i64> {
+        let connection = Connection::open(path).unwrap();
+        let mut numbers = connection.prepare("SELECT rowid FROM d ORDER BY id").unwrap();
+        numbers.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
+    };
+    assert_eq!(numbers(&bench.at("back/state.db")), [-7, 40]);
+}
+
+#[test]
 fn nothing_that_a_schema_says_is_run() {
     let bench = Bench::made(
         "",

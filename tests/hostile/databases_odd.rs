@@ -9,6 +9,8 @@ use crate::support;
 
 use rusqlite::Connection;
 use std::fs;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use support::{campaign, figure, stdout};
 
@@ -119,6 +121,47 @@ fn a_database_that_somebody_holds_locked_is_read_at_once_as_it_was() {
         held += 1;
     }
     figure("databases held locked", held);
+}
+
+#[test]
+fn a_database_that_is_written_all_the_time_is_read_as_of_one_moment() {
+    let mut read = 0;
+    for mode in ["WAL", "DELETE"] {
+        let bench = Bench::made(
+            &format!("PRAGMA journal_mode = {mode}"),
+            "CREATE TABLE one(n); CREATE TABLE other(n); CREATE TABLE large(b); INSERT INTO large VALUES (zeroblob(4000000))",
+        );
+        let writer = Connection::open(bench.database()).unwrap();
+        writer.busy_timeout(Duration::from_secs(60)).unwrap();
+        writer.execute_batch("PRAGMA synchronous = OFF; PRAGMA wal_autocheckpoint = 20").unwrap();
+        let is_over = Arc::new(AtomicBool::new(false));
+        let over = Arc::clone(&is_over);
+        let writing = std::thread::spawn(move || {
+            for n in (0..1_000_000).take_while(|_| !over.load(Ordering::Relaxed)) {
+                let large =
+                    if n % 50 == 0 { "UPDATE large SET b = zeroblob(4000000 - n.n) FROM (SELECT max(n) AS n FROM one) AS n;" } else { "" };
+                writer
+                    .execute_batch(&format!(
+                        "BEGIN IMMEDIATE; INSERT INTO one VALUES ({n}); {large} INSERT INTO other VALUES ({n}); COMMIT"
+                    ))
+                    .unwrap();
+            }
+        });
+        for _ in 0..4 {
+            for folder in ["dest", "back"] {
+                let _ = fs::remove_dir_all(bench.at(folder));
+            }
+            let paths = [bench.at("input"), bench.at("dest")].map(|path| path.to_str().unwrap().to_owned());
+            let done = support::everlog(&["migrate", &paths[0], "-o", &paths[1], "--json"]);
+            assert_eq!(done.status.code(), Some(0), "{mode}: {}", stdout(&done));
+            let found = rows(&bench.restored());
+            assert_eq!(found["one"], found["other"], "{mode}: half of a transaction was read");
+            read += 1;
+        }
+        is_over.store(true, Ordering::Relaxed);
+        writing.join().unwrap();
+    }
+    figure("databases read while they are written", read);
 }
 
 /// Changes the schema's own table as no statement would.

@@ -3,7 +3,7 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
 use std::process::{Command, Stdio};
 
@@ -23,8 +23,17 @@ pub fn run(words: &[OsString], term: &str) -> Shown {
     run_with(words, &[("TERM", term)])
 }
 
+/// Runs the binary with all three streams on one new terminal, at which a person types.
+pub fn run_typing(words: &[OsString], typed: &str) -> Shown {
+    on_terminal(words, &[("TERM", "dumb")], Some(typed))
+}
+
 /// As [`run`], with more of the environment set.
 pub fn run_with(words: &[OsString], environment: &[(&str, &str)]) -> Shown {
+    on_terminal(words, environment, None)
+}
+
+fn on_terminal(words: &[OsString], environment: &[(&str, &str)], typed: Option<&str>) -> Shown {
     let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&master).unwrap();
     unlockpt(&master).unwrap();
@@ -37,6 +46,10 @@ pub fn run_with(words: &[OsString], environment: &[(&str, &str)]) -> Shown {
     let mut command = Command::new(env!("CARGO_BIN_EXE_everlog"));
     command.args(words).env_remove("NO_COLOR").env_remove("COLUMNS").env_remove("PAGER").env_remove("LESS").stdin(Stdio::null());
     command.envs(environment.iter().copied());
+    if let Some(typed) = typed {
+        command.stdin(slave.try_clone().unwrap());
+        File::from(master.try_clone().unwrap()).write_all(typed.as_bytes()).unwrap();
+    }
     command.stdout(slave.try_clone().unwrap()).stderr(slave);
     let mut child = command.spawn().unwrap();
     // The terminal ends when its last holder does: the command holds it too.

@@ -13,6 +13,7 @@ use crate::model::heads::{HeadName, HeadOp};
 use crate::model::ids::Seq;
 use crate::model::rows::{RowValue, RowsHeader, RowsLine, lines};
 use crate::model::stream::{EventSink, StreamError};
+use crate::model::time::from_epoch;
 use crate::runtimes::python::text::strip_str;
 
 use super::layout::ID;
@@ -73,8 +74,9 @@ fn session_of(text: &[u8]) -> Option<(Session, SessionUsage)> {
     session.cwd = text("cwd");
     session.parent_session = text("parent_session_id");
     session.created = columns.get("started_at").and_then(|value| match value {
-        RowValue::Real(seconds) => Some(format!("{seconds:?}")),
-        RowValue::Null | RowValue::Integer(_) | RowValue::Text(_) | RowValue::Blob(_) => None,
+        RowValue::Real(seconds) => from_epoch(format!("{seconds:?}").as_bytes()),
+        RowValue::Integer(seconds) => from_epoch(seconds.to_string().as_bytes()),
+        RowValue::Null | RowValue::Text(_) | RowValue::Blob(_) => None,
     });
     let count = |column: &str| match columns.get(column) {
         Some(RowValue::Integer(count)) => u64::try_from(count).ok(),

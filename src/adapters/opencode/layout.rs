@@ -24,8 +24,8 @@ const OWNED: &[OwnedTable] = &[
     OwnedTable { table: "event", column: "aggregate_id" },
 ];
 
-/// The tables that hold what opens an account.
-const SECRET: &[&str] = &["account", "control_account", "credential", "session_share"];
+/// The tables that hold what opens an account, and the one that names the account in use.
+const SECRET: &[&str] = &["account", "account_state", "control_account", "credential", "session_share"];
 
 /// The newest change of the schema that is known, of 1.18.33. Its name begins with
 /// its time.
@@ -73,11 +73,13 @@ impl DatabaseFormat for Database {
 fn version(tables: &dyn Tables, has: &dyn Fn(&str, &[&str]) -> bool) -> Result<String, LayoutError> {
     if has(CHANGES, &["id"]) {
         let newest = newest(tables, CHANGES, "id", |cell| cell.text().map(str::to_owned))?;
-        return match newest {
-            Some(id) if is_newer(&id) => Err(unknown(&id)),
-            Some(id) => Ok(id),
-            None => Err(LayoutError::Unknown(format!("its table {CHANGES} names no change of its schema{ADVICE}"))),
-        };
+        match newest {
+            Some(id) if is_newer(&id) => return Err(unknown(&id)),
+            Some(id) => return Ok(id),
+            // An upgrade that was cut short left the older list as it was.
+            None if has(OLDER_CHANGES, &["created_at"]) => {}
+            None => return Err(LayoutError::Unknown(format!("its table {CHANGES} names no change of its schema{ADVICE}"))),
+        }
     }
     if has(OLDER_CHANGES, &["created_at"]) {
         let newest = newest(tables, OLDER_CHANGES, "created_at", |cell| cell.number().map(|ms| ms as i64))?;

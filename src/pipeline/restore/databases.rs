@@ -11,7 +11,7 @@ use crate::log::restore::{ByteSink, file_plan, rebuild};
 use crate::model::digest::hex;
 use crate::model::event::SessionKind;
 use crate::model::files::RelPath;
-use crate::model::rows::RowsLine;
+use crate::model::rows::{LeftOut, RowsLine};
 use crate::model::stream::StreamError;
 use crate::pipeline::batch;
 use crate::pipeline::open::{LogError, LogFile, open};
@@ -36,13 +36,21 @@ pub(super) struct Databases<'a> {
 
 /// What came of the rows of one log.
 pub(super) enum Made {
-    /// The database that begins with them was made: its size, and whether it was
-    /// there already.
-    Database(u64, Standing),
+    /// The database that begins with them was made.
+    Database(MadeDatabase),
     /// They are not in it.
     Failed(RestoreError),
     /// It was not begun, because the run was stopped.
     Stopped,
+}
+
+/// A database that was made.
+pub(super) struct MadeDatabase {
+    pub(super) bytes: u64,
+    /// Whether it was there already.
+    pub(super) standing: Standing,
+    /// Tables whose rows it lacks.
+    pub(super) left_out: Vec<LeftOut>,
 }
 
 impl Databases<'_> {
@@ -71,7 +79,7 @@ impl Databases<'_> {
             let Some(first) = parts.first().map(|(n, _)| *n) else { continue };
             let mut failed = Vec::new();
             let one = batch::caught(|| self.one_database(path, &parts, &mut failed), RestoreError::Bug);
-            made.push((first, one.map_or_else(Made::Failed, |(bytes, standing)| Made::Database(bytes, standing))));
+            made.push((first, one.map_or_else(Made::Failed, Made::Database)));
             made.extend(failed.into_iter().map(|(n, error)| (n, Made::Failed(error))));
         }
         made
@@ -81,13 +89,13 @@ impl Databases<'_> {
         self.plans[n].as_ref().is_some_and(|plan| plan.kind == SessionKind::Store)
     }
 
-    /// Makes one database; says how many bytes it has, and whether it was there.
+    /// Makes one database.
     fn one_database(
         &self,
         path: &RelPath,
         parts: &Parts<'_>,
         failed: &mut Vec<(usize, RestoreError)>,
-    ) -> Result<(u64, Standing), RestoreError> {
+    ) -> Result<MadeDatabase, RestoreError> {
         let Some((first, entry)) = parts.first().copied() else { return Err(RestoreError::Bug("a database without logs".to_owned())) };
         let mut builder = DatabaseBuilder::new().map_err(|error| not_built(&self.logs[first], error))?;
         if !self.has_schema(first) {
@@ -138,7 +146,7 @@ impl Databases<'_> {
             })?;
             file.done(entry.was)?;
         }
-        Ok((built.bytes, standing))
+        Ok(MadeDatabase { bytes: built.bytes, standing, left_out: built.left_out })
     }
 }
 

@@ -5,6 +5,7 @@ use std::fmt;
 use std::fs::File;
 
 use crate::model::database::DatabaseFormat;
+use crate::model::rows::LeftOut;
 
 use super::database::WHY;
 use super::error::StoreError;
@@ -73,5 +74,7 @@ pub struct BuiltDatabase {
     pub file: File,
     /// How many bytes it has.
     pub bytes: u64,
+    /// Tables whose rows its logs do not have.
+    pub left_out: Vec<LeftOut>,
     _never: Infallible,
 }

@@ -1,6 +1,6 @@
 //! In place of the rows of databases, in a build without them.
 
-use crate::model::database::{DatabaseFormat, DatabaseLayout, LayoutError};
+use crate::model::database::{Credentials, DatabaseFormat, DatabaseLayout, LayoutError};
 
 use super::database::DatabaseCopy;
 use super::error::StoreError;
@@ -28,7 +28,7 @@ impl SessionDatabase {
     ///
     /// # Errors
     /// Never.
-    pub fn rows(&self, _session: Option<&str>) -> Result<Vec<u8>, StoreError> {
+    pub fn rows(&self, _session: Option<&str>, _credentials: Credentials) -> Result<Vec<u8>, StoreError> {
         match *self {}
     }
 }
