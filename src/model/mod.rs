@@ -11,6 +11,7 @@ pub mod digest;
 pub mod event;
 pub mod export;
 pub mod fact;
+pub mod few;
 pub mod files;
 pub mod finding;
 pub mod folder;
