@@ -44,8 +44,13 @@ pub fn run(job: &MigrateJob<'_>, out: &Printer) -> Result<ExitStatus, CommandErr
     let (mut known, listed) = rayon::join(|| Receipts::load(&store), || ListedSource::list(&job.source));
     let trusted = (job.trusted() == Trust::SizeAndTime).then_some(&known);
     let listed = listed?;
-    let place = place::choose(&store, listed.root(), &job.share)?;
+    let mut place = place::choose(&store, listed.root(), &job.share)?;
     let mut source = listed.with_logs_in(place.folder.clone()).discover(&job.adapters, &job.selection, trusted);
+    if !place.suits(&source) && !place.has_sessions_of(&source, &known) {
+        place = place::choose_apart(&store, &source, &job.share)?;
+        let listed = ListedSource::list(&job.source)?.with_logs_in(place.folder.clone());
+        source = listed.discover(&job.adapters, &job.selection, trusted);
+    }
     // What was retired may be gone since: the receipts know of it.
     let has_receipts = job.sources == Sources::Unretire && store.has_receipts();
     if source.units.is_empty() && source.recognised > 0 && !has_receipts {
