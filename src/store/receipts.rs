@@ -198,12 +198,11 @@ impl Receipts {
         })
     }
 
-    /// Tells whether a unit below a folder has a receipt.
+    /// Tells whether a unit below a folder has a receipt that was read.
     #[must_use]
     pub fn has_units_below(&self, folder: &RelPath) -> bool {
         let start = format!("{}/", folder.key());
-        let units = self.lines.iter().map(|line| &*line.unit).chain(self.changed.keys().map(String::as_str));
-        units.into_iter().any(|unit| unit.starts_with(&start))
+        self.lines.iter().any(|line| line.unit.starts_with(&start))
     }
 
     /// When the file was written that has a unit's receipt, in nanoseconds since the
