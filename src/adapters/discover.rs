@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use crate::adapters::format::{Claims, Confidence, Format, Found, RETIRED_SUFFIX, Standing, Stray, UnitClaim};
+use crate::model::few::Few;
 use crate::model::files::{RelPath, SharedFacts};
 use crate::model::finding::{Finding, FindingCode, Findings};
 use crate::model::folder::{FolderView, Known, ListedKind, Listing, Peek};
@@ -32,14 +33,14 @@ pub struct Unit {
     /// The numbers of what is below that in the listing.
     pub numbers: Range<usize>,
     /// Its files, relative to `root`.
-    pub files: Vec<RelPath>,
+    pub files: Few<RelPath>,
     /// Files that lie there and belong to no session, and what they are.
     pub left_out: Vec<(RelPath, FindingCode, String)>,
     /// What files outside of it say about it. Most sessions have no such thing, and a
     /// folder may have a million.
     pub shared: Option<Box<SharedFacts>>,
     /// The files that `--retire` renames, relative to `root`.
-    pub retires: Vec<RelPath>,
+    pub retires: Few<RelPath>,
     /// How sure its adapter is of it.
     pub confidence: Confidence,
     /// Whether it is to be converted.
@@ -431,7 +432,7 @@ impl Search<'_> {
                 name,
                 root,
                 numbers,
-                files: paths,
+                files: paths.into(),
                 left_out: claim.left_out,
                 shared: (claim.shared != SharedFacts::default()).then(|| Box::new(claim.shared)),
                 retires,

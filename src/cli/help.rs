@@ -46,11 +46,12 @@ const EXAMPLES: &[(&str, &[Example])] = &[
     (
         "export",
         &[
-            ("Go on in another program with the newest session", "everlog export @last --store history --to FORMAT -o there"),
+            ("Go on with the newest session in another program", "everlog export @last --store history --to codex --install"),
             (
-                "Another branch, and only if nothing is lost",
-                "everlog export history/my-chat.everlog.jsonl --head fork-1 --to FORMAT -o there --strict",
+                "Another branch, in a folder to be copied, and only if nothing is lost",
+                "everlog export history/my-chat.everlog.jsonl --head fork-1 --to gptme -o there --strict",
             ),
+            ("All sessions as documents", "everlog export history --to markdown -o documents"),
         ],
     ),
     ("formats", &[("What can be converted?", "everlog formats"), ("The same for programs", "everlog formats --json")]),

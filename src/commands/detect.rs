@@ -147,7 +147,8 @@ fn print_table(programs: &BTreeMap<&'static str, Totals>, out: &Printer) {
         return;
     }
     let date = |ns: i64| Timestamp::from_nanosecond(i128::from(ns)).map(|time| time.strftime("%Y-%m-%d").to_string()).unwrap_or_default();
-    out.text(&format!("{:14} {:>9} {:>9} {:>10}  written (UTC)", "program", "sessions", "files", "size"));
+    let width = programs.keys().map(|program| program.len()).chain([14]).max().unwrap_or_default();
+    out.text(&format!("{:width$} {:>9} {:>9} {:>10}  written (UTC)", "program", "sessions", "files", "size"));
     for (program, totals) in programs {
         let written = match totals.written {
             Some((first, last)) if date(first) == date(last) => date(first),
@@ -155,7 +156,7 @@ fn print_table(programs: &BTreeMap<&'static str, Totals>, out: &Printer) {
             None => String::new(),
         };
         let (sessions, files) = (text::thousands(totals.sessions), text::thousands(totals.files));
-        out.text(&format!("{program:14} {sessions:>9} {files:>9} {:>10}  {written}", text::size(totals.bytes)));
+        out.text(&format!("{program:width$} {sessions:>9} {files:>9} {:>10}  {written}", text::size(totals.bytes)));
     }
 }
 

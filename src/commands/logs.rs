@@ -48,6 +48,17 @@ pub struct Names {
     pub unread: Vec<Unread>,
 }
 
+/// What lies at a path, as [`Looked`] has it, and of logs no more than their names and
+/// sizes.
+#[derive(Debug, Default)]
+pub struct Sizes {
+    /// The logs' paths below the folder, or the log's own name, each with its size;
+    /// none where that is not known yet.
+    pub logs: Vec<(RelPath, Option<u64>)>,
+    /// What was not looked at.
+    pub unread: Vec<Unread>,
+}
+
 /// Something in a folder of logs that was not looked at.
 #[derive(Debug)]
 pub struct Unread {
@@ -107,6 +118,19 @@ pub fn look_at_names(path: &Path) -> Result<Names, CommandError> {
         return Ok(Names { logs: vec![name], unread: Vec::new() });
     }
     names_below(path, path, |path| !is_private(path))
+}
+
+/// Finds what [`look_at_names`] finds, with the sizes of the logs.
+///
+/// # Errors
+/// When the file or folder itself cannot be read.
+pub fn look_at_sizes(path: &Path) -> Result<Sizes, CommandError> {
+    if !path.is_dir() {
+        let Names { logs, unread } = look_at_names(path)?;
+        return Ok(Sizes { logs: logs.into_iter().map(|name| (name, None)).collect(), unread });
+    }
+    let (logs, unread) = below_as(path, path, |path| !is_private(path), |entry, relative| (relative, Some(entry.size)))?;
+    Ok(Sizes { logs, unread })
 }
 
 fn is_private(path: &RelPath) -> bool {

@@ -85,7 +85,7 @@ struct Row<'a> {
 pub fn run(job: &LsJob, out: &Printer) -> Result<ExitStatus, CommandError> {
     let Sessions { rows: all, failed, unread } = list(&job.store)?;
     let short = short_ids(&all);
-    let mut rows: Vec<(&SessionRow, &str)> = all.iter().zip(&short).map(|(row, short)| (row, short.as_str())).collect();
+    let mut rows: Vec<(&SessionRow, &str)> = all.iter().zip(short).collect();
     rows.retain(|(row, _)| is_wanted(row, job));
     match job.sort {
         // The list is in this order already.
@@ -205,7 +205,7 @@ fn cells(row: &SessionRow, short: &str) -> [String; COLUMNS.len()] {
     // The day and the minute, as the source has them.
     let time = row.about.last.as_deref().and_then(|last| last.get(..16)).unwrap_or("-").replace('T', " ");
     let marks = [(row.findings > 0).then_some('!'), (row.about.branches > 1).then_some('Y')].into_iter().flatten().collect();
-    let program = if row.kind.is_session() { row.format.clone() } else { format!("{} ({})", row.format, row.kind.words().0) };
+    let program = if row.kind.is_session() { row.format.clone().into_owned() } else { format!("{} ({})", row.format, row.kind.words().0) };
     let (messages, turns) = (text::thousands(row.about.messages), text::thousands(row.about.turns));
     [visible(&time), visible(&program), messages, turns, text::size(row.bytes), marks, visible(short)]
 }

@@ -44,8 +44,13 @@ pub fn run(job: &MigrateJob<'_>, out: &Printer) -> Result<ExitStatus, CommandErr
     let (mut known, listed) = rayon::join(|| Receipts::load(&store), || ListedSource::list(&job.source));
     let trusted = (job.trusted() == Trust::SizeAndTime).then_some(&known);
     let listed = listed?;
-    let place = place::choose(&store, listed.root(), &job.share)?;
+    let mut place = place::choose(&store, listed.root(), &job.share)?;
     let mut source = listed.with_logs_in(place.folder.clone()).discover(&job.adapters, &job.selection, trusted);
+    if !place.suits(&source) && !place.has_sessions_of(&source, &known) {
+        place = place::choose_apart(&store, &source, &job.share)?;
+        let listed = ListedSource::list(&job.source)?.with_logs_in(place.folder.clone());
+        source = listed.discover(&job.adapters, &job.selection, trusted);
+    }
     // What was retired may be gone since: the receipts know of it.
     let has_receipts = job.sources == Sources::Unretire && store.has_receipts();
     if source.units.is_empty() && source.recognised > 0 && !has_receipts {
@@ -186,12 +191,15 @@ fn migrate_all(
         }
     })?;
     drop(progress);
-    let (mut reports, mut to_retire) = (Vec::with_capacity(results.len()), Vec::new());
-    let locks = locks.map(|locks| locks.answer().besides(store)).unwrap_or_default();
+    let (mut reports, mut to_retire) = (Reports::new(results), Vec::new());
+    let locks = locks.map(|locks| locks.answer().besides(store));
     let open = source.open_sessions();
-    let live: Vec<_> = source.units.par_iter().map(|unit| live_process(unit, source, &locks)).collect();
-    for (n, ((unit, report), by_lock)) in source.units.iter().zip(results).zip(live).enumerate() {
-        let Some(mut report) = report else { continue };
+    let live: Vec<_> = match &locks {
+        Some(locks) => source.units.par_iter().map(|unit| live_process(unit, source, locks)).collect(),
+        None => Vec::new(),
+    };
+    for (n, report) in reports.iter_mut() {
+        let (unit, by_lock) = (&source.units[n], live.get(n).copied().flatten());
         if !finished.is_empty() || !failed.is_empty() {
             let key = unit.name.key();
             finished.get(&key).into_iter().for_each(|files| report.retired(files.clone()));
@@ -206,10 +214,9 @@ fn migrate_all(
         if report.is_proven() && job.sources == Sources::Retire {
             match live {
                 Some(_) => report.note(FindingCode::NotRetired, "", "not renamed: its program has it open".to_owned()),
-                None => to_retire.push((reports.len(), unit)),
+                None => to_retire.push((n, unit)),
             }
         }
-        reports.push((n, report));
     }
     let saved = match job.mode {
         Mode::DryRun => Ok(()),
@@ -221,7 +228,7 @@ fn migrate_all(
             retire::retire(source, &to_retire, &mut reports, &mut known, store, job.disk).and_then(|()| known.save(store, job.disk))
         }
     };
-    let begun = reports.len();
+    let begun = reports.begun();
     Ok(Migrated { reports, interrupted: (begun < source.units.len()).then_some(begun), saved })
 }
 
@@ -232,6 +239,6 @@ fn live_process<'l>(unit: &SourceUnit, source: &Source, locks: &'l HeldLocks) ->
 
 fn exit_status(source: &Source, reports: &Reports, beyond: &[Finding]) -> ExitStatus {
     let failed = reports.iter().any(|(_, report)| report.status == Status::Failed) || !source.discovery.ties.is_empty();
-    let found = reports.iter().flat_map(|(_, report)| &report.findings).chain(beyond);
+    let found = reports.iter().flat_map(|(_, report)| report.findings()).chain(beyond);
     if failed || found.into_iter().any(|finding| finding.severity >= Severity::Warn) { ExitStatus::Found } else { ExitStatus::Well }
 }

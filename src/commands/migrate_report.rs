@@ -1,6 +1,7 @@
 //! What `migrate` says: one line per session for programs, a summary for people.
 
 use serde::Serialize;
+use std::collections::BTreeSet;
 
 use crate::model::finding::{Finding, FindingCode, Severity};
 use crate::pipeline::source::{Source, SourceUnit};
@@ -65,10 +66,11 @@ struct Sizes {
 /// what belongs to no session in the same way.
 pub(super) fn settle_accepted(source: &Source, reports: &mut Reports, baseline: &Baseline) -> Beyond {
     let mut acceptance = baseline.acceptance();
-    for (n, report) in reports {
-        let Some(unit) = source.units.get(*n) else { continue };
+    for (n, report) in reports.iter_mut().filter(|(_, report)| !report.findings().is_empty()) {
+        let Some(unit) = source.units.get(n) else { continue };
         let session = unit.name.key();
-        let accepted = report.findings.iter_mut().filter_map(|finding| acceptance.settle(&session, finding).then_some(1 + finding.more));
+        let accepted =
+            report.findings_mut().iter_mut().filter_map(|finding| acceptance.settle(&session, finding).then_some(1 + finding.more));
         let accepted: u64 = accepted.sum();
         if accepted > 0 {
             report.rest().accepted = accepted;
@@ -103,8 +105,8 @@ pub(super) fn report_all(
         ..Totals::default()
     };
     let mut list = FindingList::default();
-    for (n, report) in reports {
-        let Some(unit) = source.units.get(*n) else { continue };
+    for (n, report) in reports.iter() {
+        let Some(unit) = source.units.get(n) else { continue };
         totals.units.add(report.kind);
         totals.files += unit.found.files.len() as u64;
         let (count, sizes) = match report.proven {
@@ -133,7 +135,7 @@ pub(super) fn report_all(
             out.object(&report.line(unit));
         }
         totals.accepted += rest.map_or(0, |rest| rest.accepted);
-        for (k, finding) in (0..).zip(&report.findings).filter(|(_, finding)| finding.severity >= Severity::Warn) {
+        for (k, finding) in (0..).zip(report.findings()).filter(|(_, finding)| finding.severity >= Severity::Warn) {
             let is_repeated = rest.is_some_and(|rest| rest.repeated.contains(&k));
             totals.reported_before += if is_repeated { 1 + finding.more } else { 0 };
             if !is_repeated || out.listing() == Listing::All {
@@ -163,10 +165,9 @@ pub(super) fn report_all(
 }
 
 fn summarise(totals: &Totals, source: &Source, reports: &Reports, job: &MigrateJob<'_>, out: &Printer) {
-    let units = || reports.iter().filter_map(|(n, _)| source.units.get(*n));
-    let mut formats: Vec<&str> = units().map(|unit| unit.found.adapter.id()).collect();
-    formats.sort_unstable();
-    formats.dedup();
+    let units = reports.iter().filter_map(|(n, _)| source.units.get(n));
+    let formats: BTreeSet<&str> = units.map(|unit| unit.found.adapter.id()).collect();
+    let formats: Vec<&str> = formats.into_iter().collect();
     let part = totals.shard.as_ref().map(|shard| format!("part {shard}: ")).unwrap_or_default();
     let would = if totals.dry_run { " (dry run: nothing was written)" } else { "" };
     let formats = if formats.is_empty() { String::new() } else { format!(" ({})", formats.join(", ")) };
@@ -184,7 +185,7 @@ fn summarise(totals: &Totals, source: &Source, reports: &Reports, job: &MigrateJ
     let count_at = |severity| {
         reports
             .iter()
-            .flat_map(|(_, report)| &report.findings)
+            .flat_map(|(_, report)| report.findings())
             .chain(&totals.findings)
             .filter(|finding| finding.severity == severity)
             .map(|finding| 1 + finding.more)
@@ -264,7 +265,7 @@ fn say_unknown(totals: &Totals, out: &Printer) {
 fn say_related(source: &Source, reports: &Reports, out: &Printer) {
     let is_related = |report: &UnitReport| report.rest.as_ref().is_some_and(|rest| rest.is_related);
     let related: Vec<&SourceUnit> =
-        reports.iter().filter(|(_, report)| is_related(report)).filter_map(|(n, _)| source.units.get(*n)).collect();
+        reports.iter().filter(|(_, report)| is_related(report)).filter_map(|(n, _)| source.units.get(n)).collect();
     if !related.is_empty() {
         let names: Vec<String> = related.iter().take(NAMED).map(|unit| visible(&unit.name.to_string())).collect();
         let more = if related.len() > names.len() { " …" } else { "" };

@@ -46,8 +46,44 @@ pub(super) enum Proven {
     Not,
 }
 
-/// What became of the sessions that were begun, each with its number.
-pub(super) type Reports = Vec<(usize, UnitReport)>;
+/// What became of the sessions of a source.
+pub(super) struct Reports {
+    /// In the order of the source's units; none of those that were not begun.
+    by_unit: Vec<Option<UnitReport>>,
+}
+
+impl Reports {
+    pub(super) fn new(by_unit: Vec<Option<UnitReport>>) -> Reports {
+        Reports { by_unit }
+    }
+
+    /// The reports of the sessions that were begun, each with its unit's number.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (usize, &UnitReport)> {
+        self.by_unit.iter().enumerate().filter_map(|(n, report)| Some((n, report.as_ref()?)))
+    }
+
+    /// The same, to be changed.
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = (usize, &mut UnitReport)> {
+        self.by_unit.iter_mut().enumerate().filter_map(|(n, report)| Some((n, report.as_mut()?)))
+    }
+
+    /// Notes something of the unit with this number that this run alone can see.
+    pub(super) fn note(&mut self, n: usize, code: FindingCode, file: &str, message: String) {
+        if let Some(report) = self.get_mut(n) {
+            report.note(code, file, message);
+        }
+    }
+
+    /// The report of the unit with this number.
+    pub(super) fn get_mut(&mut self, n: usize) -> Option<&mut UnitReport> {
+        self.by_unit.get_mut(n)?.as_mut()
+    }
+
+    /// How many sessions were begun.
+    pub(super) fn begun(&self) -> usize {
+        self.iter().count()
+    }
+}
 
 /// What became of one session, as far as the session itself does not tell: a
 /// folder of many sessions has many of them until the end.
@@ -62,25 +98,28 @@ pub struct UnitReport {
     pub(super) log_bytes: u64,
     pub(super) messages: u64,
     pub(super) events: u32,
-    /// What was found and is to be said.
-    pub(super) findings: Vec<Finding>,
-    /// How many notes there are besides.
+    /// How many notes there are besides the findings.
     pub(super) infos: u64,
     pub(super) rest: Option<Box<Rest>>,
 }
 
 /// Where a session's log is.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Log {
     None,
     /// Under the name that follows from the session's.
     Own,
-    Other(Box<RelPath>),
+    /// Where the rest of the report says.
+    Other,
 }
 
 /// What few sessions have.
 #[derive(Debug, Default)]
 pub(super) struct Rest {
+    /// What was found and is to be said.
+    pub(super) findings: Vec<Finding>,
+    /// Where its log is, if that does not follow from its name.
+    pub(super) log: Option<RelPath>,
     pub(super) error: Option<String>,
     pub(super) hint: Option<&'static str>,
     pub(super) retired: Vec<String>,
@@ -135,21 +174,6 @@ pub(super) struct ReportLine<'r> {
     retired: &'r [String],
 }
 
-impl Log {
-    fn of(unit: &str, log: &str) -> Log {
-        if Store::is_log_name(unit, log) { Log::Own } else { Log::Other(Box::new(RelPath::from_key(log))) }
-    }
-
-    /// Its path below the store.
-    fn path(&self, unit: &SourceUnit) -> Option<RelPath> {
-        match self {
-            Log::None => None,
-            Log::Own => Some(Store::log_name(&unit.name)),
-            Log::Other(log) => Some(RelPath::clone(log)),
-        }
-    }
-}
-
 /// An error and its causes in one line.
 fn error_text(error: &ConvertError) -> String {
     let mut text = error.to_string();
@@ -172,7 +196,6 @@ impl UnitReport {
             log_bytes: 0,
             messages: 0,
             events: 0,
-            findings: Vec::new(),
             infos: 0,
             rest: None,
         }
@@ -190,7 +213,7 @@ impl UnitReport {
             }
             Outcome::Retired(retired) => {
                 let mut report = UnitReport::new(Status::Skipped);
-                report.log = Log::Other(Box::new(retired.log));
+                report.set_log(retired.log);
                 report.log_bytes = retired.log_bytes;
                 retired.findings.into_iter().for_each(|finding| report.add(finding, form));
                 return report;
@@ -207,7 +230,7 @@ impl UnitReport {
             }
         };
         report.kind = receipt.kind;
-        report.log = Log::of(&receipt.unit, &receipt.log);
+        report.set_log_of(&receipt);
         report.source_bytes = receipt.counts.source_bytes;
         report.log_bytes = receipt.log_bytes;
         if receipt.counts.residual_bytes > 0 {
@@ -219,7 +242,6 @@ impl UnitReport {
             Cow::Borrowed(receipt) => receipt.findings.iter().for_each(|finding| report.look_at(finding, form)),
             Cow::Owned(receipt) => receipt.findings.into_iter().for_each(|finding| report.add(finding, form)),
         }
-        report.findings.shrink_to_fit();
         report.find_repeated(was);
         report
     }
@@ -231,16 +253,50 @@ impl UnitReport {
         rest.error = Some(error_text(error));
         rest.hint = error.hint();
         // A log of an earlier run stays what it is.
-        report.log = was.map_or(Log::None, |receipt| Log::of(&receipt.unit, &receipt.log));
+        was.into_iter().for_each(|receipt| report.set_log_of(receipt));
         report
+    }
+
+    /// Says where its log is, as its receipt has it.
+    fn set_log_of(&mut self, receipt: &Receipt) {
+        if Store::is_log_name(&receipt.unit, &receipt.log) {
+            self.log = Log::Own;
+        } else {
+            self.set_log(RelPath::from_key(&receipt.log));
+        }
+    }
+
+    /// Says where its log is, below the store.
+    fn set_log(&mut self, log: RelPath) {
+        self.log = Log::Other;
+        self.rest().log = Some(log);
+    }
+
+    /// The path of its log below the store.
+    fn log_path(&self, unit: &SourceUnit) -> Option<RelPath> {
+        match self.log {
+            Log::None => None,
+            Log::Own => Some(Store::log_name(&unit.name)),
+            Log::Other => self.rest.as_ref().and_then(|rest| rest.log.clone()),
+        }
+    }
+
+    /// What was found and is to be said.
+    pub(super) fn findings(&self) -> &[Finding] {
+        self.rest.as_ref().map_or(&[], |rest| &rest.findings)
+    }
+
+    /// The same, to be changed.
+    pub(super) fn findings_mut(&mut self) -> &mut [Finding] {
+        self.rest.as_mut().map_or(&mut [], |rest| &mut rest.findings)
     }
 
     /// Finds what an earlier run has reported already.
     fn find_repeated(&mut self, was: Option<&Receipt>) {
-        let Some(was) = was.filter(|was| !was.findings.is_empty() && !self.findings.is_empty()) else { return };
+        let Some(was) = was.filter(|was| !was.findings.is_empty() && !self.findings().is_empty()) else { return };
         let key = |finding: &Finding| (finding.code, finding.location.file.clone(), finding.identity(), finding.more);
         let known: BTreeSet<_> = was.findings.iter().map(key).collect();
-        let repeated: Vec<u32> = (0..).zip(&self.findings).filter(|(_, finding)| known.contains(&key(finding))).map(|(k, _)| k).collect();
+        let repeated: Vec<u32> = (0..).zip(self.findings()).filter(|(_, finding)| known.contains(&key(finding))).map(|(k, _)| k).collect();
         if !repeated.is_empty() {
             self.rest().repeated = repeated;
         }
@@ -257,7 +313,7 @@ impl UnitReport {
         }
         match (form, finding.severity) {
             (Form::Text, Severity::Info) => self.infos += 1 + finding.more,
-            (Form::Json, _) | (Form::Text, Severity::Warn | Severity::Error) => self.findings.push(finding),
+            (Form::Json, _) | (Form::Text, Severity::Warn | Severity::Error) => self.rest().findings.push(finding),
         }
     }
 
@@ -272,8 +328,8 @@ impl UnitReport {
     /// What it says of its session.
     pub(super) fn line<'r>(&'r self, unit: &'r SourceUnit) -> ReportLine<'r> {
         let rest = self.rest.as_deref();
-        let log = self.log.path(unit);
-        let own_files = unit.part.as_ref().map_or(&unit.found.files, |part| &part.files);
+        let log = self.log_path(unit);
+        let own_files = unit.part.as_ref().map_or(&*unit.found.files, |part| &part.files);
         let files: Vec<RelPath> = own_files.iter().map(|file| unit.reported(file)).collect();
         let is_exact = files.iter().all(|file| file.as_text().is_some());
         ReportLine {
@@ -295,7 +351,7 @@ impl UnitReport {
             residual_bytes: rest.map_or(0, |rest| rest.residual_bytes),
             messages: self.messages,
             events: self.events,
-            findings: &self.findings,
+            findings: self.findings(),
             error: rest.and_then(|rest| rest.error.as_deref()),
             hint: rest.and_then(|rest| rest.hint),
             retired: rest.map(|rest| rest.retired.as_slice()).unwrap_or_default(),
@@ -311,7 +367,7 @@ impl UnitReport {
 
     /// Notes something that this run alone can see.
     pub(super) fn note(&mut self, code: FindingCode, file: &str, message: String) {
-        self.findings.push(Finding::new(code, Location::file(file), message));
+        self.rest().findings.push(Finding::new(code, Location::file(file), message));
     }
 
     /// Notes the files that were renamed.

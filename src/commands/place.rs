@@ -8,6 +8,7 @@ use std::path::Path;
 use crate::model::files::RelPath;
 use crate::pipeline::source::Source;
 use crate::store::layout::Store;
+use crate::store::receipts::Receipts;
 use crate::store::source_list::{KnownSource, SourceList};
 
 use super::error::CommandError;
@@ -21,17 +22,29 @@ pub enum Share {
     Beside(OsString),
 }
 
+/// Whether the source around a folder is asked for where the store does not know
+/// that folder itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Around {
+    /// It is: one session's folder is named like a session of the folder around it.
+    Asked,
+    /// It is not: what the store knows there is something beside this source, such
+    /// as a database beside a folder of sessions.
+    Ignored,
+}
+
 /// The folder of a source's logs, and the sources that the store is of.
 #[derive(Debug)]
 pub(super) struct Place {
     pub(super) folder: RelPath,
     list: SourceList,
+    around: Around,
 }
 
-/// The source that the store knows under this path, or around it: one session's
-/// folder is named like a session of the folder around it.
-fn known<'l>(list: &'l SourceList, root: &Path) -> Option<&'l KnownSource> {
-    list.of(root).or_else(|| root.parent().and_then(|around| list.of(around)))
+/// The source that the store knows under this path, or around it.
+fn known<'l>(list: &'l SourceList, root: &Path, around: Around) -> Option<&'l KnownSource> {
+    let above = root.parent().filter(|_| around == Around::Asked);
+    list.of(root).or_else(|| above.and_then(|above| list.of(above)))
 }
 
 fn refused(store: &Store, root: &Path, list: &SourceList) -> CommandError {
@@ -44,9 +57,23 @@ fn refused(store: &Store, root: &Path, list: &SourceList) -> CommandError {
 /// # Errors
 /// When the store is of another source, whose sessions could have the same names.
 pub(super) fn choose(store: &Store, root: &Path, share: &Share) -> Result<Place, CommandError> {
+    choose_as(Around::Asked, store, root, share)
+}
+
+/// Chooses the folder for a source beside another one in the same folder, such as a
+/// folder of sessions beside a database: its sessions are not named as those of the
+/// source that the store knows around it.
+///
+/// # Errors
+/// When the store is of another source, whose sessions could have the same names.
+pub(super) fn choose_apart(store: &Store, source: &Source, share: &Share) -> Result<Place, CommandError> {
+    choose_as(Around::Ignored, store, &source.root, share)
+}
+
+fn choose_as(around: Around, store: &Store, root: &Path, share: &Share) -> Result<Place, CommandError> {
     let list = SourceList::read(store)?;
-    if let Some(source) = known(&list, root) {
-        return Ok(Place { folder: source.folder.clone(), list });
+    if let Some(source) = known(&list, root, around) {
+        return Ok(Place { folder: source.folder.clone(), list, around });
     }
     // A store that was written before there were lists is of one source, whichever it is.
     let is_of_one = list.sole().is_some() || (list.list().is_empty() && store.has_receipts());
@@ -61,7 +88,7 @@ pub(super) fn choose(store: &Store, root: &Path, share: &Share) -> Result<Place,
         (Share::Alone, false) => list.new_folder(root.file_name().unwrap_or_default()),
         (Share::Beside(wanted), false) => list.new_folder(wanted),
     };
-    Ok(Place { folder, list })
+    Ok(Place { folder, list, around })
 }
 
 /// Chooses it once more, when it is a part's turn to say what the store is of: the
@@ -70,22 +97,36 @@ pub(super) fn choose(store: &Store, root: &Path, share: &Share) -> Result<Place,
 /// # Errors
 /// When the store is of another source by now, or has another folder for this one.
 pub(super) fn choose_again(before: &Place, store: &Store, root: &Path, share: &Share) -> Result<Place, CommandError> {
-    let now = choose(store, root, share)?;
+    let now = choose_as(before.around, store, root, share)?;
     // The sessions have the names that follow from the folder of then.
     if now.folder == before.folder { Ok(now) } else { Err(refused(store, root, &now.list)) }
 }
 
 impl Place {
+    /// Tells whether the sessions of a source are named as those of the source whose
+    /// folder it has.
+    pub(super) fn suits(&self, source: &Source) -> bool {
+        let known = known(&self.list, &source.root, self.around);
+        source.units.is_empty() || known.is_none_or(|known| known.path == source.root || known.path == source.named_from)
+    }
+
+    /// Tells whether sessions of a source are in the store already, as those of the
+    /// source around it.
+    pub(super) fn has_sessions_of(&self, source: &Source, receipts: &Receipts) -> bool {
+        let own = RelPath::new(source.root.file_name().unwrap_or_default().as_encoded_bytes());
+        receipts.has_units_below(&own.below(&self.folder))
+    }
+
     /// Returns the list with this source in it.
     ///
     /// # Errors
     /// When its sessions are not named as those of the source whose folder it has.
     pub(super) fn with(mut self, source: &Source, store: &Store) -> Result<SourceList, CommandError> {
+        if !self.suits(source) {
+            return Err(refused(store, &source.root, &self.list));
+        }
         if source.units.is_empty() || self.list.of(&source.root).is_some() {
             return Ok(self.list);
-        }
-        if known(&self.list, &source.root).is_some_and(|known| known.path != source.named_from) {
-            return Err(refused(store, &source.root, &self.list));
         }
         self.list.remember(KnownSource { path: source.named_from.clone(), folder: self.folder });
         Ok(self.list)
@@ -100,7 +141,7 @@ pub(super) fn find(store: &Store, source: &Path) -> Result<RelPath, CommandError
     let list = SourceList::read(store)?;
     let whole = std::fs::canonicalize(source).unwrap_or_else(|_| source.to_owned());
     let root = if whole.is_file() { whole.parent().unwrap_or(&whole) } else { &whole };
-    match known(&list, root) {
+    match known(&list, root, Around::Asked) {
         Some(source) => Ok(source.folder.clone()),
         None if list.sole().is_some() || list.list().is_empty() => Ok(RelPath::new("")),
         None => Err(CommandError::UnknownSource { store: store.root().to_owned(), source: source.to_owned() }),

@@ -24,7 +24,9 @@ pub fn list(places: &[UsualPlace], out: &Printer) {
             .for_each(|place| out.object(&json!({ "place": { "format": place.format, "path": place.path.display().to_string() } }))),
         Form::Text => {
             out.summary(&format!("{} of sessions on this machine:", text::count(places.len() as u64, "folder")));
-            places.iter().for_each(|place| out.summary(&format!("  {:14} {}", place.format, visible(&place.path.display().to_string()))));
+            let width = places.iter().map(|place| place.format.len()).max().unwrap_or_default();
+            let line = |place: &UsualPlace| format!("  {:width$}  {}", place.format, visible(&place.path.display().to_string()));
+            places.iter().for_each(|place| out.summary(&line(place)));
         }
     }
 }

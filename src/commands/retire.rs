@@ -20,7 +20,7 @@ use super::migrate_unit::Reports;
 /// Files that a run before this one was to rename, by unit.
 pub(super) type RetiredFiles = BTreeMap<String, Vec<String>>;
 
-/// Renames the files of proven sessions, each by its report's place, that their
+/// Renames the files of proven sessions, each with its unit's number, that their
 /// program would list, if they are still what was proven; what was not renamed is
 /// a finding.
 ///
@@ -44,7 +44,7 @@ pub(super) fn retire(
             }
             Err((path, error)) => {
                 let why = not_renamed(&error, receipt.retired.as_ref(), path);
-                reports[n].1.note(FindingCode::NotRetired, &path.to_string(), why);
+                reports.note(n, FindingCode::NotRetired, &path.to_string(), why);
             }
         }
     }
@@ -56,7 +56,7 @@ pub(super) fn retire(
                 let program = unit.found.adapter.id();
                 let message = format!("not renamed: {program} takes it and {other} for one session, and that one stays");
                 let at = unit.found.retires.first().map_or_else(String::new, ToString::to_string);
-                reports[n].1.note(FindingCode::NotRetired, &at, message);
+                reports.note(n, FindingCode::NotRetired, &at, message);
             }
             None => planned.push((n, unit, known.set_retired(&unit.name, Some(retired))?)),
         }
@@ -67,9 +67,13 @@ pub(super) fn retire(
     for (n, unit, before) in planned {
         let folder = source.folder_of(unit);
         match rename_all(&folder, &unit.found.retires, disk) {
-            Ok(()) => reports[n].1.retired(unit.found.retires.iter().map(ToString::to_string).collect()),
+            Ok(()) => {
+                if let Some(report) = reports.get_mut(n) {
+                    report.retired(unit.found.retires.iter().map(ToString::to_string).collect());
+                }
+            }
             Err((path, error)) => {
-                reports[n].1.note(FindingCode::NotRetired, &path.to_string(), format!("not renamed: {error}"));
+                reports.note(n, FindingCode::NotRetired, &path.to_string(), format!("not renamed: {error}"));
                 // What could not be taken back is left for the next run.
                 if unit.found.retires.iter().all(|path| path_below(&folder, path).symlink_metadata().is_ok()) {
                     known.set_retired(&unit.name, before)?;

@@ -109,8 +109,7 @@ pub fn run(job: &SearchJob, out: &Printer) -> Result<ExitStatus, CommandError> {
         job.format.as_ref().is_none_or(|format| row.format == *format)
             && job.filter.since.as_ref().is_none_or(|since| row.order().is_none_or(|time| time >= *since))
     };
-    let wanted: Vec<(&SessionRow, &str)> =
-        rows.iter().zip(&short).map(|(row, short)| (row, short.as_str())).filter(|(row, _)| is_wanted(row)).collect();
+    let wanted: Vec<(&SessionRow, &str)> = rows.iter().zip(short).filter(|(row, _)| is_wanted(row)).collect();
     let is_quiet = out.talk() == Talk::Quiet && out.form() == Form::Text;
     let enough = if job.shown == Shown::Sessions || is_quiet { Enough::One } else { Enough::All };
     let (mut lines, mut sessions) = (0, 0_u64);

@@ -6,11 +6,12 @@
 //! log of another size (a fork was added since), that one log is read instead.
 
 use rayon::prelude::*;
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::adapters::ALL;
+use crate::adapters::{ALL, by_id};
 use crate::log::LogProblem;
 use crate::model::about::About;
 use crate::model::event::{EventKind, SessionKind};
@@ -19,25 +20,29 @@ use crate::model::finding::Severity;
 use crate::model::ids::Seq;
 use crate::model::stream::LogAccess;
 use crate::pipeline::source::{Selection, Source};
-use crate::store::layout::LOG_SUFFIX;
+use crate::store::layout::{LOG_SUFFIX, path_below};
 use crate::store::receipts::{Receipt, Receipts};
 use crate::verify::difference::visible;
 
 use super::error::CommandError;
-use super::logs::{self, Asked, LogFile, Looked, Unread};
+use super::logs::{self, Asked, LogFile, Unread};
 
 /// The word for the session with the newest message.
 const LAST: &str = "@last";
 
+/// So many sessions are looked up before those are added to the list: a store may
+/// have a million.
+const PIECE: usize = 16 * 1024;
+
 /// One session of a store.
 #[derive(Debug, Clone)]
 pub struct SessionRow {
-    /// Where its log is.
-    pub path: PathBuf,
+    /// The folder that its log's name is below.
+    folder: Arc<Path>,
     /// The log's name below the folder that was listed.
     pub name: RelPath,
     /// The source format.
-    pub format: String,
+    pub format: Cow<'static, str>,
     /// What it is: a session, or what is left of one.
     pub kind: SessionKind,
     /// The log's size.
@@ -49,6 +54,12 @@ pub struct SessionRow {
 }
 
 impl SessionRow {
+    /// Returns where its log is.
+    #[must_use]
+    pub fn path(&self) -> PathBuf {
+        path_below(&self.folder, &self.name)
+    }
+
     /// Returns what sessions are ordered by in time: the time of the last
     /// message in UTC. A time without a zone counts as UTC.
     #[must_use]
@@ -78,17 +89,20 @@ pub struct Sessions {
 /// When the folder cannot be listed, or has no logs.
 pub fn list(folder: &Path) -> Result<Sessions, CommandError> {
     let asked = Asked::of(folder);
-    let (looked, receipts) = rayon::join(|| logs::look(folder), || asked.store.as_ref().map(Receipts::load).unwrap_or_default());
+    let (looked, receipts) = rayon::join(|| logs::look_at_sizes(folder), || asked.store.as_ref().map(Receipts::load).unwrap_or_default());
     let mut looked = looked?;
     if looked.logs.is_empty() && looked.unread.is_empty() {
         return Err(source_at(folder).unwrap_or_else(|| CommandError::NoLogs { path: folder.to_owned() }));
     }
     let failed = Mutex::new(Vec::new());
     let with_log = AtomicUsize::new(0);
-    let row = |(n, log): (usize, LogFile)| {
+    let above = if folder.is_dir() { folder } else { folder.parent().unwrap_or(Path::new("")) };
+    let above: Arc<Path> = above.into();
+    let row = |(n, (name, bytes)): (usize, &(RelPath, Option<u64>))| {
+        let log = asked.log(folder, name.clone());
         let receipt = receipts.of_log(&asked.name_of(&log));
         with_log.fetch_add(usize::from(receipt.is_some()), Ordering::Relaxed);
-        match row_of(receipt, log) {
+        match row_of(receipt, LogFile { bytes: *bytes, ..log }, &above) {
             Ok(row) => is_listed(row.kind).then_some(row),
             Err(error) => {
                 failed.lock().unwrap_or_else(PoisonError::into_inner).push((n, error));
@@ -96,14 +110,17 @@ pub fn list(folder: &Path) -> Result<Sessions, CommandError> {
             }
         }
     };
-    let mut rows: Vec<SessionRow> = looked.logs.into_par_iter().enumerate().filter_map(row).collect();
+    let mut rows: Vec<SessionRow> = Vec::with_capacity(looked.logs.len());
+    for (k, piece) in looked.logs.chunks(PIECE).enumerate() {
+        rows.par_extend(piece.par_iter().enumerate().map(|(n, log)| (k * PIECE + n, log)).filter_map(row));
+    }
     // Which logs are gone is asked only where some may be: of a million sessions that
     // takes as long as the rest.
     if with_log.into_inner() < receipts.len() {
-        let Looked { logs, unread } = logs::look(folder)?;
-        looked.unread.extend(logs::gone(folder, &asked, &receipts, logs.iter().map(|log| asked.name_of(log)), &unread));
+        let names = looked.logs.iter().map(|(name, _)| asked.name_below(name));
+        looked.unread.extend(logs::gone(folder, &asked, &receipts, names, &looked.unread));
     }
-    drop(receipts);
+    drop((receipts, looked.logs));
     let mut failed = failed.into_inner().unwrap_or_else(PoisonError::into_inner);
     failed.sort_by_key(|(n, _)| *n);
     // What is equal stays in the order of names.
@@ -118,24 +135,30 @@ fn is_listed(kind: SessionKind) -> bool {
     }
 }
 
-fn row_of(receipt: Option<Receipt>, log: LogFile) -> Result<SessionRow, CommandError> {
+fn row_of(receipt: Option<Receipt>, log: LogFile, folder: &Arc<Path>) -> Result<SessionRow, CommandError> {
     let warned = |receipt: &Receipt| receipt.findings.iter().filter(|finding| finding.severity >= Severity::Warn).count();
     let LogFile { path, relative: name, bytes, .. } = log;
     let is_of_it = |receipt: &Receipt| bytes == Some(receipt.log_bytes) && receipt.about.is_some();
     match receipt {
         Some(mut receipt) if is_of_it(&receipt) => {
             let (about, findings) = (receipt.about.take().unwrap_or_default(), warned(&receipt));
-            Ok(SessionRow { path, name, format: receipt.format, kind: receipt.kind, bytes: receipt.log_bytes, findings, about })
+            let (format, kind, bytes) = (format_named(receipt.format), receipt.kind, receipt.log_bytes);
+            Ok(SessionRow { folder: Arc::clone(folder), name, format, kind, bytes, findings, about })
         }
         other => {
             let mut view = logs::open_any(&path, None)?;
             let about = About::of_log(&mut view).map_err(|source| CommandError::Stream { path: path.clone(), source })?;
             let damaged = || (1..=view.last().number()).filter(|seq| view.kind(Seq::new(*seq)) == EventKind::Damage).count();
             let findings = other.as_ref().map_or_else(damaged, warned);
-            let (format, kind, bytes) = (view.session.format.clone(), view.session.kind, view.bytes());
-            Ok(SessionRow { path, name, format, kind, bytes, findings, about })
+            let (format, kind, bytes) = (format_named(view.session.format.clone()), view.session.kind, view.bytes());
+            Ok(SessionRow { folder: Arc::clone(folder), name, format, kind, bytes, findings, about })
         }
     }
+}
+
+/// The name of a format, which most sessions of a list share.
+fn format_named(id: String) -> Cow<'static, str> {
+    by_id(&id).map_or(Cow::Owned(id), |format| Cow::Borrowed(format.id()))
 }
 
 /// Finds the log that a person means: a path, or a session of the store by
@@ -165,7 +188,7 @@ fn named(word: &str, store: &Path) -> Result<PathBuf, CommandError> {
     let sessions = list(store)?.rows;
     let none = || CommandError::NoSuchSession { word: word.to_owned(), store: store.to_owned() };
     if word == LAST {
-        return sessions.first().map(|row| row.path.clone()).ok_or_else(none);
+        return sessions.first().map(SessionRow::path).ok_or_else(none);
     }
     let lower = word.to_lowercase();
     let title = |row: &SessionRow| row.about.called().map(str::to_lowercase);
@@ -184,7 +207,7 @@ fn named(word: &str, store: &Path) -> Result<PathBuf, CommandError> {
         let found: Vec<&SessionRow> = sessions.iter().filter(|row| fits(row)).collect();
         match found.as_slice() {
             [] => {}
-            [one] => return Ok(one.path.clone()),
+            [one] => return Ok(one.path()),
             several => {
                 let candidates = several.iter().map(|row| candidate(row)).collect();
                 return Err(CommandError::SeveralSessions { word: word.to_owned(), candidates });
@@ -225,18 +248,18 @@ fn source_at(path: &Path) -> Option<CommandError> {
 /// Returns the shortest beginnings by which sessions can be told apart, of at
 /// least eight characters, in the order of the rows.
 #[must_use]
-pub fn short_ids(rows: &[SessionRow]) -> Vec<String> {
+pub fn short_ids(rows: &[SessionRow]) -> Vec<&str> {
     let mut sorted: Vec<&str> = rows.iter().map(|row| row.about.id.as_str()).collect();
     sorted.sort_unstable();
     let shared = |a: &str, b: &str| a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count();
-    let short = |id: &str| {
+    let short = |id: &'_ str| -> usize {
         let at = sorted.partition_point(|other| *other < id);
         let after = at + sorted[at..].iter().take_while(|other| **other == id).count();
         let before = at.checked_sub(1).map_or(0, |n| shared(sorted[n], id));
         let next = sorted.get(after).map_or(0, |other| shared(other, id));
-        id.chars().take((before.max(next) + 1).max(8)).collect()
+        id.chars().take((before.max(next) + 1).max(8)).map(char::len_utf8).sum()
     };
-    rows.iter().map(|row| short(&row.about.id)).collect()
+    rows.iter().map(|row| &row.about.id[..short(&row.about.id)]).collect()
 }
 
 #[cfg(test)]
@@ -245,9 +268,9 @@ mod tests {
 
     fn row(id: &str, last: Option<&str>) -> SessionRow {
         SessionRow {
-            path: PathBuf::new(),
+            folder: Path::new("").into(),
             name: RelPath::new(id),
-            format: String::new(),
+            format: Cow::Borrowed(""),
             kind: SessionKind::Session,
             bytes: 0,
             findings: 0,

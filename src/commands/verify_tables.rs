@@ -84,6 +84,10 @@ pub fn run(job: &VerifyTablesJob, out: &Printer) -> Result<ExitStatus, CommandEr
     let listing = tables_listing::list(&job.store)?;
     let failed = listing.complain(out);
     let dest = real_path(&job.tables);
+    if dest.is_file() {
+        let what = "this is one file; only the folder that `export --to parquet` writes can be compared with its logs".to_owned();
+        return Err(CommandError::Tables(TableError::File { path: dest, what }));
+    }
     let unusable = |what: String| CommandError::Tables(TableError::File { path: dest.join(manifest::NAME), what });
     let manifest = read(&dest)?.ok_or_else(|| unusable("there is no manifest of tables".to_owned()))?.map_err(unusable)?;
     let by_log: HashMap<&str, usize> = listing.entries.iter().enumerate().map(|(n, entry)| (entry.log.as_str(), n)).collect();
@@ -127,7 +131,10 @@ fn report(job: &VerifyTablesJob, all: &TablesDiff, parts: u64, out: &Printer) {
         out.object(&Report { schema: VERSION, tables: &job.tables, verdict, parts, sessions: *sessions, rows: *rows, differences });
     }
     for Difference { at, what } in &all.differences {
-        out.complain(&format!("error: {what}\n  at {at}\nhint: `everlog export --to parquet` makes the tables anew from what differs"));
+        out.complain(&format!("error: {what}\n  at {at}"));
+    }
+    if !all.differences.is_empty() {
+        out.complain("hint: `everlog export --to parquet` brings the tables up to date; it writes a file again that you have removed");
     }
     let rows = text::count(all.rows, "row");
     let from = text::count(all.sessions, "log");

@@ -13,6 +13,7 @@ pub mod digest;
 pub mod event;
 pub mod export;
 pub mod fact;
+pub mod few;
 pub mod files;
 pub mod finding;
 pub mod folder;

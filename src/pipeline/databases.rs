@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::adapters::discover::Unit;
-use crate::model::database::{Credentials, LayoutError};
+use crate::model::database::{Credentials, DatabaseFormat, LayoutError};
 use crate::model::files::{Entry, Files, RelPath, SourceFile};
 use crate::model::finding::{FindingCode, Findings};
 use crate::model::location::Location;
@@ -57,39 +57,43 @@ impl DatabasePart {
     }
 }
 
-/// Puts the sessions of each database in the place of its claim.
-pub(super) fn each_session(
+/// Takes the databases out of the units of a source, and returns their sessions.
+pub(super) fn take_sessions(
     root: &Path,
-    units: Vec<Unit>,
+    units: &mut Vec<Unit>,
     credentials: Credentials,
     findings: &mut Findings,
-) -> Vec<(Unit, Option<Box<DatabasePart>>)> {
-    let opened: Vec<Opened> = units.into_par_iter().with_max_len(1).map(|unit| open(root, unit)).collect();
-    let mut all = Vec::with_capacity(opened.len());
-    for one in opened {
-        match one {
-            Opened::Files(unit) => all.push((unit, None)),
-            Opened::Foreign(unit) => {
+) -> Vec<(Unit, Box<DatabasePart>)> {
+    let claims: Vec<Unit> = units.extract_if(.., |unit| database_of(unit).is_some()).collect();
+    let opened: Vec<(Unit, Opened)> = claims.into_par_iter().with_max_len(1).filter_map(|unit| open(root, unit)).collect();
+    let mut sessions = Vec::new();
+    for (unit, opened) in opened {
+        match opened {
+            Opened::Foreign => {
                 for file in &unit.files {
                     let place = Location::of_path(&file.below(&unit.root));
                     findings.add(FindingCode::UnknownFile, place, "belongs to no session that is known here");
                 }
             }
-            Opened::Database(unit, database) => all.extend(parts(&unit, credentials, &database)),
+            Opened::Database(database) => sessions.extend(parts(&unit, credentials, &database)),
         }
     }
-    all.sort_by(|(a, _), (b, _)| a.name.cmp(&b.name));
-    all
+    sessions
 }
 
+/// What a claimed database turned out to be.
 enum Opened {
-    Files(Unit),
-    Foreign(Unit),
-    Database(Unit, Result<Arc<SessionDatabase>, String>),
+    Foreign,
+    Database(Result<Arc<SessionDatabase>, String>),
 }
 
-fn open(root: &Path, unit: Unit) -> Opened {
-    let (Some(format), Some(main)) = (unit.adapter.database(), unit.files.first()) else { return Opened::Files(unit) };
+/// The format of a unit that is a database, and the main file.
+fn database_of(unit: &Unit) -> Option<(&'static dyn DatabaseFormat, &RelPath)> {
+    unit.adapter.database().zip(unit.files.first())
+}
+
+fn open(root: &Path, unit: Unit) -> Option<(Unit, Opened)> {
+    let (format, main) = database_of(&unit)?;
     let path = path_below(&path_below(root, &unit.root), main);
     let said = |error: StoreError| {
         let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}")).unwrap_or_default();
@@ -98,19 +102,18 @@ fn open(root: &Path, unit: Unit) -> Opened {
     let opened = DatabaseCopy::of(&path).and_then(|copy| SessionDatabase::of(copy, format)).map_err(said);
     let database = match opened {
         Ok(Ok(database)) => Ok(Arc::new(database)),
-        Ok(Err(LayoutError::Foreign)) => return Opened::Foreign(unit),
+        Ok(Err(LayoutError::Foreign)) => return Some((unit, Opened::Foreign)),
         Ok(Err(LayoutError::Unknown(what))) => Err(what),
         Ok(Err(LayoutError::Tables(error))) => Err(error.to_string()),
         Err(error) => Err(error),
     };
-    Opened::Database(unit, database)
+    Some((unit, Opened::Database(database)))
 }
 
 /// The unit of what belongs to no session, and those of the sessions.
-fn parts(unit: &Unit, credentials: Credentials, database: &Result<Arc<SessionDatabase>, String>) -> Vec<(Unit, Option<Box<DatabasePart>>)> {
+fn parts(unit: &Unit, credentials: Credentials, database: &Result<Arc<SessionDatabase>, String>) -> Vec<(Unit, Box<DatabasePart>)> {
     let Some(main) = unit.files.first().cloned() else { return Vec::new() };
-    let part =
-        |session, files| Some(Box::new(DatabasePart { main: main.clone(), session, files, credentials, database: database.clone() }));
+    let part = |session, files| Box::new(DatabasePart { main: main.clone(), session, files, credentials, database: database.clone() });
     let (of_database, mut unnamed): (Vec<RelPath>, Vec<RelPath>) = unit.files.iter().cloned().partition(|file| is_of_database(&main, file));
     let mut sessions = Vec::new();
     for session in database.iter().flat_map(|database| &database.layout().sessions) {

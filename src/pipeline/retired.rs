@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::adapters::by_id;
 use crate::adapters::discover::Unit;
@@ -12,6 +13,7 @@ use crate::adapters::format::{Confidence, RETIRED_SUFFIX, Standing};
 use crate::log::SealState;
 use crate::log::restore::file_plan;
 use crate::model::digest::sha256_hex;
+use crate::model::few::Few;
 use crate::model::files::{Entry, RelPath};
 use crate::model::finding::{Finding, FindingCode, Findings};
 use crate::model::location::Location;
@@ -150,7 +152,8 @@ pub(crate) fn settle(source: &mut Source, store: &Store, known: &Receipts) {
     }
     for unit in source.units.iter_mut().filter(|_| !owners.is_empty()) {
         let (root, name) = (&unit.found.root, unit.name.key());
-        unit.found.files.retain(|file| owners.get(&file.below(root)).is_none_or(|owner| *owner == name));
+        let is_its = |file: &&RelPath| owners.get(&file.below(root)).is_none_or(|owner| *owner == name);
+        unit.found.files = unit.found.files.iter().filter(is_its).cloned().collect();
     }
     source.units.retain(|unit| !unit.found.files.is_empty());
     for (root, names_now, receipt, retired) in settled {
@@ -165,7 +168,7 @@ pub(crate) fn settle(source: &mut Source, store: &Store, known: &Receipts) {
 /// A session that its receipt calls retired: the unit of its name, or a new one.
 fn settle_one(source: &mut Source, receipt: &Receipt, root: RelPath, retired: &Retired, names_now: Vec<RelPath>) {
     let name = RelPath::from_key(&receipt.unit);
-    let retires: Vec<RelPath> = retired.files.iter().map(|file| RelPath::from_key(&file.path)).collect();
+    let retires: Few<RelPath> = retired.files.iter().map(|file| RelPath::from_key(&file.path)).collect();
     if let Some(unit) = source.units.iter_mut().find(|unit| unit.name == name) {
         unit.found.standing = Standing::Retired;
         unit.found.retires = retires;
@@ -186,7 +189,7 @@ fn settle_one(source: &mut Source, receipt: &Receipt, root: RelPath, retired: &R
         confidence: Confidence::Likely,
         standing: Standing::Retired,
     };
-    source.units.push(SourceUnit { name, place: source.place.clone(), found, part: None });
+    source.units.push(SourceUnit { name, place: Arc::new(source.place.clone()), found, part: None });
 }
 
 /// A renamed file of which no receipt says who renamed it: where the receipts
@@ -208,7 +211,7 @@ fn settle_without_receipt(unit: &mut SourceUnit, folder: &Path, store: &Store, k
         None => {
             // Its program renamed it: that is its name now.
             unit.found.standing = Standing::Live;
-            unit.found.retires.clear();
+            unit.found.retires = Few::default();
         }
     }
 }

@@ -101,7 +101,6 @@ pub(crate) fn convert_sized<R: Send>(
     finished: impl Fn(Finished<'_>) -> R + Sync,
 ) -> Result<Run<R>, StoreError> {
     let Conversion { source, target, .. } = *job;
-    let items: Vec<(&SourceUnit, u64)> = source.units.iter().zip(sizes.iter().copied()).collect();
     let committer = match target.mode {
         Mode::Replace => Some(Committer::new(target.store, target.disk, &*known)),
         Mode::DryRun => None,
@@ -112,11 +111,11 @@ pub(crate) fn convert_sized<R: Send>(
             let outcome = Ok(Outcome::Unchanged(Cow::Borrowed(receipt), Vec::new()));
             finished(Finished { bytes, outcome, previous: Some(receipt) })
         };
-        unchanged_as_listed(&items, source, known, target.store, unchanged)
+        unchanged_as_listed((source, sizes), known, target.store, unchanged)
     } else {
-        items.iter().map(|_| None).collect()
+        sizes.iter().map(|_| None).collect()
     };
-    let rest: Vec<(usize, u64)> = (0..items.len()).filter(|n| done[*n].is_none()).map(|n| (n, items[n].1)).collect();
+    let rest: Vec<(usize, u64)> = sizes.iter().copied().enumerate().filter(|(n, _)| done[*n].is_none()).collect();
     // Of a million sessions nothing is kept but what the caller makes of each, and the
     // receipts that are others than before.
     let (results, lines) = (Mutex::new(done), Mutex::new(Vec::new()));

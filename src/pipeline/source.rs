@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::adapters::discover::{Discovery, Unit, discover};
 use crate::adapters::format::Format;
@@ -77,7 +78,7 @@ pub struct SourceUnit {
     /// sources with the folder of this source's logs before it.
     pub name: RelPath,
     /// The folder of the source's logs in its store.
-    pub place: RelPath,
+    pub place: Arc<RelPath>,
     /// What discovery found.
     pub found: Unit,
     /// The part of a database that it is, where its files are one.
@@ -243,14 +244,18 @@ impl ListedSource {
             receipts.is_some_and(|receipts| receipts.knows(&unit.below(&place), format, file, listed))
         };
         let mut discovery = discover(&listing, adapters, &peek, receipts.map(|_| &known as Known<'_>), only_file.as_ref());
-        let mut units: Vec<SourceUnit> =
-            databases::each_session(&root, std::mem::take(&mut discovery.units), selection.credentials, &mut discovery.findings)
-                .into_iter()
-                .map(|(found, part)| {
-                    let name = if found.name.as_bytes().is_empty() { own.clone() } else { found.name.clone() };
-                    SourceUnit { name: name.below(&place), place: place.clone(), found, part }
-                })
-                .collect();
+        let mut found = std::mem::take(&mut discovery.units);
+        let of_databases = databases::take_sessions(&root, &mut found, selection.credentials, &mut discovery.findings);
+        let shared_place = Arc::new(place.clone());
+        let unit_of = |found: Unit, part: Option<Box<DatabasePart>>| {
+            let name = if found.name.as_bytes().is_empty() { &own } else { &found.name };
+            SourceUnit { name: name.below(&place), place: Arc::clone(&shared_place), found, part }
+        };
+        let mut units = each_in_place_of(found, |found| unit_of(found, None));
+        if !of_databases.is_empty() {
+            units.extend(of_databases.into_iter().map(|(found, part)| unit_of(found, Some(part))));
+            units.sort_by(|a, b| a.found.name.cmp(&b.found.name));
+        }
         name_apart(&mut units);
         if let Some(file) = &only_file {
             // Its neighbours are not what was asked for.
@@ -267,9 +272,29 @@ impl ListedSource {
     }
 }
 
+/// So many items are given back to the system in one go.
+const PIECE: usize = 16 * 1024;
+
+/// Makes another item of each. Of a million sessions both lists together would be
+/// the most that a run holds at any time, so the first one goes as the second grows.
+fn each_in_place_of<A, B>(mut items: Vec<A>, into: impl Fn(A) -> B) -> Vec<B> {
+    let mut made = Vec::with_capacity(items.len());
+    while let Some(item) = items.pop() {
+        made.push(into(item));
+        if items.len() % PIECE == 0 {
+            items.shrink_to_fit();
+        }
+    }
+    made.reverse();
+    made
+}
+
 /// Gives the session that the source itself is another name where a session
 /// inside has the source's own: two sessions never share a log.
 fn name_apart(units: &mut [SourceUnit]) {
+    if units.iter().all(|unit| !unit.found.name.as_bytes().is_empty()) {
+        return;
+    }
     let names: BTreeSet<RelPath> =
         units.iter().filter(|unit| !unit.found.name.as_bytes().is_empty()).map(|unit| unit.name.clone()).collect();
     for unit in units.iter_mut().filter(|unit| unit.found.name.as_bytes().is_empty()) {

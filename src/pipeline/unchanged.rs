@@ -84,32 +84,35 @@ fn state_of(file: &File, receipt: &Receipt) -> LogState {
 /// So many sessions are compared in one go.
 const AT_ONCE: usize = 256;
 
-/// Calls `say` for the sessions, each with its size, whose listing is what their
-/// receipts say, and whose logs are intact. Of those only the ends are read.
+/// Calls `say` for the sessions of a source, each with its size, whose listing is
+/// what their receipts say, and whose logs are intact. Of those only the ends are
+/// read.
 pub(crate) fn unchanged_as_listed<R: Send>(
-    units: &[(&SourceUnit, u64)],
-    source: &Source,
+    (source, sizes): (&Source, &[u64]),
     known: &Receipts,
     store: &Store,
     say: impl Fn(u64, &Receipt) -> R + Sync,
 ) -> Vec<Option<R>> {
-    let Ok(logs) = OpenFolder::at(store.root()) else { return units.iter().map(|_| None).collect() };
+    let mut said: Vec<Option<R>> = sizes.iter().map(|_| None).collect();
+    let Ok(logs) = OpenFolder::at(store.root()) else { return said };
     let log_is_intact = |receipt: &Receipt| {
         let opened = logs.open(&RelPath::from_key(&receipt.log));
         opened.is_ok_and(|file| state_of(&file, receipt) == LogState::Intact) && has_blobs(receipt, store)
     };
-    let some = |units: &[(&SourceUnit, u64)]| -> Vec<Option<R>> {
+    let look_at = |units: &[SourceUnit], sizes: &[u64], said: &mut [Option<R>]| {
         let mut receipts = known.in_order();
         let is_it = |unit: &SourceUnit, receipt: &Receipt| {
             let is_its = unit.found.standing != Standing::Retired && receipt.format == unit.found.adapter.id();
             is_its && is_as_listed(unit, source, receipt) && log_is_intact(receipt)
         };
-        units
-            .iter()
-            .map(|(unit, bytes)| receipts.get(&unit.name).filter(|receipt| is_it(unit, receipt)).map(|receipt| say(*bytes, &receipt)))
-            .collect()
+        for ((unit, bytes), said) in units.iter().zip(sizes).zip(said) {
+            *said = receipts.get(&unit.name).filter(|receipt| is_it(unit, receipt)).map(|receipt| say(*bytes, &receipt));
+        }
     };
-    units.par_chunks(AT_ONCE).with_max_len(1).flat_map_iter(some).collect()
+    // In the place where they stay: a million sessions have a million answers.
+    let places = said.par_chunks_mut(AT_ONCE).zip(source.units.par_chunks(AT_ONCE)).zip(sizes.par_chunks(AT_ONCE));
+    places.with_max_len(1).for_each(|((said, units), sizes)| look_at(units, sizes, said));
+    said
 }
 
 /// Tells whether names, sizes, times and permissions are those of a receipt, and all

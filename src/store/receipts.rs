@@ -198,6 +198,13 @@ impl Receipts {
         })
     }
 
+    /// Tells whether a unit below a folder has a receipt that was read.
+    #[must_use]
+    pub fn has_units_below(&self, folder: &RelPath) -> bool {
+        let start = format!("{}/", folder.key());
+        self.lines.iter().any(|line| line.unit.starts_with(&start))
+    }
+
     /// When the file was written that has a unit's receipt, in nanoseconds since the
     /// epoch.
     #[must_use]

@@ -162,3 +162,21 @@ fn nothing_invents_an_address_for_this_project() {
         assert!(is_set || !invented, "{file} names an address, and packaging/address names none");
     }
 }
+
+#[test]
+fn cargo_packs_what_builds_the_program_and_nothing_that_it_refuses() {
+    let list = Command::new(env!("CARGO"))
+        .args(["package", "--list", "--allow-dirty", "--offline"])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .unwrap();
+    assert!(list.status.success(), "{}", String::from_utf8_lossy(&list.stderr));
+    let names = String::from_utf8(list.stdout).unwrap();
+    // What some system has no names with, Cargo packs for none.
+    let refused: Vec<&str> = names.lines().filter(|name| name.contains([':', '"', '<', '>', '|', '?', '*', '\\'])).collect();
+    assert!(refused.is_empty(), "{refused:?}");
+    for needed in ["src/main.rs", "src/log/FORMAT.md", "docs/src/reference/findings.md", "LICENSE", "README.md", "Cargo.lock"] {
+        assert!(names.lines().any(|name| name == needed), "{needed}");
+    }
+    assert!(names.lines().any(|name| name.starts_with("fixtures/gptme/tour/input/")), "the README's first command");
+}

@@ -139,6 +139,28 @@ fn what_programs_keep_at_their_usual_places_is_found_and_converted() {
 }
 
 #[test]
+fn a_folder_of_sessions_beside_a_database_has_a_place_of_its_own() {
+    let home = Home::new();
+    let program = home.at(".local/share/opencode");
+    for case in ["opencode/tour", "opencode-tree/plain"] {
+        support::copy_tree(&Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(case).join("input"), &program);
+    }
+    // As an update of the program leaves them: first both at once, then again, and the
+    // second one by itself.
+    for words in [&["migrate", "--all"][..], &["migrate", "--all"], &["migrate", ".local/share/opencode/storage"]] {
+        well(&home.run(&[words, &["-o", "store"]].concat()));
+    }
+    assert!(home.at("store/opencode").is_dir() && home.at("store/opencode-tree").is_dir());
+    well(&home.run(&["verify", "store", "--source", ".local/share/opencode/storage"]));
+    // What the source around it has already is not converted once more.
+    let inside = home.at("work/inside");
+    fs::create_dir_all(inside.join("deep/chat")).unwrap();
+    fs::write(inside.join("deep/chat/conversation.jsonl"), lines(2)).unwrap();
+    well(&home.both(&[]));
+    assert_eq!(code(&home.run(&["migrate", "work/inside", "-o", "store"])), Some(2));
+}
+
+#[test]
 fn settings_name_sources_and_store_for_migrate_and_verify() {
     let home = Home::new();
     let config = "[migrate]\nsources = [\"work\", \"private\"]\noutput = \"store\"\n[verify]\nsource = \"work\"\n";

@@ -364,6 +364,28 @@ fn rows_that_are_not_what_logs_say_are_found() {
 }
 
 #[test]
+fn the_hint_for_a_damaged_file_brings_it_back() {
+    let bench = with_sessions(2);
+    let (store, tables) = (bench.dest(), bench.path("tables"));
+    export(&store, &tables, &[]);
+    let whole = files(&tables);
+    let damaged = whole.keys().find(|name| name.starts_with("messages/")).map(|name| tables.join(name)).unwrap();
+    let mut bytes = fs::read(&damaged).unwrap();
+    bytes[100] ^= 1;
+    fs::remove_file(&damaged).unwrap();
+    fs::write(&damaged, bytes).unwrap();
+    let done = everlog(&["verify", store.to_str().unwrap(), "--tables", tables.to_str().unwrap()]);
+    assert!(stderr(&done).contains("it writes a file again that you have removed"), "{}", stderr(&done));
+    fs::remove_file(&damaged).unwrap();
+    export(&store, &tables, &[]);
+    assert_eq!(files(&tables), whole);
+    assert!(compare(&store, &tables).1);
+    // One file of another kind is no folder of tables, and is called what it is.
+    let done = everlog(&["verify", store.to_str().unwrap(), "--tables", damaged.to_str().unwrap()]);
+    assert!(code(&done) == Some(2) && stderr(&done).contains("only the folder that"), "{}", stderr(&done));
+}
+
+#[test]
 fn hostile_values_are_kept_or_null() {
     let bench = Bench::new();
     let line = |content: &str, time: &str, more: &str| {

@@ -6,8 +6,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The registries, and the examples of the crate's first page.
-const MAY_NAME: &[&str] = &["adapters/mod.rs", "maintenance/mod.rs", "lib.rs"];
+/// The registries, the examples of the crate's first page, and those of the help.
+const MAY_NAME: &[&str] = &["adapters/mod.rs", "maintenance/mod.rs", "lib.rs", "cli/help.rs"];
 
 /// Parts of names that are long and common words all the same.
 const COMMON: &[&str] = &["sqlite", "state"];

@@ -68,8 +68,8 @@ pub(super) enum Enough {
 
 /// Finds what matches in one log.
 pub(super) fn hits(row: &SessionRow, pattern: &Pattern, filter: &Filter, enough: Enough) -> Result<Vec<Hit>, CommandError> {
-    let stream = |source: StreamError| CommandError::Stream { path: row.path.clone(), source };
-    let file = disk::open(&row.path)?;
+    let stream = |source: StreamError| CommandError::Stream { path: row.path(), source };
+    let file = disk::open(&row.path())?;
     let mut search = Search { row, pattern, filter, on_branch: None, called: HashMap::new(), hits: Vec::new(), failure: None };
     each_stretch(&file, |stretch| search.stretch(stretch, enough)).map_err(stream)?;
     match search.failure {
@@ -95,12 +95,12 @@ impl OnBranch {
     }
 
     fn of(row: &SessionRow, branch: &Branch) -> Result<OnBranch, CommandError> {
-        let stream = |source: StreamError| CommandError::Stream { path: row.path.clone(), source };
+        let stream = |source: StreamError| CommandError::Stream { path: row.path(), source };
         let head = match branch {
             Branch::All => return Ok(OnBranch::All),
             Branch::Active => {
                 // The last checkpoint names the path that is shown by default.
-                let tail: Option<LogTail<File>> = LogTail::open(disk::open(&row.path)?).map_err(stream)?;
+                let tail: Option<LogTail<File>> = LogTail::open(disk::open(&row.path())?).map_err(stream)?;
                 if let Some(tail) = tail.filter(|tail| !tail.projects()) {
                     return Ok(OnBranch::Runs(tail.path().to_vec()));
                 }
@@ -108,8 +108,8 @@ impl OnBranch {
             }
             Branch::Named(name) => Some(HeadName::parse(name)),
         };
-        let mut view = logs::open_any(&row.path, None)?;
-        let node = match nodes::wanted(&mut view, &row.path, head.as_ref(), None) {
+        let mut view = logs::open_any(&row.path(), None)?;
+        let node = match nodes::wanted(&mut view, &row.path(), head.as_ref(), None) {
             Ok(node) => node,
             // A session without such a branch has nothing on it.
             Err(CommandError::NoSuchHead { .. }) => Seq::ROOT,
@@ -178,8 +178,7 @@ impl Search<'_> {
         if !is_message || event.is_hidden_from("loader") || !self.is_recent(&event) {
             return Ok(());
         }
-        let message =
-            Message::of(&Shown::plain(event), 0).map_err(|source| CommandError::Stream { path: self.row.path.clone(), source })?;
+        let message = Message::of(&Shown::plain(event), 0).map_err(|source| CommandError::Stream { path: self.row.path(), source })?;
         let Some(message) = message else { return Ok(()) };
         let mut found = Vec::new();
         for said in self.said(&message) {

@@ -107,10 +107,10 @@ impl Tally {
 
 /// Counts one session: every message once, on whatever branch.
 pub(super) fn count(row: &SessionRow) -> Result<Tally, CommandError> {
-    let stream = |source: StreamError| CommandError::Stream { path: row.path.clone(), source };
+    let stream = |source: StreamError| CommandError::Stream { path: row.path(), source };
     let mut session = Session::default();
     let mut failure = None;
-    each_stretch(&disk::open(&row.path)?, |stretch| {
+    each_stretch(&disk::open(&row.path())?, |stretch| {
         for line in stretch.split(|byte| *byte == b'\n') {
             if let Err(error) = session.line(line) {
                 failure = Some(error);
