@@ -17,7 +17,8 @@ const NULL_CONTENT: &str = "$null_content";
 const NULL_ENCRYPTED: &str = "$null_encrypted";
 
 const INPUT_TEXT: Table = Table(&[("type", Constant("\"input_text\"")), ("text", Field("text", Text))]);
-const OUTPUT_TEXT: Table = Table(&[("type", Constant("\"output_text\"")), ("text", Field("text", Text))]);
+const OUTPUT_TEXT: Table =
+    Table(&[("type", Constant("\"output_text\"")), ("text", Field("text", Text)), ("annotations", Ext), ("logprobs", Ext)]);
 const IMAGE: Table = Table(&[("type", Constant("\"input_image\"")), ("image_url", Field("uri", Text)), ("detail", Ext)]);
 const SUMMARY_TEXT: Table = Table(&[("type", Constant("\"summary_text\"")), ("text", Field("text", Text))]);
 const REASONING_TEXT: Table = Table(&[("type", Constant("\"reasoning_text\"")), ("text", Field("text", Text))]);

@@ -47,6 +47,8 @@ pub(super) fn discover(folder: &FolderView<'_>) -> Found {
         return found;
     }
     let names = if folder.has_file(home::NAMES) { home::names_in(&folder.all_bytes(home::NAMES)) } else { BTreeMap::new() };
+    // Of files of one name the last counts.
+    rollouts.sort_by_key(|rollout| names::rank(rollout.path));
     let by_rollout: HashMap<&str, &FoundRollout<'_>> = rollouts.iter().map(|rollout| (rollout.name.rollout, rollout)).collect();
     let mut threads: BTreeMap<&str, Vec<&FoundRollout<'_>>> = BTreeMap::new();
     for rollout in &rollouts {

@@ -9,7 +9,7 @@ use crate::json::{self, Kind};
 use crate::model::ids::Seq;
 
 use super::marks::{Mark, turn_of};
-use super::record::{Item, get, members_of, text};
+use super::record::{Item, get, members_of, some, text};
 
 /// One record, as far as it matters for the list.
 #[derive(Debug, Clone)]
@@ -32,6 +32,8 @@ pub(super) struct ItemInfo<'a> {
     pub source: Source<'a>,
     pub item: Item,
     pub mark: Mark,
+    /// How it is seen wherever it stands.
+    pub alter: Alter,
     /// Its message in the log, and the node that has brought it.
     pub message: Seq,
     pub node: Seq,
@@ -73,6 +75,8 @@ pub(super) enum Alter {
     Nothing,
     /// With these texts in the place of its content.
     Texts(Rc<Vec<String>>),
+    /// An output without its texts that are empty.
+    NoEmptyTexts,
     /// Not at all.
     Out,
 }
@@ -171,7 +175,8 @@ impl<'a> Thread<'a> {
 
     /// A place for an item where it was put.
     pub(super) fn slot(&self, item: usize) -> Slot {
-        Slot { item, node: self.items[item].node, alter: Alter::Nothing }
+        let info = &self.items[item];
+        Slot { item, node: info.node, alter: info.alter.clone() }
     }
 
     /// Takes the last turns off a list.
@@ -252,6 +257,13 @@ impl<'a> Thread<'a> {
         texts
     }
 
+    fn has_parts(&self, slot: &Slot) -> bool {
+        match &self.items[slot.item].source {
+            Source::Stored(item) => json::elements(content(&members_of(item))).next().is_some(),
+            Source::Summary(_) => true,
+        }
+    }
+
     /// Whether the texts of a prompt are all that it has.
     fn is_only_texts(&self, slot: &Slot) -> bool {
         match &self.items[slot.item].source {
@@ -259,7 +271,7 @@ impl<'a> Thread<'a> {
                 let members = members_of(item);
                 let is_text = |part: &[u8]| get(&members_of(part), "type") == Some(b"\"input_text\"");
                 let mut parts = json::elements(content(&members)).peekable();
-                parts.peek().is_some() && parts.all(is_text) && get(&members, "phase").is_none()
+                parts.peek().is_some() && parts.all(is_text) && some(&members, "phase").or(some(&members, "status")).is_none()
             }
             Source::Summary(_) => true,
         }
@@ -274,7 +286,7 @@ impl<'a> Thread<'a> {
                 break;
             }
             let mut texts = self.texts(slot);
-            if texts.is_empty() {
+            if texts.is_empty() && self.has_parts(slot) {
                 texts.push(String::new());
             }
             let bytes: usize = texts.iter().map(String::len).sum();

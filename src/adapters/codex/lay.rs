@@ -283,7 +283,8 @@ impl<'a, 's> Layer<'a, 's> {
             let replacement = match &slot.alter {
                 Alter::Out => "null".to_owned(),
                 Alter::Texts(texts) => format!("{{\"content\":{}}}", parts(texts)),
-                Alter::Nothing if uncalled.contains(&at) => "null".to_owned(),
+                Alter::Nothing | Alter::NoEmptyTexts if uncalled.contains(&at) => "null".to_owned(),
+                Alter::NoEmptyTexts => "{\"shown_as\":\"without_empty_texts\"}".to_owned(),
                 Alter::Nothing if unanswered.contains(&at) => "{\"shown_as\":\"unanswered_call\"}".to_owned(),
                 Alter::Nothing => continue,
             };

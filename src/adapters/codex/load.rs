@@ -25,12 +25,14 @@ mod entry;
 mod item;
 mod lineage;
 mod marks;
+mod metadata;
 mod object;
 mod parts;
 mod print;
 mod record;
 mod rollout;
 mod send;
+mod shapes;
 
 use std::collections::BTreeMap;
 
@@ -38,7 +40,7 @@ use crate::model::files::Files;
 use crate::model::heads::{HeadKind, HeadName};
 use crate::model::loaded::{LoadOutcome, Loader, NO_SUCH_HEAD};
 
-use record::{Record, What};
+use record::{History, Record, What};
 use rollout::Rollouts;
 
 /// The head of a session of which the program loads nothing.
@@ -64,7 +66,7 @@ struct Thread<'f> {
 /// What was read of a rollout.
 enum Loaded {
     /// The records of the newer generations, oldest first.
-    Records(Vec<Record>),
+    Records(History, Vec<Record>),
     /// A rollout of an older generation, which shows its items as they are.
     Early(usize),
 }
@@ -86,7 +88,7 @@ impl<'f> Thread<'f> {
             None => Err(lineage::EMPTY),
         };
         let mut others: BTreeMap<String, Other> = rollouts.others().map(|(id, at)| (id.to_owned(), Other::Rollout(at))).collect();
-        if let Ok(Loaded::Records(records)) = &main {
+        if let Ok(Loaded::Records(_, records)) = &main {
             let all: Vec<(String, Other)> = cuts(records).collect();
             others.extend(all.into_iter().rev().take(MOST_CUTS));
         }
@@ -97,7 +99,7 @@ impl<'f> Thread<'f> {
     fn loads_nothing(&self) -> bool {
         match &self.main {
             Ok(Loaded::Early(at)) => self.rollouts.text(*at).is_ok_and(early::shows_nothing),
-            Ok(Loaded::Records(_)) => false,
+            Ok(Loaded::Records(..)) => false,
             Err(_) => self.rollouts.main().is_some(),
         }
     }
@@ -118,9 +120,9 @@ impl<'f> Thread<'f> {
     fn show(&self, loaded: &Loaded, end: usize, show: &mut dyn FnMut(&[u8])) -> Result<(), &'static str> {
         match loaded {
             Loaded::Early(at) => early::show(self.rollouts.text(*at)?, show),
-            Loaded::Records(records) => {
+            Loaded::Records(history, records) => {
                 let records = records.get(..end).unwrap_or(records);
-                send::send(&context::rebuild(&self.rollouts, records), show);
+                send::send(&context::rebuild(&self.rollouts, *history, records), show);
                 Ok(())
             }
         }
@@ -132,7 +134,7 @@ fn read(rollouts: &Rollouts<'_>, at: usize) -> Result<Loaded, &'static str> {
     if early::is_early(rollouts.text(at)?) {
         return Ok(Loaded::Early(at));
     }
-    lineage::read(rollouts, at).map(Loaded::Records)
+    lineage::read(rollouts, at).map(|(history, records)| Loaded::Records(history, records))
 }
 
 /// The heads that end before a compaction or a rollback.

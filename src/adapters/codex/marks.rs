@@ -5,8 +5,10 @@ use std::borrow::Cow;
 
 use crate::json::{self, Kind, Member};
 use crate::model::digest::sha256_hex;
+use crate::runtimes::rust;
 
 use super::record::{Item, get, inside, members_of, text};
+use super::typed;
 
 /// What an item counts as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -161,17 +163,10 @@ fn is_from_agent(members: &[Member<'_>]) -> bool {
     let mut parts = json::elements(list).map(members_of);
     let (Some(only), None) = (parts.next(), parts.next()) else { return false };
     let Some(said) = text(&only, "text") else { return false };
-    let mut object = Vec::new();
-    if json::scan_object(said.trim().as_bytes(), json::Dialect::Strict, &mut object).is_err() {
-        return false;
-    }
-    let is_flag = |key: &str| get(&object, key).is_some_and(|value| matches!(json::kind_of(value), Kind::True | Kind::False));
-    ["author", "recipient", "content"].iter().all(|key| text(&object, key).is_some())
-        && get(&object, "other_recipients").is_some_and(|list| json::kind_of(list) == Kind::Array)
-        && is_flag("trigger_turn")
+    rust::parse(said.as_bytes()).is_some_and(|value| typed::has(&members_of(value.text()), typed::BETWEEN_AGENTS))
 }
 
 /// The turn that an item was written in.
 pub(super) fn turn_of(members: &[Member<'_>]) -> Option<String> {
-    text(&inside(members, super::record::PASSTHROUGH), "turn_id")
+    text(&inside(members, typed::PASSTHROUGH), "turn_id")
 }

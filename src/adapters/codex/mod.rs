@@ -23,6 +23,7 @@ mod rolled_back;
 mod scan;
 mod show;
 mod tables;
+mod typed;
 
 use crate::adapters::exporter::Exporter;
 use crate::adapters::format::{Check, DefaultPlace, Format, Found, ReadSummary};

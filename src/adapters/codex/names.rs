@@ -69,7 +69,12 @@ fn matches_pattern(text: &str, pattern: &str) -> bool {
         && text.bytes().zip(pattern.bytes()).all(|(byte, wanted)| if wanted == b'd' { byte.is_ascii_digit() } else { byte == wanted })
 }
 
-/// By what the files of a thread are in order, of which a resume reads the last: their
+/// The folder of a path.
+pub(super) fn folder(path: &[u8]) -> &[u8] {
+    memchr::memrchr(b'/', path).map_or(b"", |at| &path[..at])
+}
+
+/// By what the files of a thread are in order: their
 /// stems, and of equal ones a plain file after a compressed one and the newer folder last.
 pub(super) fn rank(path: &[u8]) -> (&str, bool, &[u8]) {
     let name = parse(path);

@@ -10,11 +10,12 @@ use crate::model::files::{Files, RelPath};
 use crate::model::finding::Findings;
 use crate::model::ids::Seq;
 
-use super::history::{Compaction, ItemInfo, NO_SUMMARY, Slot, Source, Step, Thread};
+use super::history::{Alter, Compaction, ItemInfo, NO_SUMMARY, Slot, Source, Step, Thread};
 use super::marks::{Mark, mark};
 use super::names;
 use super::record::{Item, Record, get, members_of, some, text};
 use super::scan::{self, Generation, RecordLine, Scan};
+use super::typed;
 
 /// One file of the thread, or the beginning of another thread's that it goes on from.
 pub(super) struct Rollout<'a> {
@@ -95,12 +96,27 @@ impl<'a> Prepared<'a> {
 
     fn add(&mut self, path: Option<&'a RelPath>, bytes: &'a [u8], id: String, scan: Scan<'a>) {
         let mut steps = Vec::new();
+        let known = self.thread.compactions.len();
         for (number, line) in scan.records.iter().enumerate() {
             if let Some(step) = self.step(line, scan.generation) {
                 steps.push(PlacedStep { step, record: number, end: line.end });
             }
         }
+        if !scan.header.is_paginated {
+            self.leave_out_snapshots(known);
+        }
         self.rollouts.push(Rollout { path, bytes, id, scan, steps, base: BaseOf::Nothing });
+    }
+
+    /// Leaves snapshots out of what compactions have kept, from this one on: in rollouts of
+    /// the older kind Codex drops them.
+    fn leave_out_snapshots(&mut self, from: usize) {
+        for item in self.thread.compactions[from..].iter().flat_map(|compaction| compaction.items.iter().flatten()) {
+            let info = &mut self.thread.items[*item];
+            if info.item == Item::GhostSnapshot {
+                info.alter = Alter::Out;
+            }
+        }
     }
 
     fn step(&mut self, line: &RecordLine<'a>, generation: Generation) -> Option<Step> {
@@ -113,6 +129,9 @@ impl<'a> Prepared<'a> {
                 if line.record == Record::BetweenAgents {
                     let info = &mut self.thread.items[item];
                     (info.item, info.mark) = (Item::AgentMessage, Mark::AgentTurn);
+                }
+                if typed::has_empty_text(members_of(payload(value)?).as_slice()) {
+                    self.thread.items[item].alter = Alter::NoEmptyTexts;
                 }
                 let is_left_out = self.is_left_out(item);
                 (!is_left_out).then_some(Step::Item(item))
@@ -141,7 +160,14 @@ impl<'a> Prepared<'a> {
         let members = members_of(value);
         let item = text(&members, "type").map_or(Item::Unknown, |name| Item::named(&name));
         let mark = mark(item, &members);
-        self.thread.items.push(ItemInfo { source: Source::Stored(value), item, mark, message: Seq::ROOT, node: Seq::ROOT });
+        self.thread.items.push(ItemInfo {
+            source: Source::Stored(value),
+            item,
+            mark,
+            alter: Alter::Nothing,
+            message: Seq::ROOT,
+            node: Seq::ROOT,
+        });
         self.thread.items.len() - 1
     }
 
@@ -155,7 +181,14 @@ impl<'a> Prepared<'a> {
         json::push_string(&text, &mut said);
         let message = [b"{\"role\":\"user\",\"content\":[{\"type\":\"input_text\",\"text\":", said.as_slice(), b"}]}"].concat();
         let mark = mark(Item::Message, &members_of(&message));
-        self.thread.items.push(ItemInfo { source: Source::Summary(text), item: Item::Message, mark, message: Seq::ROOT, node: Seq::ROOT });
+        self.thread.items.push(ItemInfo {
+            source: Source::Summary(text),
+            item: Item::Message,
+            mark,
+            alter: Alter::Nothing,
+            message: Seq::ROOT,
+            node: Seq::ROOT,
+        });
         self.thread.items.len() - 1
     }
 
@@ -221,11 +254,14 @@ impl<'a> Prepared<'a> {
         self.standings = vec![Standing::Foreign; self.rollouts.len()];
         let stem = |n: usize| rank(&self.rollouts[n]).1.0;
         for (at, n) in own.iter().enumerate() {
-            self.standings[*n] = match own.get(at + 1) {
-                None => Standing::Main,
-                Some(next) if !stem(*n).is_empty() && stem(*n) == stem(*next) => Standing::Shadowed,
-                Some(_) => Standing::Earlier,
-            };
+            let is_shadowed = own.get(at + 1).is_some_and(|next| !stem(*n).is_empty() && stem(*n) == stem(*next));
+            self.standings[*n] = if is_shadowed { Standing::Shadowed } else { Standing::Earlier };
+        }
+        // Codex looks into the newest folder first, and there for the greatest name.
+        let folder = |n: usize| self.rollouts[n].path.map(|path| names::folder(path.as_bytes()));
+        let found = own.into_iter().filter(|n| self.standings[*n] == Standing::Earlier).max_by_key(|n| (folder(*n), stem(*n)));
+        if let Some(main) = found {
+            self.standings[main] = Standing::Main;
         }
     }
 

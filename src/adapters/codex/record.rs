@@ -1,9 +1,9 @@
 //! One line of a rollout: whether Codex takes it, and for what.
 
-use uuid::Uuid;
-
-use crate::json::{self, Dialect, Kind, Member, Value};
+use crate::json::{self, Dialect, Kind, Member};
 use crate::runtimes::rust;
+
+use super::typed::{self, is_unsigned};
 
 /// What a record is to the loader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -143,8 +143,6 @@ pub(super) fn parse(line: &[u8]) -> Result<&[u8], NoRecord> {
     }
 }
 
-const EVENTS_WITH_TEXT: &[(&str, &str)] = &[("user_message", "message"), ("agent_message", "message"), ("agent_reasoning", "text")];
-
 /// Judges a record with an envelope.
 ///
 /// # Errors
@@ -162,27 +160,29 @@ pub(super) fn judge(members: &[Member<'_>]) -> Result<Record, NoRecord> {
         return if is_known(&name) { reject("it has no payload") } else { Ok(Record::Unknown) };
     };
     let payload = json::all_members(payload);
-    let has_text = |key: &str| text(&payload, key).is_some();
     match name.as_str() {
         "session_meta" => {
-            let is_complete = ["timestamp", "cwd", "originator", "cli_version"].iter().all(|key| has_text(key));
-            let is_right = is_id(&payload, "id") && some(&payload, "history_base").is_none_or(is_base);
-            if is_complete && is_right { Ok(Record::Meta) } else { reject("a header without its id, time, folder or version") }
+            if typed::has(&payload, typed::HEADER) {
+                Ok(Record::Meta)
+            } else {
+                reject("a header whose fields are missing or of another kind")
+            }
         }
         "response_item" => {
-            if some(members, "metadata").is_some_and(|value| json::kind_of(value) != Kind::Object) {
-                return reject("its metadata is no object");
+            if get(members, "metadata").is_some_and(|value| !typed::is_metadata(value)) {
+                return reject("its metadata is not right");
             }
             judge_item(&payload).map(|item| if item == Item::Unknown { Record::Unknown } else { Record::Item(item) })
         }
         "compacted" => {
-            if !has_text("message") {
-                return reject("a compaction without a message");
+            if !typed::has(&payload, typed::COMPACTION) {
+                return reject("a compaction whose fields are missing or of another kind");
             }
-            if some(&payload, "window_number").is_some_and(|number| !is_integer(number)) {
-                return reject("its window number is no number");
+            let items = some(&payload, "replacement_history");
+            if some(&payload, "replacement_history_metadata").is_some_and(|metadata| !typed::are_of_items(metadata, items)) {
+                return reject("a compaction with metadata of other items");
             }
-            if let Some(list) = some(&payload, "replacement_history") {
+            if let Some(list) = items {
                 if json::kind_of(list) != Kind::Array {
                     return reject("its history is no list");
                 }
@@ -196,9 +196,10 @@ pub(super) fn judge(members: &[Member<'_>]) -> Result<Record, NoRecord> {
             Ok(Record::Compacted)
         }
         "event_msg" => judge_event(&payload),
-        "turn_context" => Ok(Record::TurnContext),
+        "turn_context" if typed::has(&payload, typed::TURN_CONTEXT) => Ok(Record::TurnContext),
+        "turn_context" => reject("settings whose fields are missing or of another kind"),
         "inter_agent_communication" => {
-            if has_text("author") && has_text("recipient") && has_text("content") {
+            if typed::has(&payload, typed::BETWEEN_AGENTS) {
                 Ok(Record::BetweenAgents)
             } else {
                 reject("a message between agents without its parts")
@@ -207,18 +208,6 @@ pub(super) fn judge(members: &[Member<'_>]) -> Result<Record, NoRecord> {
         known if is_known(known) => Ok(Record::Other),
         _ => Ok(Record::Unknown),
     }
-}
-
-/// Whether the value of a key is a UUID.
-fn is_id(members: &[Member<'_>], key: &str) -> bool {
-    text(members, key).is_some_and(|id| Uuid::try_parse(&id).is_ok())
-}
-
-/// Whether a value says where a rollout goes on from.
-fn is_base(base: &[u8]) -> bool {
-    let members = members_of(base);
-    let numbers = ["end_ordinal_exclusive", "end_byte_offset"];
-    is_id(&members, "thread_id") && numbers.iter().all(|key| get(&members, key).is_some_and(is_unsigned))
 }
 
 fn is_known(name: &str) -> bool {
@@ -239,14 +228,12 @@ fn is_known(name: &str) -> bool {
 
 fn judge_event(payload: &[Member<'_>]) -> Result<Record, NoRecord> {
     let Some(name) = text(payload, "type") else { return Err(NoRecord::Rejected("an event without a type")) };
-    if let Some((_, key)) = EVENTS_WITH_TEXT.iter().find(|(known, _)| *known == name)
-        && text(payload, key).is_none()
-    {
-        return Err(NoRecord::Rejected("an event without its text"));
-    }
+    let reject = |why| Err(NoRecord::Rejected(why));
     Ok(match name.as_str() {
-        "user_message" => Record::UserEvent,
-        "task_started" | "turn_started" => Record::TurnStarted,
+        "user_message" if typed::has(payload, typed::USER_EVENT) => Record::UserEvent,
+        "user_message" => return reject("an event of a prompt whose fields are missing or of another kind"),
+        "task_started" | "turn_started" if typed::has(payload, typed::TURN_STARTED) => Record::TurnStarted,
+        "task_started" | "turn_started" => return reject("an event of a turn whose fields are missing or of another kind"),
         "thread_rolled_back" => {
             let turns = get(payload, "num_turns").and_then(|n| std::str::from_utf8(n).ok()).and_then(|n| n.parse::<u32>().ok());
             if turns.is_none() {
@@ -254,113 +241,18 @@ fn judge_event(payload: &[Member<'_>]) -> Result<Record, NoRecord> {
             }
             Record::RolledBack
         }
+        "agent_message" if text(payload, "message").is_none() => return reject("an event without its text"),
+        "agent_reasoning" if text(payload, "text").is_none() => return reject("an event without its text"),
         _ => Record::Other,
     })
 }
-
-fn is_unsigned(value: &[u8]) -> bool {
-    rust::unsigned(Value::trusted(value)).is_some()
-}
-
-fn is_integer(value: &[u8]) -> bool {
-    is_unsigned(value) || std::str::from_utf8(value).is_ok_and(|text| text.parse::<i64>().is_ok())
-}
-
-/// The key of the metadata that an item carries for its writer alone.
-pub(super) const PASSTHROUGH: &str = "internal_chat_message_metadata_passthrough";
 
 /// Judges an item.
 ///
 /// # Errors
 /// Where Codex skips the record that it is in.
 pub(super) fn judge_item(members: &[Member<'_>]) -> Result<Item, NoRecord> {
-    let reject = |why| Err(NoRecord::Rejected(why));
-    let Some(name) = text(members, "type") else { return reject("an item without a type") };
+    let Some(name) = text(members, "type") else { return Err(NoRecord::Rejected("an item without a type")) };
     let item = Item::named(&name);
-    if item == Item::Unknown {
-        return Ok(item);
-    }
-    let has_text = |key: &str| text(members, key).is_some();
-    let is_optional_text = |key: &str| some(members, key).is_none_or(|value| json::kind_of(value) == Kind::String);
-    let is_list = |key: &str| get(members, key).is_some_and(|value| json::kind_of(value) == Kind::Array);
-    if !is_optional_text("id") {
-        return reject("its id is no text");
-    }
-    if let Some(about) = some(members, PASSTHROUGH) {
-        let is_right = json::kind_of(about) == Kind::Object
-            && some(&json::all_members(about), "turn_id").is_none_or(|id| json::kind_of(id) == Kind::String);
-        if !is_right {
-            return reject("its metadata is not right");
-        }
-    }
-    let output_is_right = || match get(members, "output") {
-        Some(output) if json::kind_of(output) == Kind::Array => {
-            json::elements(output).all(|part| is_part(part, &["input_text", "input_image", "input_audio", "encrypted_content"]))
-        }
-        Some(output) => json::kind_of(output) == Kind::String,
-        None => false,
-    };
-    let is_complete = match item {
-        Item::Message => {
-            let is_phase = |phase: &[u8]| matches!(phase, b"\"commentary\"" | b"\"final_answer\"");
-            has_text("role")
-                && is_list("content")
-                && json::elements(get(members, "content").unwrap_or(b"[]"))
-                    .all(|part| is_part(part, &["input_text", "output_text", "input_image", "input_audio"]))
-                && some(members, "phase").is_none_or(is_phase)
-        }
-        Item::Reasoning => {
-            let is_content = |list: &[u8]| {
-                json::kind_of(list) == Kind::Array && json::elements(list).all(|part| is_part(part, &["reasoning_text", "text"]))
-            };
-            is_list("summary")
-                && json::elements(get(members, "summary").unwrap_or(b"[]")).all(|part| is_part(part, &["summary_text"]))
-                && some(members, "content").is_none_or(is_content)
-                && is_optional_text("encrypted_content")
-        }
-        Item::FunctionCall => has_text("name") && has_text("arguments") && has_text("call_id") && is_optional_text("namespace"),
-        Item::FunctionOutput => output_is_right() && is_optional_text("call_id") && is_optional_text("name"),
-        Item::CustomCall => has_text("call_id") && has_text("name") && has_text("input") && is_optional_text("status"),
-        Item::CustomOutput => has_text("call_id") && output_is_right() && is_optional_text("name"),
-        Item::ShellCall => {
-            let is_status = matches!(get(members, "status"), Some(b"\"completed\"" | b"\"in_progress\"" | b"\"incomplete\""));
-            let action = inside(members, "action");
-            is_status
-                && text(&action, "type").as_deref() == Some("exec")
-                && get(&action, "command").is_some_and(is_list_of_texts)
-                && is_optional_text("call_id")
-        }
-        Item::SearchCall => has_text("execution") && get(members, "arguments").is_some() && is_optional_text("call_id"),
-        Item::SearchOutput => has_text("status") && has_text("execution") && is_list("tools") && is_optional_text("call_id"),
-        Item::WebSearch => {
-            is_optional_text("status") && some(members, "action").is_none_or(|action| text(&members_of(action), "type").is_some())
-        }
-        Item::ImageGeneration => has_text("status") && has_text("result") && is_optional_text("revised_prompt"),
-        Item::Compaction => has_text("encrypted_content"),
-        Item::ContextCompaction => is_optional_text("encrypted_content"),
-        Item::AgentMessage => has_text("author") && has_text("recipient") && is_list("content"),
-        Item::AdditionalTools => has_text("role") && is_list("tools"),
-        Item::GhostSnapshot => get(members, "ghost_commit").is_some_and(|commit| json::kind_of(commit) == Kind::Object),
-        Item::Unknown => true,
-    };
-    if is_complete { Ok(item) } else { reject("an item whose fields are missing or of another kind") }
-}
-
-fn is_list_of_texts(value: &[u8]) -> bool {
-    json::kind_of(value) == Kind::Array && json::elements(value).all(|text| json::kind_of(text) == Kind::String)
-}
-
-/// Whether a value is a part of one of these types, with the text that it needs.
-fn is_part(part: &[u8], types: &[&str]) -> bool {
-    let members = members_of(part);
-    let Some(name) = text(&members, "type").filter(|name| types.contains(&name.as_str())) else { return false };
-    match name.as_str() {
-        "input_image" => {
-            let is_detail = |detail: &[u8]| matches!(detail, b"\"auto\"" | b"\"low\"" | b"\"high\"" | b"\"original\"");
-            text(&members, "image_url").is_some() && some(&members, "detail").is_none_or(is_detail)
-        }
-        "input_audio" => text(&members, "audio_url").is_some(),
-        "encrypted_content" => text(&members, "encrypted_content").is_some(),
-        _ => text(&members, "text").is_some(),
-    }
+    if typed::is_item(item, members) { Ok(item) } else { Err(NoRecord::Rejected("an item whose fields are missing or of another kind")) }
 }

@@ -59,9 +59,9 @@ impl Records {
     /// Takes an event of an open compaction.
     fn item(&mut self, log: &mut dyn LogAccess, mut open: OpenCompaction, seq: Seq, out: &mut dyn RecordSink) -> Result<(), StreamError> {
         let is_rebuilt = get(&json::all_members(&open.payload), "rebuilt").is_some();
-        // Of a list that the program makes only the summary is its record's.
+        // Of a list that the program makes only the summary is its record's: the last.
         let message = match log.kind(seq) == EventKind::Repeat {
-            true if is_rebuilt => None,
+            true if is_rebuilt && open.left > 1 => None,
             true => Some(repeated(log, seq)?),
             false => Some(seq),
         };

@@ -235,7 +235,8 @@ impl<'a> Scan<'a> {
         if mode.is_some_and(|mode| mode != "legacy" && mode != "paginated") {
             return Some(UNKNOWN_MODE.to_owned());
         }
-        if !is_utf8 {
+        // Of a paginated rollout only the lines that are not UTF-8 are skipped.
+        if !is_utf8 && !self.header.is_paginated {
             return Some(NOT_UTF8.to_owned());
         }
         let last = self.records.iter().rfind(|line| line.record != Record::Unknown);

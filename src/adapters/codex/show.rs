@@ -1,5 +1,7 @@
 //! What a resumed session sends to the model of one item.
 
+use std::borrow::Cow;
+
 use sha1::{Digest, Sha1};
 use uuid::{Builder, Uuid};
 
@@ -20,6 +22,9 @@ const NO_REMOTE_IMAGES: &[u8] = b"{\"type\":\"input_text\",\"text\":\"image cont
 
 /// The word of an edit for a call that nothing answers.
 const UNANSWERED: &[u8] = b"\"unanswered_call\"";
+
+/// The word of an edit for an output that is shown without its empty texts.
+const WITHOUT_EMPTY_TEXTS: &[u8] = b"\"without_empty_texts\"";
 
 /// The namespace of the ids that Codex makes for outputs.
 const NAMESPACE: Uuid = Uuid::from_u128(0x90d3_8d3e_6a5b_4d52_bfe2_2f1e_634b_fac4);
@@ -59,15 +64,20 @@ fn show(shown: &Shown<'_>, shapes: &Shapes, hand_on: &mut dyn FnMut(&[u8])) -> R
         }
     };
     let mut out = Vec::with_capacity(item.len());
-    let members = members_of(item);
+    let mut members = members_of(item);
+    if content.is_some() && text(&members, "role").as_deref() == Some("user") {
+        // Of a prompt that a compaction has kept only the texts are left.
+        members.retain(|member| !member.is("phase") && !member.is("status"));
+    }
     if words == Some(AS_STORED.as_bytes()) {
         out = rust::parse(item).map(rust::printed).unwrap_or_else(|| item.to_vec());
     } else if words.is_some() {
         out = javascript::printed_raw(Value::trusted(item), Numbers::Printed).into_owned();
     } else if is_agent_record {
         push_agent_record(&members, &mut out);
-    } else if !push_item(&members, &mut out) {
-        return Ok(());
+    } else {
+        let parts = if get(&edit, "shown_as") == Some(WITHOUT_EMPTY_TEXTS) { Parts::WithoutEmptyTexts } else { Parts::All };
+        push_item(&members, parts, &mut out);
     }
     hand_on(&out);
     if get(&edit, "shown_as") == Some(UNANSWERED) {
@@ -114,7 +124,13 @@ impl<'o> Object<'o> {
 
     fn value(&mut self, key: &str, value: &[u8]) {
         self.key(key);
+        let start = self.out.len();
         LINES.push_value(value, self.out);
+        if json::kind_of(value) != Kind::String {
+            let printed = rust::printed(Value::trusted(self.out.get(start..).unwrap_or_default()));
+            self.out.truncate(start);
+            self.out.extend_from_slice(&printed);
+        }
     }
 
     /// A member that is left out where it is absent or `null`.
@@ -163,7 +179,10 @@ fn elements<'p>(members: &[Member<'p>], key: &str) -> impl Iterator<Item = &'p [
 fn push_part(part: &[u8], out: &mut Vec<u8>) {
     let members = members_of(part);
     let name = text(&members, "type").unwrap_or_default();
-    let is_remote = |url: String| url.starts_with("http://") || url.starts_with("https://");
+    let is_remote = |url: String| {
+        let scheme = url.split_once(':').map(|(scheme, _)| scheme.to_ascii_lowercase());
+        matches!(scheme.as_deref(), Some("http" | "https"))
+    };
     let mut object = Object::open(out);
     let key = match name.as_str() {
         "input_image" => {
@@ -179,37 +198,51 @@ fn push_part(part: &[u8], out: &mut Vec<u8>) {
     };
     object.optional(&members, "type");
     object.optional(&members, key);
-    if name == "input_image" {
-        object.optional(&members, "detail");
+    let others: &[&str] = match name.as_str() {
+        "input_image" => &["detail"],
+        "output_text" => &["annotations", "logprobs"],
+        _ => &[],
+    };
+    for key in others {
+        object.optional(&members, key);
     }
     object.close();
 }
 
-/// Writes an item as Codex sends it; `false` where it sends nothing.
-fn push_item(members: &[Member<'_>], out: &mut Vec<u8>) -> bool {
+/// Which parts of an output are sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Parts {
+    All,
+    WithoutEmptyTexts,
+}
+
+/// Writes an item as Codex sends it.
+fn push_item(members: &[Member<'_>], parts: Parts, out: &mut Vec<u8>) {
     let name = text(members, "type").unwrap_or_default();
     let item = Item::named(&name);
-    let sent = match item == Item::Unknown {
-        true => "other",
-        false if item == Item::Compaction => "compaction",
-        false => name.as_str(),
+    // In a list that a compaction has kept, an item without a use is said to be there.
+    let is_other = matches!(item, Item::Unknown | Item::GhostSnapshot);
+    let sent = if is_other {
+        "other"
+    } else if item == Item::Compaction {
+        "compaction"
+    } else {
+        name.as_str()
     };
-    if item == Item::GhostSnapshot {
-        return false;
-    }
     let mut object = Object::of_type(sent, out);
-    if item != Item::Unknown {
+    if !is_other {
         object.id(members);
     }
     match item {
         Item::Message => {
+            object.optional(members, "status");
             object.optional(members, "role");
             object.list("content", elements(members, "content"), push_part);
             object.optional(members, "phase");
         }
         Item::Reasoning => push_reasoning(members, &mut object),
         Item::FunctionCall => {
-            for key in ["name", "namespace", "arguments", "call_id"] {
+            for key in ["status", "name", "namespace", "arguments", "call_id"] {
                 object.optional(members, key);
             }
         }
@@ -220,7 +253,10 @@ fn push_item(members: &[Member<'_>], out: &mut Vec<u8>) -> bool {
                 object.optional(members, "namespace");
             }
             match get(members, "output") {
-                Some(list) if json::kind_of(list) == Kind::Array => object.list("output", json::elements(list), push_part),
+                Some(list) if json::kind_of(list) == Kind::Array => {
+                    let is_sent = |part: &&[u8]| parts == Parts::All || get(&members_of(part), "text") != Some(b"\"\"");
+                    object.list("output", json::elements(list).filter(is_sent), push_part);
+                }
                 output => object.value("output", output.unwrap_or(b"null")),
             }
         }
@@ -266,9 +302,9 @@ fn push_item(members: &[Member<'_>], out: &mut Vec<u8>) -> bool {
         }
         Item::Compaction | Item::ContextCompaction => object.optional(members, "encrypted_content"),
         Item::AgentMessage => {
-            for key in ["author", "recipient", "content"] {
-                object.optional(members, key);
-            }
+            object.optional(members, "author");
+            object.optional(members, "recipient");
+            object.list("content", elements(members, "content"), push_part);
         }
         Item::AdditionalTools => {
             for key in ["role", "tools"] {
@@ -278,7 +314,6 @@ fn push_item(members: &[Member<'_>], out: &mut Vec<u8>) -> bool {
         Item::GhostSnapshot | Item::Unknown => {}
     }
     object.close();
-    true
 }
 
 fn push_reasoning(members: &[Member<'_>], object: &mut Object<'_>) {
@@ -310,14 +345,38 @@ fn push_search(action: &[Member<'_>], object: &mut Object<'_>) {
 
 fn push_agent_record(members: &[Member<'_>], out: &mut Vec<u8>) {
     let mut object = Object::of_type("agent_message", out);
+    object.id(members);
     object.optional(members, "author");
     object.optional(members, "recipient");
-    object.list("content", get(members, "content").into_iter(), |said, out| {
-        let mut part = Object::of_type("input_text", out);
-        part.value("text", said);
+    let sealed = some(members, "encrypted_content");
+    let said = match sealed {
+        None => get(members, "content").map(Cow::Borrowed),
+        Some(_) => Some(Cow::Owned(heading(members))),
+    };
+    let parts = said.iter().map(|said| ("input_text", "text", said.as_ref()));
+    let parts = parts.chain(sealed.map(|sealed| ("encrypted_content", "encrypted_content", sealed)));
+    object.key("content");
+    object.out.push(b'[');
+    for (n, (name, key, value)) in parts.enumerate() {
+        if n > 0 {
+            object.out.push(b',');
+        }
+        let mut part = Object::of_type(name, object.out);
+        part.value(key, value);
         part.close();
-    });
+    }
+    object.out.push(b']');
     object.close();
+}
+
+/// What Codex says in the place of a content that it cannot read.
+fn heading(members: &[Member<'_>]) -> Vec<u8> {
+    let kind = if get(members, "trigger_turn") == Some(b"true") { "NEW_TASK" } else { "MESSAGE" };
+    let name = |key: &str| text(members, key).unwrap_or_default();
+    let mut token = Vec::new();
+    let said = format!("Message Type: {kind}\nTask name: {}\nSender: {}\nPayload:\n", name("recipient"), name("author"));
+    json::push_string(&said, &mut token);
+    token
 }
 
 /// The id that Codex makes from a name: a UUID of version 5.

@@ -51,7 +51,8 @@ fn texts(item: Value<'_>) -> Vec<String> {
             texts.push(text.into_owned());
         }
     }
-    if texts.is_empty() { vec![String::new()] } else { texts }
+    // What only had other parts becomes an empty text.
+    if texts.is_empty() && !parts.is_empty() { vec![String::new()] } else { texts }
 }
 
 /// The beginning and the end of texts that are too long, as many bytes of each,

@@ -7,13 +7,13 @@ use super::budget;
 use super::entry::{Entry, is_turn_of, parts};
 use super::item::{self, Kind};
 use super::marks;
-use super::record::{Record, Replacement, What};
+use super::record::{History, Record, Replacement, What};
 use super::rollout::Rollouts;
 
 /// Builds the context that these records end in.
-pub(super) fn rebuild<'r>(rollouts: &'r Rollouts<'_>, records: &[Record]) -> Vec<Entry<'r>> {
+pub(super) fn rebuild<'r>(rollouts: &'r Rollouts<'_>, kind: History, records: &[Record]) -> Vec<Entry<'r>> {
     let base = newest_replacement(rollouts, records);
-    let mut history = base.map(|at| replacement(records[at].payload(rollouts))).unwrap_or_default();
+    let mut history = base.map(|at| replacement(records[at].payload(rollouts), kind)).unwrap_or_default();
     for record in &records[base.map_or(0, |at| at + 1)..] {
         match &record.what {
             What::Item(kind) => history.extend(stored(*kind, record.payload(rollouts))),
@@ -55,14 +55,18 @@ fn stored(kind: Kind, item: Value<'_>) -> Option<Entry<'_>> {
         | Kind::ToolSearchOutput
         | Kind::AdditionalTools => false,
     };
-    (!is_left_out).then_some(Entry::Stored(kind, item))
+    let is_output = matches!(kind, Kind::FunctionCallOutput | Kind::CustomToolCallOutput);
+    let entry = if is_output { Entry::Output(kind, item) } else { Entry::Stored(kind, item) };
+    (!is_left_out).then_some(entry)
 }
 
-/// The items of a compaction that lists them.
-fn replacement(compacted: Value<'_>) -> Vec<Entry<'_>> {
+/// The items of a compaction that lists them. In the older kind of rollout snapshots are
+/// dropped; in the newer one their places stay.
+fn replacement(compacted: Value<'_>, history: History) -> Vec<Entry<'_>> {
     let list = compacted.get("replacement_history").unwrap_or_default();
     let items = list.elements().filter_map(|item| Some((item::check(item)?, item)));
-    items.filter(|(kind, _)| *kind != Kind::GhostSnapshot).map(|(kind, item)| Entry::Stored(kind, item)).collect()
+    let is_kept = |kind: Kind| history == History::Paginated || kind != Kind::GhostSnapshot;
+    items.filter(|(kind, _)| is_kept(*kind)).map(|(kind, item)| Entry::Stored(kind, item)).collect()
 }
 
 /// A turn, read from its end.

@@ -11,6 +11,8 @@ use super::parts::Part;
 pub(super) enum Entry<'r> {
     /// An item as it was stored.
     Stored(Kind, Value<'r>),
+    /// An output of a tool from a line of its own: its empty texts are not sent.
+    Output(Kind, Value<'r>),
     /// A message from whose content these parts are left out.
     Cut(Value<'r>, Vec<Value<'r>>),
     /// A prompt of which the texts are kept, with its id.
@@ -55,7 +57,7 @@ impl<'r> Entry<'r> {
             Entry::Stored(kind, item) => is_turn_of(*kind, *item) && !(*kind == Kind::Message && is_summary(*item)),
             Entry::Prompt(_, texts) => !marks::is_summary(&texts.concat()) && !texts.iter().any(|text| marks::is_harness_text(text)),
             Entry::Communication(_) => true,
-            Entry::Cut(..) => false,
+            Entry::Cut(..) | Entry::Output(..) => false,
         }
     }
 
@@ -68,7 +70,7 @@ impl<'r> Entry<'r> {
                 _ => false,
             },
             Entry::Prompt(_, texts) => texts.iter().any(|text| marks::is_harness_text(text)),
-            Entry::Stored(..) | Entry::Communication(_) => false,
+            Entry::Stored(..) | Entry::Output(..) | Entry::Communication(_) => false,
         }
     }
 
@@ -79,14 +81,16 @@ impl<'r> Entry<'r> {
                 Some(Prompt::Stored(*item))
             }
             Entry::Prompt(id, texts) if self.is_turn() => Some(Prompt::Kept(*id, texts)),
-            Entry::Stored(..) | Entry::Prompt(..) | Entry::Cut(..) | Entry::Communication(_) => None,
+            Entry::Stored(..) | Entry::Output(..) | Entry::Prompt(..) | Entry::Cut(..) | Entry::Communication(_) => None,
         }
     }
 
     /// The turn that it says it belongs to.
     pub(super) fn turn_id(&self) -> Option<Value<'r>> {
         match self {
-            Entry::Stored(_, item) | Entry::Cut(item, _) => item.get(PASSTHROUGH)?.get("turn_id").filter(|id| id.is_string()),
+            Entry::Stored(_, item) | Entry::Output(_, item) | Entry::Cut(item, _) => {
+                item.get(PASSTHROUGH)?.get("turn_id").filter(|id| id.is_string())
+            }
             Entry::Prompt(..) | Entry::Communication(_) => None,
         }
     }

@@ -3,6 +3,7 @@
 use crate::json::Value;
 use crate::runtimes::rust::{parse, unsigned};
 
+use super::metadata;
 use super::parts::{Part, is_list_of, is_output};
 
 /// What an item is, by its `type`.
@@ -52,7 +53,8 @@ impl Kind {
 
     /// The name under which it is sent.
     pub(super) fn name(self) -> &'static str {
-        Kind::NAMES.iter().find(|(_, kind)| *kind == self).map_or("other", |(name, _)| name)
+        let name = Kind::NAMES.iter().find(|(_, kind)| *kind == self && self != Kind::GhostSnapshot);
+        name.map_or("other", |(name, _)| name)
     }
 }
 
@@ -64,29 +66,27 @@ pub(super) fn check(item: Value<'_>) -> Option<Kind> {
     let [kind, id, passthrough] = item.get_each(["type", "id", PASSTHROUGH]);
     let name = kind?.as_str()?;
     let Some((_, kind)) = Kind::NAMES.iter().find(|(known, _)| *known == name) else { return Some(Kind::Unknown) };
-    (may_be_text(id) && is_metadata(passthrough) && has_members(*kind, item)).then_some(*kind)
+    if *kind == Kind::GhostSnapshot {
+        return Some(Kind::GhostSnapshot);
+    }
+    (may_be_text(id) && passthrough.is_none_or(metadata::is_of_turn) && has_members(*kind, item)).then_some(*kind)
 }
 
-/// Tells whether a value can be metadata of an item, which may be missing.
-pub(super) fn is_metadata(value: Option<Value<'_>>) -> bool {
-    value.is_none_or(|value| value.is_null() || (value.is_object() && may_be_text(value.get("turn_id"))))
-}
-
-fn is_text(value: Option<Value<'_>>) -> bool {
+pub(super) fn is_text(value: Option<Value<'_>>) -> bool {
     value.is_some_and(Value::is_string)
 }
 
-fn may_be_text(value: Option<Value<'_>>) -> bool {
+pub(super) fn may_be_text(value: Option<Value<'_>>) -> bool {
     value.is_none_or(|value| value.is_string() || value.is_null())
 }
 
 /// Tells whether it is a list of texts.
-fn is_texts(value: Option<Value<'_>>) -> bool {
+pub(super) fn is_texts(value: Option<Value<'_>>) -> bool {
     value.is_some_and(|value| value.is_array() && value.elements().all(Value::is_string))
 }
 
 /// Tells whether an optional value is one of these words.
-fn may_be_one_of(value: Option<Value<'_>>, words: &[&str]) -> bool {
+pub(super) fn may_be_one_of(value: Option<Value<'_>>, words: &[&str]) -> bool {
     value.is_none_or(|value| value.is_null() || words.iter().any(|word| value.is_str(word)))
 }
 
@@ -98,8 +98,11 @@ fn has_members(kind: Kind, item: Value<'_>) -> bool {
     };
     match kind {
         Kind::Message => {
-            let [role, content, phase] = item.get_each(["role", "content", "phase"]);
-            is_text(role) && is_list_of(content, &Part::OF_MESSAGE) && may_be_one_of(phase, &["commentary", "final_answer"])
+            let [role, content, phase, status] = item.get_each(["role", "content", "phase", "status"]);
+            is_text(role)
+                && is_list_of(content, &Part::OF_MESSAGE)
+                && may_be_one_of(phase, &["commentary", "final_answer"])
+                && may_be_text(status)
         }
         Kind::Reasoning => {
             let [summary, content, encrypted] = item.get_each(["summary", "content", "encrypted_content"]);
@@ -107,7 +110,7 @@ fn has_members(kind: Kind, item: Value<'_>) -> bool {
                 && content.is_none_or(|content| content.is_null() || is_list_of(Some(content), &[Part::ReasoningText, Part::Text]))
                 && may_be_text(encrypted)
         }
-        Kind::FunctionCall => all(["name", "arguments", "call_id"], 3) && may_be_text(item.get("namespace")),
+        Kind::FunctionCall => all(["name", "arguments", "call_id"], 3) && all(["status", "namespace", "id"], 0),
         Kind::FunctionCallOutput => is_output(item.get("output")) && all(["call_id", "name", "namespace"], 0),
         Kind::CustomToolCall => all(["call_id", "name", "input"], 3) && all(["status", "namespace", "id"], 0),
         Kind::CustomToolCallOutput => is_output(item.get("output")) && all(["call_id", "name", "id"], 1),
@@ -128,8 +131,7 @@ fn has_members(kind: Kind, item: Value<'_>) -> bool {
         Kind::ToolSearchCall => all(["execution", "call_id", "status"], 1) && item.get("arguments").is_some(),
         Kind::ToolSearchOutput => all(["status", "execution", "call_id"], 2) && item.get("tools").is_some_and(Value::is_array),
         Kind::AdditionalTools => is_text(item.get("role")) && item.get("tools").is_some_and(Value::is_array),
-        Kind::GhostSnapshot => item.get("ghost_commit").is_some_and(|commit| is_text(commit.get("id"))),
-        Kind::Unknown => true,
+        Kind::GhostSnapshot | Kind::Unknown => true,
     }
 }
 
@@ -161,8 +163,28 @@ fn is_command(action: Value<'_>) -> bool {
 pub(super) fn is_communication(value: Value<'_>) -> bool {
     let [author, recipient, others, content, trigger] =
         value.get_each(["author", "recipient", "other_recipients", "content", "trigger_turn"]);
+    let [id, encrypted, passthrough] = value.get_each(["id", "encrypted_content", PASSTHROUGH]);
     let is_flag = |flag: Value<'_>| matches!(flag.text(), b"true" | b"false");
-    is_text(author) && is_text(recipient) && is_texts(others) && is_text(content) && trigger.is_some_and(is_flag)
+    author.is_some_and(is_agent)
+        && recipient.is_some_and(is_agent)
+        && others.is_none_or(|others| others.is_array() && others.elements().all(is_agent))
+        && is_text(content)
+        && trigger.is_some_and(is_flag)
+        && may_be_text(id)
+        && may_be_text(encrypted)
+        && passthrough.is_none_or(metadata::is_of_turn)
+}
+
+/// Tells whether it names an agent: the first one, or one below it.
+fn is_agent(name: Value<'_>) -> bool {
+    let is_word = |word: &str| {
+        let is_part = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+        !word.is_empty() && word != "root" && word.chars().all(is_part)
+    };
+    name.as_str().is_some_and(|name| match name.strip_prefix("/root") {
+        Some(rest) => rest.is_empty() || rest.strip_prefix('/').is_some_and(|below| below.split('/').all(is_word)),
+        None => name == "/morpheus",
+    })
 }
 
 /// Tells whether a text is what one agent writes to another.

@@ -13,7 +13,7 @@ pub(super) const EMPTY: &str = "the rollout is empty";
 pub(super) const NO_META: &str = "the rollout does not start with session metadata";
 /// The metadata name a kind of history that the program does not know.
 pub(super) const UNKNOWN_MODE: &str = "the history mode is unknown";
-/// The file is not UTF-8 throughout.
+/// The file is of the older kind, and not UTF-8 throughout.
 pub(super) const NOT_UTF8: &str = "the rollout is not valid UTF-8";
 /// The last record of a paginated rollout has no ordinal.
 pub(super) const NO_ORDINAL: &str = "the last record has no ordinal";
@@ -26,15 +26,17 @@ pub(super) const BASE_SHORT: &str = "the rollout that this one continues is too 
 /// A rollout goes on from itself.
 pub(super) const CYCLE: &str = "the rollouts continue each other in a circle";
 
-/// Reads a rollout, and those that it goes on from, oldest first.
-pub(super) fn read(rollouts: &Rollouts<'_>, at: usize) -> Result<Vec<Record>, &'static str> {
+/// Reads a rollout, and those that it goes on from, oldest first; and says of which kind it
+/// is.
+pub(super) fn read(rollouts: &Rollouts<'_>, at: usize) -> Result<(History, Vec<Record>), &'static str> {
     let text = rollouts.text(at)?;
     let meta = first_meta(text)?;
-    if std::str::from_utf8(text).is_err() {
+    // Of a paginated rollout only the lines that are not UTF-8 are skipped.
+    if meta.history != History::Paginated && std::str::from_utf8(text).is_err() {
         return Err(NOT_UTF8);
     }
     let records = records_of(text, at);
-    let (History::Paginated, base) = (meta.history, meta.base) else { return Ok(records) };
+    let (History::Paginated, base) = (meta.history, meta.base) else { return Ok((meta.history, records)) };
     if records.last().is_none_or(|last| !last.has_ordinal) {
         return Err(NO_ORDINAL);
     }
@@ -53,7 +55,7 @@ pub(super) fn read(rollouts: &Rollouts<'_>, at: usize) -> Result<Vec<Record>, &'
         base = meta.base;
     }
     files.reverse();
-    Ok(files.concat())
+    Ok((History::Paginated, files.concat()))
 }
 
 /// The metadata that a rollout starts with.

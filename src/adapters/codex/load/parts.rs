@@ -35,6 +35,9 @@ impl Part {
         Part::Text,
     ];
 
+    /// The lists that the text of a model may have beside it.
+    const LISTS: [&'static str; 2] = ["annotations", "logprobs"];
+
     /// Its name, and the member that it consists of.
     fn words(self) -> (&'static str, &'static str) {
         match self {
@@ -59,7 +62,9 @@ impl Part {
     fn fits(self, part: Value<'_>) -> bool {
         let is_detail = |detail: Value<'_>| detail.is_null() || ["auto", "low", "high", "original"].iter().any(|word| detail.is_str(word));
         let has_detail = self != Part::InputImage || part.get("detail").is_none_or(is_detail);
-        has_detail && part.get(self.words().1).is_some_and(Value::is_string)
+        let may_be_list = |name: &str| part.get(name).is_none_or(|list: Value<'_>| list.is_null() || list.is_array());
+        let has_lists = self != Part::OutputText || Part::LISTS.into_iter().all(may_be_list);
+        has_detail && has_lists && part.get(self.words().1).is_some_and(Value::is_string)
     }
 }
 
@@ -100,12 +105,14 @@ fn push(part: Value<'_>, out: &mut Vec<u8>) {
     object.value(member, content);
     if kind == Part::InputImage {
         object.present("detail", part.get("detail"));
+    } else if kind == Part::OutputText {
+        Part::LISTS.into_iter().for_each(|name| object.present(name, part.get(name)));
     }
     object.close();
 }
 
 fn is_remote(url: Value<'_>) -> bool {
     let url = url.to_str();
-    let starts = |scheme: &str| url.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme));
-    starts("http://") || starts("https://")
+    let is_web = |scheme: &str| scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https");
+    url.split_once(':').is_some_and(|(scheme, _)| is_web(scheme))
 }

@@ -10,11 +10,19 @@ use super::parts::{self, Part};
 /// Writes the item that is sent for an entry.
 pub(super) fn push(entry: &Entry<'_>, out: &mut Vec<u8>) {
     match entry {
-        Entry::Stored(kind, item) => push_stored(*kind, *item, out),
+        Entry::Stored(kind, item) => push_stored(*kind, *item, Output::Whole, out),
+        Entry::Output(kind, item) => push_stored(*kind, *item, Output::WithoutEmptyTexts, out),
         Entry::Cut(item, parts) => push_message(*item, parts.iter().copied(), out),
         Entry::Prompt(id, texts) => push_prompt(*id, texts, out),
         Entry::Communication(payload) => push_communication(*payload, out),
     }
+}
+
+/// Which parts of an output are sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Output {
+    Whole,
+    WithoutEmptyTexts,
 }
 
 /// Writes the id of an item, where it is one that the server gave.
@@ -24,10 +32,11 @@ fn push_id(object: &mut Object<'_>, id: Option<Value<'_>>) {
 }
 
 fn push_message<'a>(item: Value<'a>, content: impl Iterator<Item = Value<'a>>, out: &mut Vec<u8>) {
-    let [id, role, phase] = item.get_each(["id", "role", "phase"]);
+    let [id, status, role, phase] = item.get_each(["id", "status", "role", "phase"]);
     let mut object = Object::new(out);
     object.text("type", Kind::Message.name());
     push_id(&mut object, id);
+    object.present("status", status);
     object.nullable("role", role);
     object.member("content", |out| parts::push_list(content, out));
     object.present("phase", phase);
@@ -44,13 +53,32 @@ fn push_prompt(id: Option<Value<'_>>, texts: &[String], out: &mut Vec<u8>) {
 }
 
 fn push_communication(payload: Value<'_>, out: &mut Vec<u8>) {
-    let [author, recipient, content] = payload.get_each(["author", "recipient", "content"]);
+    let [id, author, recipient, content] = payload.get_each(["id", "author", "recipient", "content"]);
     let mut object = Object::new(out);
     object.text("type", Kind::AgentMessage.name());
+    push_id(&mut object, id);
     object.nullable("author", author);
     object.nullable("recipient", recipient);
-    object.member("content", |out| push_texts(std::iter::once(content.unwrap_or_default().to_str().as_ref()), out));
+    match payload.get("encrypted_content").filter(|encrypted| encrypted.is_string()) {
+        None => object.member("content", |out| push_texts(std::iter::once(content.unwrap_or_default().to_str().as_ref()), out)),
+        Some(encrypted) => object.member("content", |out| push_sealed(payload, encrypted, out)),
+    }
     object.close();
+}
+
+/// Writes what stands for a content that only the server can read.
+fn push_sealed(payload: Value<'_>, encrypted: Value<'_>, out: &mut Vec<u8>) {
+    let [author, recipient, trigger] = payload.get_each(["author", "recipient", "trigger_turn"]).map(Option::unwrap_or_default);
+    let kind = if trigger.text() == b"true" { "NEW_TASK" } else { "MESSAGE" };
+    let head = format!("Message Type: {kind}\nTask name: {}\nSender: {}\nPayload:\n", recipient.to_str(), author.to_str());
+    push_texts(std::iter::once(head.as_str()), out);
+    out.pop();
+    out.push(b',');
+    let mut part = Object::new(out);
+    part.text("type", "encrypted_content");
+    part.value("encrypted_content", encrypted);
+    part.close();
+    out.push(b']');
 }
 
 fn push_texts<'t>(texts: impl Iterator<Item = &'t str>, out: &mut Vec<u8>) {
@@ -67,34 +95,34 @@ fn push_texts<'t>(texts: impl Iterator<Item = &'t str>, out: &mut Vec<u8>) {
     out.push(b']');
 }
 
-fn push_stored(kind: Kind, item: Value<'_>, out: &mut Vec<u8>) {
+fn push_stored(kind: Kind, item: Value<'_>, output: Output, out: &mut Vec<u8>) {
     if kind == Kind::Message {
         return push_message(item, parts(item), out);
     }
     let mut object = Object::new(out);
     object.text("type", kind.name());
-    if kind != Kind::Unknown {
+    if !matches!(kind, Kind::GhostSnapshot | Kind::Unknown) {
         push_id(&mut object, item.get("id"));
-        push_members(kind, item, &mut object);
+        push_members(kind, item, output, &mut object);
     }
     object.close();
 }
 
 /// Writes the members of an item that is not a message.
-fn push_members(kind: Kind, item: Value<'_>, object: &mut Object<'_>) {
+fn push_members(kind: Kind, item: Value<'_>, output: Output, object: &mut Object<'_>) {
     let present = |object: &mut Object<'_>, names: &[&str]| names.iter().for_each(|name| object.present(name, item.get(name)));
     let nullable = |object: &mut Object<'_>, names: &[&str]| names.iter().for_each(|name| object.nullable(name, item.get(name)));
     match kind {
         Kind::Reasoning => push_reasoning(item, object),
-        Kind::FunctionCall => present(object, &["name", "namespace", "arguments", "call_id"]),
+        Kind::FunctionCall => present(object, &["status", "name", "namespace", "arguments", "call_id"]),
         Kind::FunctionCallOutput => {
             present(object, &["call_id", "name", "namespace"]);
-            push_output(item, object);
+            push_output(item, output, object);
         }
         Kind::CustomToolCall => present(object, &["status", "call_id", "name", "namespace", "input"]),
         Kind::CustomToolCallOutput => {
             present(object, &["call_id", "name"]);
-            push_output(item, object);
+            push_output(item, output, object);
         }
         Kind::WebSearchCall => {
             present(object, &["status"]);
@@ -137,10 +165,12 @@ fn push_reasoning(item: Value<'_>, object: &mut Object<'_>) {
     object.nullable("encrypted_content", encrypted);
 }
 
-fn push_output(item: Value<'_>, object: &mut Object<'_>) {
+fn push_output(item: Value<'_>, which: Output, object: &mut Object<'_>) {
     let output = item.get("output").unwrap_or_default();
+    let is_empty = |part: &Value<'_>| part.get("text").is_some_and(|text| text.is_str(""));
+    let is_sent = |part: &Value<'_>| which == Output::Whole || !is_empty(part);
     match output.is_array() {
-        true => object.member("output", |out| parts::push_list(output.elements(), out)),
+        true => object.member("output", |out| parts::push_list(output.elements().filter(is_sent), out)),
         false => object.value("output", output),
     }
 }

@@ -9,7 +9,9 @@ use crate::json::Value;
 use crate::runtimes::rust::{accepted, parse, unsigned};
 
 use super::item::{self, Kind};
+use super::metadata;
 use super::rollout::Rollouts;
+use super::shapes;
 
 /// A line that is a record.
 #[derive(Debug, Clone)]
@@ -87,9 +89,9 @@ impl Record {
         let payload = payload.filter(|payload| payload.is_object())?;
         let what = match kind?.as_str()?.as_ref() {
             "session_meta" => What::Meta(meta(payload)?),
-            "response_item" => What::Item(item::check(payload).filter(|_| item::is_metadata(metadata))?),
+            "response_item" => What::Item(item::check(payload).filter(|_| metadata.is_none_or(metadata::is_of_record))?),
             "event_msg" => event(payload)?,
-            "turn_context" => What::TurnContext(text(payload.get("turn_id"))),
+            "turn_context" => shapes::is_turn_context(payload).then(|| What::TurnContext(text(payload.get("turn_id"))))?,
             "compacted" => What::Compacted(compacted(payload)?),
             "inter_agent_communication" => item::is_communication(payload).then_some(What::AgentMessage)?,
             "world_state" | "token_usage_record" | "inter_agent_communication_metadata" | "security_risk_score" => What::Other,
@@ -111,9 +113,7 @@ fn text(value: Option<Value<'_>>) -> Option<String> {
 }
 
 fn meta(payload: Value<'_>) -> Option<Meta> {
-    let [id, timestamp, cwd, originator, version] = payload.get_each(["id", "timestamp", "cwd", "originator", "cli_version"]);
-    Uuid::try_parse(&id?.as_str()?).ok()?;
-    [timestamp, cwd, originator, version].iter().all(|value| value.is_some_and(Value::is_string)).then_some(())?;
+    shapes::is_meta(payload).then_some(())?;
     let [mode, base] = payload.get_each(["history_mode", "history_base"]);
     let history = match mode {
         None => History::Legacy,
@@ -134,18 +134,16 @@ fn history_base(base: Value<'_>) -> Option<Base> {
 fn event(payload: Value<'_>) -> Option<What> {
     let kind = payload.get("type")?.as_str()?;
     Some(match kind.as_ref() {
-        "user_message" => payload.get("message").filter(|message| message.is_string()).map(|_| What::UserMessage)?,
-        "task_started" | "turn_started" => What::TurnStarted(text(payload.get("turn_id"))),
+        "user_message" => shapes::is_user_message(payload).then_some(What::UserMessage)?,
+        "task_started" | "turn_started" => shapes::is_turn_started(payload).then(|| What::TurnStarted(text(payload.get("turn_id"))))?,
         "thread_rolled_back" => What::RolledBack(u32::try_from(unsigned(payload.get("num_turns")?)?).ok()?),
         _ => What::Other,
     })
 }
 
 fn compacted(payload: Value<'_>) -> Option<Replacement> {
-    let [message, replacement, window] = payload.get_each(["message", "replacement_history", "window_number"]);
-    message.filter(|message| message.is_string())?;
-    window.filter(|window| !window.is_null()).is_none_or(|window| unsigned(window).is_some()).then_some(())?;
-    match replacement.filter(|list| !list.is_null()) {
+    shapes::is_compaction(payload).then_some(())?;
+    match payload.get("replacement_history").filter(|list| !list.is_null()) {
         None => Some(Replacement::Rebuilt),
         Some(list) => (list.is_array() && list.elements().all(|item| item::check(item).is_some())).then_some(Replacement::Listed),
     }

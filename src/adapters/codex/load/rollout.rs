@@ -62,26 +62,28 @@ impl<'f> Rollouts<'f> {
     pub(super) fn of(files: &'f Files) -> Rollouts<'f> {
         // By stem the one that the program takes: a plain file before a compressed
         // one, and the newer of two folders.
-        let mut own: BTreeMap<&str, (Compression, &[u8])> = BTreeMap::new();
+        let mut own: BTreeMap<&str, (Compression, &[u8], &str)> = BTreeMap::new();
         for (path, entry) in files.iter() {
             let (Some(path), Entry::File(file)) = (path.as_text(), entry) else { continue };
             let Some((stem, compression)) = stem(path) else { continue };
-            let found = own.entry(stem).or_insert((compression, &file.bytes));
+            let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+            let found = own.entry(stem).or_insert((compression, &file.bytes, folder));
             if compression == Compression::None || found.0 == Compression::Zstandard {
-                *found = (compression, &file.bytes);
+                *found = (compression, &file.bytes, folder);
             }
         }
         if own.is_empty() {
             // A person said that this file is a rollout.
             let is_compressed = |bytes: &[u8]| bytes.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]);
             let compression = |bytes| if is_compressed(bytes) { Compression::Zstandard } else { Compression::None };
-            own.extend(files.lone_file().map(|(_, file)| ("", (compression(&file.bytes), file.bytes.as_slice()))));
+            own.extend(files.lone_file().map(|(_, file)| ("", (compression(&file.bytes), file.bytes.as_slice(), ""))));
         }
         let rollout =
             |id: &str, compression, bytes, origin| Rollout { id: id.to_owned(), bytes, compression, plain: OnceCell::new(), origin };
+        // The program looks into the newest folder first, and there for the greatest name.
+        let main = own.iter().enumerate().max_by_key(|(_, (stem, (_, _, folder)))| (*folder, **stem)).map(|(at, _)| at);
         let mut all: Vec<Rollout<'_>> =
-            own.into_iter().map(|(stem, (compression, bytes))| rollout(rollout_id(stem), compression, bytes, Origin::Own)).collect();
-        let main = all.len().checked_sub(1);
+            own.into_iter().map(|(stem, (compression, bytes, _))| rollout(rollout_id(stem), compression, bytes, Origin::Own)).collect();
         for slice in &files.shared_facts().slices {
             if let Some((stem, _)) = slice.file.as_text().and_then(stem) {
                 all.push(rollout(rollout_id(stem), Compression::None, &slice.text, Origin::Beside));

@@ -101,7 +101,9 @@ pub(super) fn send(history: &[Entry<'_>], show: &mut dyn FnMut(&[u8])) {
 /// What an entry is to the rule, and the id of its call.
 fn side_of<'r>(entry: &Entry<'r>) -> Option<(Side, Option<Cow<'r, str>>)> {
     match entry {
-        Entry::Stored(kind, item) => Side::of(*kind).map(|side| (side, item.get("call_id").and_then(Value::as_str))),
+        Entry::Stored(kind, item) | Entry::Output(kind, item) => {
+            Side::of(*kind).map(|side| (side, item.get("call_id").and_then(Value::as_str)))
+        }
         Entry::Cut(..) | Entry::Prompt(..) | Entry::Communication(_) => None,
     }
 }
@@ -119,7 +121,7 @@ fn push_missing(call: &Entry<'_>, family: Family, call_id: &str, out: &mut Vec<u
         Family::ToolSearch => (Kind::ToolSearchOutput, "tso"),
     };
     let id = match call {
-        Entry::Stored(_, item) => item.get("id").and_then(Value::as_str).filter(|id| !id.is_empty()),
+        Entry::Stored(_, item) | Entry::Output(_, item) => item.get("id").and_then(Value::as_str).filter(|id| !id.is_empty()),
         Entry::Cut(..) | Entry::Prompt(..) | Entry::Communication(_) => None,
     };
     let mut object = Object::new(out);
