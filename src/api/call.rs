@@ -283,7 +283,7 @@ mod tests {
     fn edits_are_known_under_the_names_of_all_programs() {
         let replaced = Edit::Replacement { old: "a".to_owned(), new: "b".to_owned() };
         for (old, new) in EDITS {
-            assert_eq!(facts(&format!(r#"{{"{old}":"a","{new}":"b"}}"#)).edits, [replaced.clone()], "{old}");
+            assert_eq!(facts(&format!(r#"{{"{old}":"a","{new}":"b"}}"#)).edits, std::slice::from_ref(&replaced), "{old}");
             assert_eq!(facts(&format!(r#"{{"edits":[{{"{old}":"a","{new}":"b"}},{{"{old}":"a","{new}":"b"}}]}}"#)).edits.len(), 2, "{old}");
         }
         let patch = "*** Begin Patch\n*** Update File: x.md\n@@\n-a\n+b\n*** End Patch";

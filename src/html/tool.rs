@@ -42,11 +42,10 @@ pub(super) fn push_call(call: &ToolCall, out: &mut String) {
 fn push_arguments(call: &ToolCall, facts: &CallFacts, out: &mut String) {
     match &call.arguments {
         None => {}
-        // A text that is no JSON, unless all of it was shown as a patch.
         Some(Arguments::Text(text)) if facts.arguments.iter().all(|argument| argument.name.is_empty()) => {
-            if facts.edits.is_empty() {
-                out.push_str(&code_block(text.as_str(), ""));
-            }
+            // A text that is not JSON; where it is a patch, all of it was shown as edits.
+            let shown = facts.edits.is_empty().then(|| code_block(text.as_str(), ""));
+            out.push_str(&shown.unwrap_or_default());
         }
         Some(arguments) => {
             let json = arguments.json().map(|json| json.to_string()).unwrap_or_default();

@@ -281,7 +281,7 @@ fn each_in_place_of<A, B>(mut items: Vec<A>, into: impl Fn(A) -> B) -> Vec<B> {
     let mut made = Vec::with_capacity(items.len());
     while let Some(item) = items.pop() {
         made.push(into(item));
-        if items.len() % PIECE == 0 {
+        if items.len().is_multiple_of(PIECE) {
             items.shrink_to_fit();
         }
     }

@@ -71,7 +71,8 @@ impl Deliveries {
             return found;
         }
         // A prompt counts once for each of its uuids, as it is there first.
-        let (mut copies, mut known): (HashMap<Vec<u8>, Vec<Vec<u8>>>, HashSet<Vec<u8>>) = Default::default();
+        let mut copies: HashMap<Vec<u8>, Vec<Vec<u8>>> = HashMap::new();
+        let mut known: HashSet<Vec<u8>> = HashSet::new();
         let mut spelled: HashMap<Vec<u8>, Vec<u8>> = HashMap::new();
         for (n, entry) in read().filter(|(_, entry)| entry.traits.node == Node::Attachment && entry.traits.is_queued) {
             let command = command(entries, n);

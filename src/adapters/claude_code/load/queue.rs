@@ -110,7 +110,10 @@ impl<'a> Queue<'a> {
         let mut next = Next::Nothing;
         for (at, record) in list.iter().enumerate().rev() {
             delivered[at] = is_command(record) && told[at].unwrap_or(next == Next::Reply || at >= chain);
-            next = next_of(record, completed[at]).unwrap_or(next);
+            next = match next_of(record) {
+                Some(Next::Prompt) if completed[at] => next,
+                found => found.unwrap_or(next),
+            };
         }
         delivered
     }
@@ -150,11 +153,11 @@ enum Next {
 }
 
 /// What a record is to the prompts before it; nothing where it is skipped.
-fn next_of(record: &Record<'_>, is_completed: bool) -> Option<Next> {
+fn next_of(record: &Record<'_>) -> Option<Next> {
     match record.kind {
         Kind::Assistant => Some(Next::Reply),
         Kind::User if record.is_result() || is_interruption(record) => Some(Next::Reply),
-        Kind::User if record.is_meta || is_completed || Value::accepted(record.line).get("isCompactSummary").is_truthy() => None,
+        Kind::User if record.is_meta || Value::accepted(record.line).get("isCompactSummary").is_truthy() => None,
         Kind::User => Some(Next::Prompt),
         Kind::Attachment | Kind::System | Kind::Progress => None,
     }
