@@ -470,7 +470,7 @@ fn a_rescue_needs_a_database_that_its_program_imports_into() {
     moved.file(&live(), &[HEADER]);
     let rescue = moved.scratch.path().join("rescue");
     let done = everlog(&["contains", moved.old().to_str().unwrap(), moved.old().to_str().unwrap(), "--rescue", rescue.to_str().unwrap()]);
-    assert!(code(&done) == Some(2) && stderr(&done).contains("no database"), "{}", stderr(&done));
+    assert!(code(&done) == Some(2) && stderr(&done).contains("is not a database"), "{}", stderr(&done));
     assert!(!rescue.exists());
 }
 

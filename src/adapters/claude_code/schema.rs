@@ -315,9 +315,11 @@ impl TreeSchema for Transcript {
     }
 
     fn frame(&self, traits: &Traits, _: &[Member<'_>]) -> (Cow<'static, str>, Cow<'static, str>) {
-        let members = traits.shown.members();
-        let after: String = members.iter().map(|(name, value)| format!(",\"{name}\":{value}")).collect();
-        (Cow::Borrowed(""), Cow::Owned(after))
+        (Cow::Borrowed(""), Cow::Owned(self.unwritten(traits)))
+    }
+
+    fn unwritten(&self, traits: &Traits) -> String {
+        traits.shown.members().iter().map(|(name, value)| format!(",\"{name}\":{value}")).collect()
     }
 
     fn of_event(&self, kind: EventKind, _: Option<Seq>, members: &[Member<'_>]) -> Option<(Record, Transcript)> {

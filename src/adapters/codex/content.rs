@@ -5,7 +5,7 @@ use crate::adapters::kit::mapping::ValueKind::Text;
 use crate::adapters::kit::mapping::{Content, Leftovers, Table, To};
 use crate::json::{self, Escapes, Kind, Member};
 
-use super::record::get;
+use super::members::get;
 
 /// An output was one text and not a list of parts.
 const ONE_TEXT: &str = "$text";

@@ -23,10 +23,11 @@ use crate::model::stream::{LogAccess, RecordRenderer, RecordSink, StreamError};
 use crate::runtimes::javascript::decode_utf8;
 use crate::runtimes::rust;
 
+use super::item::Item;
 use super::lay::no_record_between;
+use super::members::{members_of, text};
 use super::message::{self, DEPTH_IN_DOCUMENT, DOCUMENT, Form, IN_DOCUMENT};
 use super::names::{self, ID};
-use super::record::{Item, members_of, text};
 use super::repeated::repeated;
 
 /// What such a file holds, in its recipe's words.

@@ -8,8 +8,9 @@ use std::rc::Rc;
 use crate::json::{self, Kind};
 use crate::model::ids::Seq;
 
+use super::item::Item;
 use super::marks::{Mark, turn_of};
-use super::record::{Item, get, members_of, some, text};
+use super::members::{get, members_of, some, text};
 
 /// One record, as far as it matters for the list.
 #[derive(Debug, Clone)]

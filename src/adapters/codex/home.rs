@@ -19,9 +19,9 @@ use crate::model::stream::{LogAccess, RecordRenderer, RecordSink, StreamError};
 use crate::runtimes::rust;
 
 use super::lay::no_record_between;
+use super::members::{get, text};
 use super::message::{LINES, draft_whole};
 use super::names::{ID, base, live};
-use super::record::{get, text};
 
 /// What such a file holds, in its recipe's words.
 const HOLDS_LINES: &str = "lines";

@@ -33,6 +33,7 @@ mod record;
 mod rollout;
 mod send;
 mod shapes;
+mod types;
 
 use std::collections::BTreeMap;
 

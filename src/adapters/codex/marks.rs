@@ -7,7 +7,8 @@ use crate::json::{self, Kind, Member};
 use crate::model::digest::sha256_hex;
 use crate::runtimes::rust;
 
-use super::record::{Item, get, inside, members_of, text};
+use super::item::Item;
+use super::members::{get, inside, members_of, text};
 use super::typed;
 
 /// What an item counts as.

@@ -8,7 +8,8 @@ use crate::model::ids::Seq;
 use crate::model::shape::Shapes;
 
 use super::content::{Call, Output, Reasoning, Texts, Whole};
-use super::record::{Item, get, text};
+use super::item::Item;
+use super::members::{get, text};
 use super::tables;
 
 /// How Codex writes a line.

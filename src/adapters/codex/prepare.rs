@@ -11,9 +11,11 @@ use crate::model::finding::Findings;
 use crate::model::ids::Seq;
 
 use super::history::{Alter, Compaction, ItemInfo, NO_SUMMARY, Slot, Source, Step, Thread};
+use super::item::Item;
 use super::marks::{Mark, mark};
+use super::members::{get, members_of, some, text};
 use super::names;
-use super::record::{Item, Record, get, members_of, some, text};
+use super::record::Record;
 use super::scan::{self, Generation, RecordLine, Scan};
 use super::typed;
 

@@ -13,9 +13,10 @@ use crate::model::packing::{self, Packing};
 use crate::model::stream::{EventSink, StreamError};
 
 use super::lay::Layer;
+use super::members::{inside, members_of, number, text};
 use super::names::{self, Form, ID};
 use super::prepare::{Prepared, Rollout, Standing};
-use super::record::{Record, inside, members_of, number, text};
+use super::record::Record;
 use super::scan::{self, PROGRAM, Scan};
 use super::{document, home};
 

@@ -3,6 +3,8 @@
 use crate::json::{self, Dialect, Kind, Member};
 use crate::runtimes::rust;
 
+use super::item::Item;
+use super::members::{get, some, text};
 use super::typed::{self, is_unsigned};
 
 /// What a record is to the loader.
@@ -26,58 +28,6 @@ pub(super) enum Record {
     Unknown,
 }
 
-/// The types of items.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Item {
-    Message,
-    Reasoning,
-    FunctionCall,
-    FunctionOutput,
-    CustomCall,
-    CustomOutput,
-    ShellCall,
-    SearchCall,
-    SearchOutput,
-    /// Items that are carried as they are: nothing pairs with them.
-    WebSearch,
-    ImageGeneration,
-    Compaction,
-    ContextCompaction,
-    AgentMessage,
-    AdditionalTools,
-    /// Dropped by the loader.
-    GhostSnapshot,
-    /// Replayed as nothing.
-    Unknown,
-}
-
-impl Item {
-    const NAMES: &'static [(&'static str, Item)] = &[
-        ("message", Item::Message),
-        ("reasoning", Item::Reasoning),
-        ("function_call", Item::FunctionCall),
-        ("function_call_output", Item::FunctionOutput),
-        ("custom_tool_call", Item::CustomCall),
-        ("custom_tool_call_output", Item::CustomOutput),
-        ("local_shell_call", Item::ShellCall),
-        ("tool_search_call", Item::SearchCall),
-        ("tool_search_output", Item::SearchOutput),
-        ("web_search_call", Item::WebSearch),
-        ("image_generation_call", Item::ImageGeneration),
-        ("compaction", Item::Compaction),
-        ("compaction_summary", Item::Compaction),
-        ("context_compaction", Item::ContextCompaction),
-        ("agent_message", Item::AgentMessage),
-        ("additional_tools", Item::AdditionalTools),
-        ("ghost_snapshot", Item::GhostSnapshot),
-    ];
-
-    /// The type with this name.
-    pub(super) fn named(name: &str) -> Item {
-        Item::NAMES.iter().find(|(known, _)| *known == name).map_or(Item::Unknown, |(_, item)| *item)
-    }
-}
-
 /// Why a line is not a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NoRecord {
@@ -88,36 +38,6 @@ pub(super) enum NoRecord {
     },
     /// JSON that Codex skips.
     Rejected(&'static str),
-}
-
-/// The value of a key; of equal keys the last counts.
-pub(super) fn get<'a>(members: &[Member<'a>], key: &str) -> Option<&'a [u8]> {
-    members.iter().rev().find(|member| member.is(key)).map(|member| member.value)
-}
-
-/// The value of a key, where it is there and not `null`.
-pub(super) fn some<'a>(members: &[Member<'a>], key: &str) -> Option<&'a [u8]> {
-    get(members, key).filter(|value| json::kind_of(value) != Kind::Null)
-}
-
-/// The unsigned number under a key.
-pub(super) fn number(members: &[Member<'_>], key: &str) -> Option<u64> {
-    get(members, key).and_then(|n| std::str::from_utf8(n).ok()?.parse().ok())
-}
-
-/// The text under a key.
-pub(super) fn text(members: &[Member<'_>], key: &str) -> Option<String> {
-    get(members, key).filter(|value| json::kind_of(value) == Kind::String).map(|value| json::unescape(value).into_owned())
-}
-
-/// The members of the object under a key; none where it is not an object.
-pub(super) fn inside<'a>(members: &[Member<'a>], key: &str) -> Vec<Member<'a>> {
-    get(members, key).map(members_of).unwrap_or_default()
-}
-
-/// The members of a value; none where it is not an object.
-pub(super) fn members_of(value: &[u8]) -> Vec<Member<'_>> {
-    if json::kind_of(value) == Kind::Object { json::all_members(value) } else { Vec::new() }
 }
 
 /// Parses a line as the loader's JSON library does.

@@ -10,8 +10,8 @@ use crate::model::stream::{LogAccess, RecordRenderer, RecordSink, StreamError};
 use super::document;
 use super::home;
 use super::lay::HOLDS_RECORDS;
+use super::members::{get, number};
 use super::message::{self, Afterwards, Form, LINES};
-use super::record::{get, number};
 use super::repeated::repeated;
 
 /// The renderer for what a file holds.

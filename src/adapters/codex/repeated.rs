@@ -4,7 +4,7 @@ use crate::json::{self, Member};
 use crate::model::ids::Seq;
 use crate::model::stream::{LogAccess, StreamError};
 
-use super::record::number;
+use super::members::number;
 
 /// The one message of a repeat that is in the place of a record.
 pub(super) fn repeated(log: &mut dyn LogAccess, seq: Seq) -> Result<Seq, StreamError> {

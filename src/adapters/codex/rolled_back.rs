@@ -6,8 +6,9 @@ use crate::json;
 use crate::model::jsonl::{Lines, Newlines};
 use crate::model::packing;
 
+use super::members::{get, members_of};
 use super::names::{self, Form};
-use super::record::{self, Record, get, members_of};
+use super::record::{self, Record};
 use super::scan;
 
 /// Counts the turns that rollbacks name in a rollout of the kind that the program

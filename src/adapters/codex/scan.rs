@@ -10,7 +10,9 @@ use crate::model::jsonl::{Line, Lines, Newlines};
 use crate::model::location::Location;
 use crate::runtimes::rust;
 
-use super::record::{self, Item, NoRecord, Record, get, text};
+use super::item::Item;
+use super::members::{get, inside, members_of, some, text};
+use super::record::{self, NoRecord, Record};
 
 /// How the records of a file are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,7 +84,7 @@ pub(super) struct Base {
 impl Header {
     /// Reads the payload of a header.
     pub(super) fn of(payload: &[Member<'_>]) -> Header {
-        let base = record::inside(payload, "history_base");
+        let base = inside(payload, "history_base");
         let bytes = get(&base, "end_byte_offset").and_then(|n| std::str::from_utf8(n).ok()?.parse().ok());
         let parent = text(payload, "forked_from_id").or_else(|| text(payload, "parent_thread_id"));
         Header {
@@ -104,12 +106,12 @@ pub(super) fn header_of(bytes: &[u8]) -> Option<(Generation, Header)> {
         Err(NoRecord::Blank) => None,
         parsed => Some(parsed),
     })?;
-    let members = record::members_of(line.ok()?);
+    let members = members_of(line.ok()?);
     if is_bare_header(&members) {
         return Some((Generation::Bare, Header { id: text(&members, "id"), timestamp: text(&members, "timestamp"), ..Header::default() }));
     }
     let is_meta = record::judge(&members) == Ok(Record::Meta);
-    is_meta.then(|| (Generation::Enveloped, Header::of(&record::inside(&members, "payload"))))
+    is_meta.then(|| (Generation::Enveloped, Header::of(&inside(&members, "payload"))))
 }
 
 fn is_bare_header(members: &[Member<'_>]) -> bool {
@@ -231,7 +233,7 @@ impl<'a> Scan<'a> {
             return Some(NO_HEADER.to_owned());
         }
         let first = self.records.first().map(|line| json::all_members(line.text.trim_ascii_start())).unwrap_or_default();
-        let mode = get(&record::inside(&first, "payload"), "history_mode").map(json::unescape);
+        let mode = get(&inside(&first, "payload"), "history_mode").map(json::unescape);
         if mode.is_some_and(|mode| mode != "legacy" && mode != "paginated") {
             return Some(UNKNOWN_MODE.to_owned());
         }
@@ -240,7 +242,7 @@ impl<'a> Scan<'a> {
             return Some(NOT_UTF8.to_owned());
         }
         let last = self.records.iter().rfind(|line| line.record != Record::Unknown);
-        let has_ordinal = |line: &RecordLine<'_>| record::some(&json::all_members(line.text.trim_ascii_start()), "ordinal").is_some();
+        let has_ordinal = |line: &RecordLine<'_>| some(&json::all_members(line.text.trim_ascii_start()), "ordinal").is_some();
         (self.header.is_paginated && !last.is_some_and(has_ordinal)).then(|| NO_ORDINAL.to_owned())
     }
 }

@@ -14,8 +14,9 @@ use crate::model::stream::StreamError;
 use crate::runtimes::javascript::{self, Numbers};
 use crate::runtimes::rust;
 
+use super::item::Item;
+use super::members::{get, inside, members_of, some, text};
 use super::message::{self, AGENT_RECORD, AS_STORED, Form, LINES};
-use super::record::{Item, get, inside, members_of, some, text};
 
 /// What stands for an image that is only named by its address.
 const NO_REMOTE_IMAGES: &[u8] = b"{\"type\":\"input_text\",\"text\":\"image content omitted because remote image URLs are not supported\"}";

@@ -6,7 +6,8 @@ use uuid::Uuid;
 use crate::json::{self, Kind, Member, Value};
 use crate::runtimes::rust;
 
-use super::record::{Item, get, members_of, some, text};
+use super::item::Item;
+use super::members::{get, members_of, some, text};
 
 /// What a member has to be.
 #[derive(Debug, Clone, Copy)]

@@ -64,7 +64,7 @@ fn printed_numbers(value: &serde_json::Value) -> usize {
 
 #[test]
 fn numbers_are_read_and_printed_as_the_real_program_does() {
-    // What Codex 0.169.0 sent of these, between brackets; nothing where it skipped the line.
+    // What a program that writes with serde_json sent of these, between brackets; nothing where it skipped the line.
     const SENT: &[(&str, Option<&str>)] = &[
         ("1.10", Some("1.10")),
         ("1e5", Some("1e+5")),

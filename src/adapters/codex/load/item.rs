@@ -5,6 +5,7 @@ use crate::runtimes::rust::{parse, unsigned};
 
 use super::metadata;
 use super::parts::{Part, is_list_of, is_output};
+use super::types::{is_text, is_texts, may_be_one_of, may_be_text};
 
 /// What an item is, by its `type`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,24 +71,6 @@ pub(super) fn check(item: Value<'_>) -> Option<Kind> {
         return Some(Kind::GhostSnapshot);
     }
     (may_be_text(id) && passthrough.is_none_or(metadata::is_of_turn) && has_members(*kind, item)).then_some(*kind)
-}
-
-pub(super) fn is_text(value: Option<Value<'_>>) -> bool {
-    value.is_some_and(Value::is_string)
-}
-
-pub(super) fn may_be_text(value: Option<Value<'_>>) -> bool {
-    value.is_none_or(|value| value.is_string() || value.is_null())
-}
-
-/// Tells whether it is a list of texts.
-pub(super) fn is_texts(value: Option<Value<'_>>) -> bool {
-    value.is_some_and(|value| value.is_array() && value.elements().all(Value::is_string))
-}
-
-/// Tells whether an optional value is one of these words.
-pub(super) fn may_be_one_of(value: Option<Value<'_>>, words: &[&str]) -> bool {
-    value.is_none_or(|value| value.is_null() || words.iter().any(|word| value.is_str(word)))
 }
 
 /// Tells whether the members that this kind needs are of their types.

@@ -4,7 +4,7 @@
 use crate::json::Value;
 use crate::runtimes::rust::{is_float, unsigned};
 
-use super::item::{is_text, may_be_one_of, may_be_text};
+use super::types::{is_text, may_be_one_of, may_be_text};
 
 /// The members of a structure: under their names, or as a list in this order. A number
 /// with a point is a structure too, with no member of any name: so the program's library

@@ -6,8 +6,8 @@ use uuid::Uuid;
 use crate::json::Value;
 use crate::runtimes::rust::unsigned;
 
-use super::item::{is_text, is_texts, may_be_one_of, may_be_text};
 use super::metadata;
+use super::types::{is_text, is_texts, may_be_one_of, may_be_text};
 
 /// How agents work together.
 const AGENTS: [&str; 3] = ["v1", "v2", "disabled"];

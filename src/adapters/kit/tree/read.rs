@@ -63,20 +63,22 @@ pub(in crate::adapters) struct Reader<'a, 's, S> {
     pub early_edits: Vec<usize>,
 }
 
-/// A record by its bytes, the event above, and how its file has parents: an event
-/// is rendered as its file wants it. Records are long: each is hashed once.
+/// A record by its bytes, what its event says besides, the event above, and how its
+/// file has parents: an event is rendered as its file wants it. Records are long: each
+/// is hashed once.
 #[derive(PartialEq, Eq)]
 struct RecordKey<'a> {
     hash: u64,
     text: &'a [u8],
+    unwritten: String,
     above: Seq,
     parents: Parents,
 }
 
 impl<'a> RecordKey<'a> {
-    fn new(text: &'a [u8], above: Seq, parents: Parents, hasher: &impl BuildHasher) -> RecordKey<'a> {
-        let hash = hasher.hash_one((text, above, parents));
-        RecordKey { hash, text, above, parents }
+    fn new(text: &'a [u8], unwritten: String, above: Seq, parents: Parents, hasher: &impl BuildHasher) -> RecordKey<'a> {
+        let hash = hasher.hash_one((text, &unwritten, above, parents));
+        RecordKey { hash, text, unwritten, above, parents }
     }
 }
 
@@ -230,7 +232,7 @@ impl<'a, 's, S: TreeSchema> Reader<'a, 's, S> {
         let is_node = !is_header && pass != Pass::BesideTree;
         let is_state = pass == Pass::BesideTree && S::REPEATED_STATE == RepeatedState::StoredOnce;
         let is_shared = (is_node && pass == Pass::InTree) || is_state;
-        let record = RecordKey::new(text, above, file.parents, self.known.hasher());
+        let record = RecordKey::new(text, file.placed.schema.unwritten(&entry.traits), above, file.parents, self.known.hasher());
         let known = if is_header { self.headers.get(text) } else { self.known.get(&record).filter(|_| is_shared) };
         if let Some(&known) = known {
             file.residuals.extend(self.residual_of.get(&known).map(|count| (known, *count)));

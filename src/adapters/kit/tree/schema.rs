@@ -134,6 +134,12 @@ pub(in crate::adapters) trait TreeSchema: Copy + Debug + 'static {
     /// Members before and after the record, where it is carried as it is.
     fn frame(&self, traits: &Self::Traits, members: &[Member<'_>]) -> (Cow<'static, str>, Cow<'static, str>);
 
+    /// Returns what an event says that the bytes of its record do not. Records of
+    /// equal bytes are one event only where this is equal, too.
+    fn unwritten(&self, _traits: &Self::Traits) -> String {
+        String::new()
+    }
+
     /// Returns the record kind and dialect that an event was; none where it was no record.
     fn of_event(&self, kind: EventKind, parent: Option<Seq>, members: &[Member<'_>]) -> Option<(Self::Kind, Self)>;
 }
