@@ -32,6 +32,12 @@ pub(super) fn said(message: &Json) -> Said {
     let output = tokens.as_ref().and_then(|tokens| std::str::from_utf8(&of(tokens, "output")?.0).ok()?.parse().ok());
     let cost = tokens.and_then(|_| std::str::from_utf8(&info.get("cost")?.0).ok()?.parse().ok());
     let thoughts = texts_of("reasoning");
+    // An answer that was cut off gives no reason of its own, but an error.
+    let failed = || {
+        let error = info.get("error").filter(|error| error.0.starts_with(b"{"))?;
+        let is_abort = error.get("name").as_ref().and_then(string).as_deref() == Some("MessageAbortedError");
+        Some(if is_abort { StopReason::Aborted } else { StopReason::Error })
+    };
     let own = Some(texts_of("text").join("\n")).filter(|_| !texts_of("text").is_empty());
     Said {
         role: match text("role").as_deref() {
@@ -44,7 +50,7 @@ pub(super) fn said(message: &Json) -> Said {
             model: text("modelID"),
             thinking: Some(thoughts.join("\n")).filter(|_| !thoughts.is_empty()),
             tools: tools.iter().map(|tool| tool.text("tool")).collect(),
-            stop_reason: text("finish").map(|word| StopReason::of(&word)),
+            stop_reason: text("finish").map(|word| StopReason::of(&word)).or_else(failed),
             output,
             cost,
         },

@@ -135,6 +135,10 @@ fn an_item_is_accepted_if_its_members_are_of_their_types() {
             r#"{"type":"message","id":"msg_1","role":"assistant","phase":"commentary","content":[{"type":"output_text","text":"a","x":1},{"type":"input_image","image_url":"data:x","detail":"low"},{"type":"input_image","image_url":"HTTPS://x"},{"type":"input_audio","audio_url":"u"}]}"#,
             r#"{"type":"message","id":"msg_1","role":"assistant","content":[{"type":"output_text","text":"a"},{"type":"input_image","image_url":"data:x","detail":"low"},{"type":"input_text","text":"image content omitted because remote image URLs are not supported"},{"type":"input_audio","audio_url":"u"}],"phase":"commentary"}"#,
         ),
+        (
+            r#"{"type":"message","role":"user","content":[],"internal_chat_message_metadata_passthrough":[]}"#,
+            r#"{"type":"message","role":"user","content":[]}"#,
+        ),
         (r#"{"type":"message","id":"_1","role":"user","content":[]}"#, r#"{"type":"message","role":"user","content":[]}"#),
         (r#"{"type":"reasoning","summary":[]}"#, r#"{"type":"reasoning","summary":[],"content":null,"encrypted_content":null}"#),
         (
@@ -188,7 +192,6 @@ fn an_item_is_accepted_if_its_members_are_of_their_types() {
         r#"{"type":"message","role":"user","content":[{"type":"input_image","image_url":"u","detail":"huge"}]}"#,
         r#"{"type":"message","role":"user","content":[],"phase":"last"}"#,
         r#"{"type":"message","role":"user","content":[],"id":1}"#,
-        r#"{"type":"message","role":"user","content":[],"internal_chat_message_metadata_passthrough":[]}"#,
         r#"{"type":"message","role":"user","content":[],"internal_chat_message_metadata_passthrough":{"turn_id":1}}"#,
         r#"{"type":"reasoning"}"#,
         r#"{"type":"reasoning","summary":[],"content":[{"type":"output_text","text":"t"}]}"#,
