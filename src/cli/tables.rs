@@ -4,11 +4,14 @@ use std::path::{Path, PathBuf};
 
 use crate::report::exit::ExitStatus;
 use crate::report::printer::Printer;
+#[cfg(any(feature = "databases", feature = "parquet"))]
 use crate::store::disk::RealDisk;
 use crate::tables::plan::PartitionBy;
 
 use super::args;
-use super::choices::{Problem, STOP};
+use super::choices::Problem;
+#[cfg(any(feature = "databases", feature = "parquet"))]
+use super::choices::STOP;
 use super::sessions;
 
 /// What tables are written as.

@@ -55,6 +55,7 @@ pub mod sessions;
 pub mod show;
 pub mod stats;
 pub mod store;
+#[cfg(any(feature = "databases", feature = "parquet"))]
 mod tables_listing;
 #[cfg(feature = "parquet")]
 mod tables_parts;

@@ -51,6 +51,7 @@ impl TableError {
         }
     }
 
+    #[cfg(any(feature = "databases", feature = "parquet"))]
     /// For `map_err`: a file of a table, and what went wrong with it.
     pub(super) fn file<E: fmt::Display>(path: &std::path::Path) -> impl FnOnce(E) -> TableError {
         let path = path.to_owned();
