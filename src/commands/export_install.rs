@@ -10,7 +10,7 @@ use crate::report::exit::ExitStatus;
 use crate::report::printer::{Form, Printer};
 use crate::report::text;
 use crate::store::disk::Disk;
-use crate::store::installed::InstallReceipt;
+use crate::store::installed::{InstallReceipt, copies_of};
 use crate::store::live;
 use crate::verify::difference::visible;
 
@@ -34,6 +34,7 @@ struct UndoneExport<'a> {
     log: &'a str,
     session: &'a str,
     removed: Vec<String>,
+    copies: String,
 }
 
 /// Refuses to change a folder on which its program works.
@@ -57,17 +58,19 @@ pub fn undo(job: &UndoJob<'_>, out: &Printer) -> Result<ExitStatus, CommandError
     let receipt = InstallReceipt::read(&job.receipt)?;
     refuse_running(&receipt.target, &receipt.folder, &job.homes)?;
     let removed = receipt.undo(&job.receipt, job.disk)?;
+    let copies = copies_of(&job.receipt);
     if out.form() == Form::Json {
         let removed = removed.iter().map(ToString::to_string).collect();
-        out.object(&UndoneExport { log: &receipt.log, session: &receipt.session, removed });
+        out.object(&UndoneExport { log: &receipt.log, session: &receipt.session, removed, copies: copies.display().to_string() });
     } else {
         removed.iter().for_each(|path| out.say(&format!("removed {}", visible(&path.to_string()))));
     }
     out.summary(&format!(
-        "{} of session {} removed from {}",
+        "{} of session {} removed from {}; copies are in {}",
         text::count(removed.len() as u64, "file"),
         visible(&receipt.session),
-        visible(&receipt.folder.display().to_string())
+        visible(&receipt.folder.display().to_string()),
+        visible(&copies.display().to_string())
     ));
     Ok(ExitStatus::Well)
 }

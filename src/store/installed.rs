@@ -138,20 +138,26 @@ impl InstallReceipt {
         replace::put(disk, path, &text)
     }
 
-    /// Takes away the files that were made, and then the receipt. A run that was
-    /// cut short is gone on with: a file that is gone is taken away already.
+    /// Takes away the files that were made, and then the receipt. A copy of each is
+    /// kept beside the receipt: a receipt may be forged, and nobody must lose a file by
+    /// it. A run that was cut short is gone on with: a file that is gone is taken away
+    /// already.
     ///
     /// # Errors
     /// When a file is not as it was made, or a program has it open: then nothing
     /// is removed.
     pub fn undo(&self, receipt: &Path, disk: &dyn Disk) -> Result<Vec<RelPath>, UninstallError> {
         let mut made = Vec::new();
+        let mut hashes = Vec::new();
         if walk::is_folder("open", &self.folder).unwrap_or(false) {
             let folder = RestoreFolder::at(&self.folder, disk)?;
             for file in &self.files {
                 let path = RelPath::from_key(&file.path);
                 match folder.standing(&path, Expected::File { size: file.size, sha256: &file.sha256 }) {
-                    Ok(Standing::AsExpected) => made.push(path),
+                    Ok(Standing::AsExpected) => {
+                        made.push(path);
+                        hashes.push(file.sha256.as_str());
+                    }
                     Ok(Standing::Nothing) => {}
                     Err(StoreError::Exists { path }) => return Err(UninstallError::WentOn { path }),
                     Err(error) => return Err(error.into()),
@@ -167,6 +173,11 @@ impl InstallReceipt {
             if let Some(listed) = &self.listed {
                 listed.remove(&folder, disk).map_err(went_on)?;
             }
+            let copies = copies_of(receipt);
+            for (place, hash) in places.iter().zip(hashes) {
+                disk.create_folders(&copies)?;
+                replace::put(disk, &copies.join(hash), &disk::read(place)?)?;
+            }
             places.iter().try_for_each(|place| folder.discard(place))?;
             let folders: BTreeSet<&Path> = places.iter().map(|place| folder_of(place)).collect();
             folders.into_iter().try_for_each(|folder| disk.sync(folder))?;
@@ -175,6 +186,13 @@ impl InstallReceipt {
         disk.sync(folder_of(receipt))?;
         Ok(made)
     }
+}
+
+/// Returns the folder that keeps what was taken away by a receipt, each file under its
+/// hash.
+#[must_use]
+pub fn copies_of(receipt: &Path) -> PathBuf {
+    receipt.with_extension("taken-back")
 }
 
 fn went_on(error: StoreError) -> UninstallError {

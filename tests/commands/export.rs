@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods)]
 
 use crate::support;
+use everlog::model::digest::sha256_hex;
 
 use serde_json::Value;
 use std::fs;
@@ -155,7 +156,8 @@ fn install_to(bench: &Bench, target: &str, home: &Path, more: &[&str]) -> Output
 
 fn receipts(bench: &Bench) -> Vec<PathBuf> {
     let folder = bench.dest().join(".everlog/exports");
-    if folder.exists() { walk(&folder) } else { Vec::new() }
+    let all = if folder.exists() { walk(&folder) } else { Vec::new() };
+    all.into_iter().filter(|path| path.extension().is_some_and(|ending| ending == "json")).collect()
 }
 
 fn undo(receipt: &Path) -> Output {
@@ -181,6 +183,23 @@ fn an_installation_lies_where_the_program_looks_and_can_be_taken_back() {
     assert_eq!(code(&back), 0, "{}", stderr(&back));
     assert!(walk(&home).is_empty() && receipts(&bench).is_empty());
     assert_eq!(code(&undo(&receipt[0])), 2, "a receipt that is gone");
+}
+
+/// Whoever can write a receipt must not be able to make somebody lose a file by it.
+#[test]
+fn what_a_forged_receipt_takes_away_is_kept() {
+    let bench = bench();
+    let place = bench.path("somewhere");
+    fs::create_dir(&place).unwrap();
+    fs::write(place.join("thesis.txt"), "years").unwrap();
+    let receipt = bench.path("forged.json");
+    let file = serde_json::json!({ "path": "thesis.txt", "size": 5, "sha256": sha256_hex(b"years") });
+    let text = serde_json::json!({ "everlog_export": 1, "target": "pi", "log": "l", "session": "s", "folder": place, "files": [file] });
+    fs::write(&receipt, text.to_string()).unwrap();
+    let done = undo(&receipt);
+    assert_eq!(code(&done), 0, "{}", stderr(&done));
+    let copies = serde_json::from_str::<Value>(&stdout(&done)).unwrap()["copies"].as_str().unwrap().to_owned();
+    assert_eq!(fs::read(Path::new(&copies).join(sha256_hex(b"years"))).unwrap(), b"years");
 }
 
 #[test]
@@ -214,7 +233,7 @@ fn a_receipt_is_not_believed() {
     fs::create_dir(&target).unwrap();
     fs::write(&victim, "keep me").unwrap();
     std::os::unix::fs::symlink(bench.scratch.path(), target.join("link")).unwrap();
-    let sha256 = everlog::model::digest::sha256_hex(b"keep me");
+    let sha256 = sha256_hex(b"keep me");
     let receipt = bench.path("receipt.json");
     for (folder, path) in [
         (target.to_str().unwrap(), "../victim"),

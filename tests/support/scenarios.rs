@@ -411,6 +411,8 @@ fn installed(at: &Path) {
 fn export_undo(at: &Path, disk: &dyn Disk) -> Result<(), String> {
     let folder = at.join("dest/.everlog/exports");
     let mut receipts: Vec<PathBuf> = fs::read_dir(&folder).unwrap().flatten().map(|entry| entry.path()).collect();
+    // Beside the receipts are the copies of what was taken away.
+    receipts.retain(|path| path.is_file());
     receipts.sort();
     for receipt in receipts {
         let job = UndoJob { receipt, homes: BTreeMap::new(), disk };
