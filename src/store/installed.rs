@@ -149,6 +149,10 @@ impl InstallReceipt {
     pub fn undo(&self, receipt: &Path, disk: &dyn Disk) -> Result<Vec<RelPath>, UninstallError> {
         let mut made = Vec::new();
         let mut hashes = Vec::new();
+        let copies = copies_of(receipt);
+        if walk::is_folder("open", &copies).unwrap_or(false) {
+            replace::sweep_one(disk, &copies)?;
+        }
         if walk::is_folder("open", &self.folder).unwrap_or(false) {
             let folder = RestoreFolder::at(&self.folder, disk)?;
             for file in &self.files {
@@ -173,7 +177,6 @@ impl InstallReceipt {
             if let Some(listed) = &self.listed {
                 listed.remove(&folder, disk).map_err(went_on)?;
             }
-            let copies = copies_of(receipt);
             for (place, hash) in places.iter().zip(hashes) {
                 disk.create_folders(&copies)?;
                 replace::put(disk, &copies.join(hash), &disk::read(place)?)?;
