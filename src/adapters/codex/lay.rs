@@ -80,7 +80,7 @@ impl<'a, 's> Layer<'a, 's> {
     pub(super) fn rollout(&mut self, prepared: &mut Prepared<'a>, n: usize, head: Option<HeadName>) -> Result<(), StreamError> {
         let mut start = match prepared.rollouts[n].base {
             BaseOf::Rollout { number, bytes } => prepared.thread.list(&prepared.steps(number, bytes)),
-            BaseOf::Nothing | BaseOf::Missing | BaseOf::NotPaginated | BaseOf::Short | BaseOf::Circle => Vec::new(),
+            BaseOf::Nothing | BaseOf::Missing | BaseOf::NotPaginated | BaseOf::Short { .. } | BaseOf::Circle => Vec::new(),
         };
         let path = prepared.rollouts[n].path;
         let at = self.node_of(&start);

@@ -40,7 +40,7 @@ pub(super) enum BaseOf {
     Rollout { number: usize, bytes: usize },
     Missing,
     NotPaginated,
-    Short,
+    Short { number: usize },
     Circle,
 }
 
@@ -212,24 +212,28 @@ impl<'a> Prepared<'a> {
                 Some(base) => match by_id.get(base.rollout.as_str()) {
                     None => BaseOf::Missing,
                     Some(&number) if !self.rollouts[number].scan.header.is_paginated => BaseOf::NotPaginated,
-                    Some(&number) if self.rollouts[number].bytes.len() < base.bytes => BaseOf::Short,
+                    Some(&number) if self.rollouts[number].bytes.len() < base.bytes => BaseOf::Short { number },
                     Some(&number) => BaseOf::Rollout { number, bytes: base.bytes },
                 },
             });
         }
         for n in 0..bases.len() {
-            let mut passed = vec![n];
+            // Whether a rollout was met before is asked before its length is.
+            let mut passed = vec![self.rollouts[n].id.as_str()];
             let mut at = bases[n];
-            while let BaseOf::Rollout { number, .. } = at {
-                if passed.contains(&number) {
-                    at = BaseOf::Circle;
-                    break;
+            let is_circle = loop {
+                let (BaseOf::Rollout { number, .. } | BaseOf::Short { number }) = at else { break false };
+                let id = self.rollouts[number].id.as_str();
+                if passed.contains(&id) {
+                    break true;
                 }
-                passed.push(number);
+                if matches!(at, BaseOf::Short { .. }) {
+                    break false;
+                }
+                passed.push(id);
                 at = bases[number];
-            }
-            let own = bases[n];
-            self.rollouts[n].base = if at == BaseOf::Circle && matches!(own, BaseOf::Rollout { .. }) { BaseOf::Circle } else { own };
+            };
+            self.rollouts[n].base = if is_circle { BaseOf::Circle } else { bases[n] };
         }
     }
 
@@ -281,7 +285,7 @@ impl<'a> Prepared<'a> {
                 chain.push(number);
                 at = match self.rollouts[number].base {
                     BaseOf::Rollout { number, .. } => Some(number),
-                    BaseOf::Nothing | BaseOf::Missing | BaseOf::NotPaginated | BaseOf::Short | BaseOf::Circle => None,
+                    BaseOf::Nothing | BaseOf::Missing | BaseOf::NotPaginated | BaseOf::Short { .. } | BaseOf::Circle => None,
                 };
             }
             order.extend(chain.into_iter().rev());
@@ -301,7 +305,7 @@ impl<'a> Prepared<'a> {
                 BaseOf::Nothing => return None,
                 BaseOf::Missing => return Some(scan::NO_BASE.to_owned()),
                 BaseOf::NotPaginated => return Some(scan::BASE_NOT_PAGINATED.to_owned()),
-                BaseOf::Short => return Some(scan::BASE_SHORT.to_owned()),
+                BaseOf::Short { .. } => return Some(scan::BASE_SHORT.to_owned()),
                 BaseOf::Circle => return Some(scan::CIRCLE.to_owned()),
                 BaseOf::Rollout { number, .. } => at = self.rollouts[number].base,
             }
@@ -321,7 +325,7 @@ impl<'a> Prepared<'a> {
         let rollout = &self.rollouts[n];
         let mut steps = match rollout.base {
             BaseOf::Rollout { number, bytes } => self.steps(number, bytes),
-            BaseOf::Nothing | BaseOf::Missing | BaseOf::NotPaginated | BaseOf::Short | BaseOf::Circle => Vec::new(),
+            BaseOf::Nothing | BaseOf::Missing | BaseOf::NotPaginated | BaseOf::Short { .. } | BaseOf::Circle => Vec::new(),
         };
         let own: Vec<&PlacedStep> = rollout.steps.iter().filter(|step| step.end <= bytes).collect();
         // A paginated rollout is read from its end back to the nearest header.
